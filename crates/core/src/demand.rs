@@ -1,0 +1,137 @@
+//! Demands: who wants to send how much to whom, with what weight, and when.
+
+use std::collections::HashSet;
+
+use thiserror::Error;
+
+use crate::id::NodeId;
+use crate::network::Network;
+use crate::units::{Rate, Time};
+
+/// A pair of nodes with a demand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// Unique among the demands.
+    pub name: String,
+    /// Where its traffic enters the network.
+    pub source: NodeId,
+    /// Where its traffic leaves the network.
+    pub target: NodeId,
+    /// The most it can use; `None` if it takes all it can get.
+    pub demand: Option<Rate>,
+    /// Its claim relative to others; positive.
+    pub weight: f64,
+    /// The factor by which its claim is lowered for quality of service, over 0 and at most 1 [ludena2021, sec. IV].
+    pub qos: f64,
+    /// When it begins.
+    pub start: Time,
+    /// When it ends; `None` if it stays.
+    pub stop: Option<Time>,
+}
+
+impl Connection {
+    /// A connection that takes all it can get, with weight 1, from the start on.
+    pub fn new(name: impl Into<String>, source: NodeId, target: NodeId) -> Self {
+        let (weight, qos, start) = (1.0, 1.0, Time(0));
+        Self { name: name.into(), source, target, demand: None, weight, qos, start, stop: None }
+    }
+
+    /// The claim that counts: weight times QoS factor.
+    pub fn claim(&self) -> f64 {
+        self.weight * self.qos
+    }
+}
+
+/// Connections that cannot be.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs)]
+pub enum DemandError {
+    #[error("connection `{0}`: the name is already taken; names must be unique")]
+    DuplicateName(String),
+    #[error("connection `{0}`: source and target are both node `{1}`; they must differ")]
+    SameEnds(String, String),
+    #[error("connection `{0}`: demand is {1} bit/s; it must be finite and 0 or more (leave it out for no limit)")]
+    Demand(String, f64),
+    #[error("connection `{0}`: weight is {1}; it must be positive and finite")]
+    Weight(String, f64),
+    #[error("connection `{0}`: qos is {1}; it must be over 0 and at most 1")]
+    Qos(String, f64),
+    #[error("connection `{0}`: it stops at {1} s and starts at {2} s; it must stop after it starts")]
+    StopBeforeStart(String, f64, f64),
+}
+
+/// The connections of a scenario, checked; immutable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demands {
+    connections: Vec<Connection>,
+}
+
+impl Demands {
+    /// Checks the connections against each other and the network whose node ids they hold.
+    ///
+    /// # Errors
+    /// The first connection that cannot be, and why.
+    pub fn new(network: &Network, connections: Vec<Connection>) -> Result<Self, DemandError> {
+        let mut names = HashSet::with_capacity(connections.len());
+        for c in &connections {
+            let name = || c.name.clone();
+            if !names.insert(c.name.as_str()) {
+                return Err(DemandError::DuplicateName(name()));
+            }
+            if c.source == c.target {
+                return Err(DemandError::SameEnds(name(), network.node(c.source).name.clone()));
+            }
+            if let Some(Rate(demand)) = c.demand
+                && !(demand.is_finite() && demand >= 0.0)
+            {
+                return Err(DemandError::Demand(name(), demand));
+            }
+            if !(c.weight.is_finite() && c.weight > 0.0) {
+                return Err(DemandError::Weight(name(), c.weight));
+            }
+            if !(c.qos > 0.0 && c.qos <= 1.0) {
+                return Err(DemandError::Qos(name(), c.qos));
+            }
+            if let Some(stop) = c.stop
+                && stop <= c.start
+            {
+                return Err(DemandError::StopBeforeStart(name(), stop.seconds(), c.start.seconds()));
+            }
+        }
+        Ok(Self { connections })
+    }
+
+    /// All connections, by id.
+    pub fn connections(&self) -> &[Connection] {
+        &self.connections
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::NetworkBuilder;
+
+    #[test]
+    fn each_mistake_names_its_connection() {
+        let mut builder = NetworkBuilder::new();
+        let a = builder.node("a", None).unwrap();
+        let b = builder.node("b", None).unwrap();
+        let network = builder.build();
+        let plain = || Connection::new("x", a, b);
+        let mistakes = [
+            Connection { target: a, ..plain() },
+            Connection { demand: Some(Rate(-1.0)), ..plain() },
+            Connection { demand: Some(Rate(f64::NAN)), ..plain() },
+            Connection { weight: 0.0, ..plain() },
+            Connection { qos: 1.5, ..plain() },
+            Connection { stop: Some(Time(0)), ..plain() },
+        ];
+        for mistake in mistakes {
+            let said = Demands::new(&network, vec![mistake]).unwrap_err().to_string();
+            assert!(said.starts_with("connection `x`: "), "{said}");
+        }
+        assert!(Demands::new(&network, vec![plain(), plain()]).is_err());
+        assert!(Demands::new(&network, vec![plain(), Connection::new("y", a, b)]).is_ok());
+    }
+}

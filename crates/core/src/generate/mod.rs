@@ -1,0 +1,1 @@
+//! Networks and demands made by rule and seed.

@@ -1,0 +1,16 @@
+//! The network as mathematics: links, demands and paths. No input or output, no time that passes.
+
+pub mod demand;
+pub mod generate;
+pub mod id;
+pub mod network;
+pub mod parse;
+pub mod paths;
+pub mod random;
+pub mod units;
+
+pub use demand::{Connection, DemandError, Demands};
+pub use id::{ConnectionId, LinkId, NodeId};
+pub use network::{Link, Network, NetworkBuilder, NetworkError, Node, Position};
+pub use paths::{PathError, Paths};
+pub use units::{Bytes, Rate, Span, Time};

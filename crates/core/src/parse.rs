@@ -1,0 +1,164 @@
+//! Quantities as people write them: `"10 Gbit/s"`, `"5 ms"`, `"64 KiB"`.
+//!
+//! A quantity is a number, optional blanks and a unit. A bare number is refused: its unit would be a guess.
+//! Rates are decimal (`k M G T P`), in bits (`bit/s`, `b/s`, `bps`) or bytes (`B/s`). Sizes are decimal (`kB`)
+//! or binary (`KiB`), or in bits. `u` and the micro sign both mean micro.
+
+use thiserror::Error;
+
+use crate::units::{Bytes, Rate, Span};
+
+/// Text that is not a quantity of the kind asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{text}` is not a {kind}: {reason}; write it like `{example}`")]
+pub struct QuantityError {
+    text: String,
+    kind: &'static str,
+    reason: String,
+    example: &'static str,
+}
+
+/// What is being read, for the error message.
+struct Kind {
+    name: &'static str,
+    example: &'static str,
+}
+
+const RATE: Kind = Kind { name: "rate", example: "10 Gbit/s" };
+const SPAN: Kind = Kind { name: "time", example: "5 ms" };
+const SIZE: Kind = Kind { name: "size", example: "64 KiB" };
+
+impl Kind {
+    fn error(&self, text: &str, reason: impl Into<String>) -> QuantityError {
+        QuantityError { text: text.to_owned(), kind: self.name, reason: reason.into(), example: self.example }
+    }
+
+    /// The number and the unit of `text`; the number is finite and not negative.
+    fn split<'a>(&self, text: &'a str) -> Result<(f64, &'a str), QuantityError> {
+        let trimmed = text.trim();
+        let unit_at = trimmed
+            .char_indices()
+            .position(|(at, c)| is_unit_start(trimmed, at, c))
+            .and_then(|n| trimmed.char_indices().nth(n))
+            .map_or(trimmed.len(), |(at, _)| at);
+        let (number, unit) = (trimmed[..unit_at].trim(), trimmed[unit_at..].trim());
+        let value: f64 = number.parse().map_err(|_| self.error(text, format!("`{number}` is not a number")))?;
+        if !value.is_finite() || value < 0.0 {
+            return Err(self.error(text, "it must be finite and not negative"));
+        }
+        if unit.is_empty() {
+            return Err(self.error(text, "it has no unit"));
+        }
+        Ok((value, unit))
+    }
+
+    fn scale(&self, text: &str, prefix: &str) -> Result<f64, QuantityError> {
+        Ok(match prefix {
+            "" => 1.0,
+            "k" | "K" => 1e3,
+            "M" | "m" => 1e6,
+            "G" | "g" => 1e9,
+            "T" | "t" => 1e12,
+            "P" => 1e15,
+            "Ki" => 1024.0,
+            "Mi" => 1024.0 * 1024.0,
+            "Gi" => 1024.0 * 1024.0 * 1024.0,
+            _ => return Err(self.error(text, format!("`{prefix}` is not a prefix of a unit"))),
+        })
+    }
+}
+
+/// Whether the unit begins at `at`: a letter that is not the exponent of the number.
+fn is_unit_start(text: &str, at: usize, c: char) -> bool {
+    if !c.is_alphabetic() {
+        return false;
+    }
+    let after = text[at + c.len_utf8()..].chars().next();
+    let exponent = matches!(c, 'e' | 'E') && after.is_some_and(|d| d.is_ascii_digit() || d == '-' || d == '+');
+    !exponent
+}
+
+/// Reads a rate such as `10 Gbit/s`, `1.5 Mbps` or `100 MB/s`.
+///
+/// # Errors
+/// No number, no unit, an unknown unit, a negative or infinite value.
+pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
+    let (value, unit) = RATE.split(text)?;
+    let units = [("bit/s", 1.0), ("bits/s", 1.0), ("bps", 1.0), ("b/s", 1.0), ("B/s", 8.0)];
+    let found = units.iter().find_map(|(name, bits)| unit.strip_suffix(name).map(|prefix| (prefix, bits)));
+    let (prefix, bits) = found.ok_or_else(|| RATE.error(text, format!("`{unit}` is not a unit of rate")))?;
+    Ok(Rate(value * RATE.scale(text, prefix)? * bits))
+}
+
+/// Reads a length of time such as `5 ms`, `20 us` or `1.5 s`.
+///
+/// # Errors
+/// No number, no unit, an unknown unit, a negative value, or more than 213 days.
+pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
+    let (value, unit) = SPAN.split(text)?;
+    let seconds = match unit {
+        "s" => 1.0,
+        "ms" => 1e-3,
+        "us" | "\u{b5}s" | "\u{3bc}s" => 1e-6,
+        "ns" => 1e-9,
+        "ps" => 1e-12,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(SPAN.error(text, format!("`{unit}` is not a unit of time"))),
+    };
+    Span::from_seconds(value * seconds).ok_or_else(|| SPAN.error(text, "it is longer than 213 days"))
+}
+
+/// Reads a size such as `64 KiB`, `1.5 MB` or `12 kbit`.
+///
+/// # Errors
+/// No number, no unit, an unknown unit, a negative value, or more than 2^53 bytes.
+pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
+    let (value, unit) = SIZE.split(text)?;
+    let units = [("bytes", 1.0), ("byte", 1.0), ("bits", 0.125), ("bit", 0.125), ("B", 1.0)];
+    let found = units.iter().find_map(|(name, bytes)| unit.strip_suffix(name).map(|prefix| (prefix, bytes)));
+    let (prefix, bytes) = found.ok_or_else(|| SIZE.error(text, format!("`{unit}` is not a unit of size")))?;
+    let total = (value * SIZE.scale(text, prefix)? * bytes).round();
+    if total > 9_007_199_254_740_992.0 {
+        return Err(SIZE.error(text, "it is more than 2^53 bytes"));
+    }
+    Ok(Bytes(total as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_come_in_bits_and_bytes() {
+        for (text, bps) in [
+            ("10 Gbit/s", 10e9),
+            ("10Gbps", 10e9),
+            ("2.5 Gb/s", 2.5e9),
+            ("100 MB/s", 800e6),
+            ("1e3 kbit/s", 1e6),
+            ("1.5e-3 Mbit/s", 1500.0),
+            ("7 bit/s", 7.0),
+        ] {
+            assert_eq!(parse_rate(text), Ok(Rate(bps)), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        assert_eq!(parse_span("5 ms"), Ok(Span(5_000_000_000)));
+        assert_eq!(parse_span("20us"), Ok(Span(20_000_000)));
+        assert_eq!(parse_bytes("64 KiB"), Ok(Bytes(65_536)));
+        assert_eq!(parse_bytes("12 kbit"), Ok(Bytes(1500)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_an_example() {
+        let said = parse_rate("10").unwrap_err().to_string();
+        assert_eq!(said, "`10` is not a rate: it has no unit; write it like `10 Gbit/s`");
+        for text in ["", "fast", "-1 Gbit/s", "nan Gbit/s", "inf bit/s", "5 ms", "5 xbit/s", "1 e9", "\u{fc}"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        assert!(parse_span("300 days").is_err());
+    }
+}

@@ -1,0 +1,11 @@
+//! The Python module `anabranch._core`: convert, call, convert back; no logic.
+
+use pyo3::prelude::*;
+
+mod network;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    network::register(module)?;
+    Ok(())
+}
