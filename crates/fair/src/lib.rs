@@ -1,1 +1,22 @@
-//! fair
+//! Rate allocation: pure functions from a [`Problem`] to an [`Allocation`].
+//!
+//! Solvers work on plain `f64` in the unit of the capacities given, whatever it is. [`certify()`] checks any
+//! allocation from the definitions alone and shares no code with the solvers.
+
+mod allocation;
+mod incidence;
+
+pub mod certify;
+pub mod iewf;
+pub mod max_min;
+pub mod problem;
+pub mod start;
+pub mod upward;
+
+pub use allocation::Allocation;
+pub use certify::{Bottleneck, Certificate, certify};
+pub use iewf::{Iewf, UnitError};
+pub use max_min::{MultipathError, max_min};
+pub use problem::{Problem, ProblemError, ProblemParts};
+pub use start::{Start, StartError};
+pub use upward::CSlen;

@@ -2,10 +2,12 @@
 
 use pyo3::prelude::*;
 
+mod fair;
 mod network;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     network::register(module)?;
+    fair::register(module)?;
     Ok(())
 }

@@ -1,0 +1,318 @@
+//! What is to be shared among whom: capacities, paths, demands, weights; checked and frozen.
+//!
+//! A path of connection c on link l uses `coefficient * rate` of the link's capacity (1 unless given).
+//! Degenerate parts are defined, not refused:
+//! - a link of capacity 0 holds every path over it at rate 0; a link of infinite capacity never binds;
+//! - a connection of demand 0, or without a path, has rate 0;
+//! - a path that no finite link and no demand would ever stop is refused.
+
+use thiserror::Error;
+
+/// The arrays that make a problem, in the order of their paths.
+#[derive(Clone, Debug, Default)]
+pub struct ProblemParts {
+    /// Of each link: 0 or more, may be infinite.
+    pub capacity: Vec<f64>,
+    /// Links of path p: `path_links[path_offsets[p]..path_offsets[p + 1]]`.
+    pub path_offsets: Vec<usize>,
+    /// Link numbers along the paths.
+    pub path_links: Vec<u32>,
+    /// The connection that each path belongs to, in any order.
+    pub path_connection: Vec<u32>,
+    /// The most that each connection can use: 0 or more, may be infinite.
+    pub demand: Vec<f64>,
+    /// Claim of each connection: positive, finite.
+    pub weight: Vec<f64>,
+    /// Capacity used for each unit of rate, for each entry of `path_links`; empty if 1 everywhere.
+    pub coefficient: Vec<f64>,
+}
+
+/// Arrays that do not make a problem.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs)]
+pub enum ProblemError {
+    #[error("path_offsets has {found} values for {paths} paths; it must have one more than path_connection")]
+    OffsetCount { found: usize, paths: usize },
+    #[error("path_offsets[{at}]: {why}; offsets must rise from 0 to the length of path_links ({entries})")]
+    Offsets { at: usize, why: &'static str, entries: usize },
+    #[error("path {path}: it has no links; a path must have one or more")]
+    EmptyPath { path: usize },
+    #[error("path {path}: there is no link {link}; there are {links}, numbered from 0")]
+    UnknownLink { path: usize, link: u32, links: usize },
+    #[error("path {path}: it takes link {link} twice; a path must be without a loop")]
+    RepeatedLink { path: usize, link: u32 },
+    #[error("path {path}: there is no connection {connection}; there are {connections}, numbered from 0")]
+    UnknownConnection { path: usize, connection: u32, connections: usize },
+    #[error("{what} {index}: {quantity} is {value}; it must be {must}")]
+    Value { what: &'static str, index: usize, quantity: &'static str, value: f64, must: &'static str },
+    #[error("{name} has {found} values; it must have {wanted}, one for each {per}")]
+    Length { name: &'static str, found: usize, wanted: usize, per: &'static str },
+    #[error(
+        "path {path}: no link on it has a finite capacity and connection {connection} has no demand, so its rate \
+         would be infinite; give the connection a demand or a link a capacity"
+    )]
+    Unlimited { path: usize, connection: u32 },
+    #[error("{what}: {count} is more than 2^32 - 2; split the problem")]
+    TooMany { what: &'static str, count: usize },
+}
+
+/// A problem that every solver takes; immutable.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    parts: ProblemParts,
+    /// Paths of connection c: `grouped[connection_offsets[c]..connection_offsets[c + 1]]`, in the order given.
+    connection_offsets: Vec<usize>,
+    grouped: Vec<u32>,
+}
+
+impl Problem {
+    /// Checks the arrays and freezes them.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn new(parts: ProblemParts) -> Result<Self, ProblemError> {
+        check_lengths(&parts)?;
+        check_values("link", "capacity", &parts.capacity, "0 or more", |v| v >= 0.0)?;
+        check_values("connection", "demand", &parts.demand, "0 or more", |v| v >= 0.0)?;
+        check_values("connection", "weight", &parts.weight, "positive and finite", |v| v > 0.0 && v.is_finite())?;
+        check_values("entry", "coefficient", &parts.coefficient, "positive and finite", |v| v > 0.0 && v.is_finite())?;
+        check_paths(&parts)?;
+        let (connection_offsets, grouped) = group(&parts.path_connection, parts.weight.len());
+        Ok(Self { parts, connection_offsets, grouped })
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        self.parts.capacity.len()
+    }
+
+    /// Number of connections.
+    pub fn connections(&self) -> usize {
+        self.parts.weight.len()
+    }
+
+    /// Number of paths.
+    pub fn paths(&self) -> usize {
+        self.parts.path_connection.len()
+    }
+
+    /// Capacity of `link`.
+    pub fn capacity(&self, link: usize) -> f64 {
+        self.parts.capacity[link]
+    }
+
+    /// Demand of `connection`, perhaps infinite.
+    pub fn demand(&self, connection: usize) -> f64 {
+        self.parts.demand[connection]
+    }
+
+    /// Weight of `connection`.
+    pub fn weight(&self, connection: usize) -> f64 {
+        self.parts.weight[connection]
+    }
+
+    /// The connection of `path`.
+    pub fn connection(&self, path: usize) -> usize {
+        self.parts.path_connection[path] as usize
+    }
+
+    /// The paths of `connection`, in the order given.
+    pub fn paths_of(&self, connection: usize) -> &[u32] {
+        &self.grouped[self.connection_offsets[connection]..self.connection_offsets[connection + 1]]
+    }
+
+    /// The links of `path` in order.
+    pub fn links_of(&self, path: usize) -> &[u32] {
+        &self.parts.path_links[self.entries(path)]
+    }
+
+    /// The links of `path`, each with the capacity that a unit of rate uses there.
+    pub fn uses_of(&self, path: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let coefficients = &self.parts.coefficient;
+        self.entries(path).map(move |entry| {
+            let coefficient = if coefficients.is_empty() { 1.0 } else { coefficients[entry] };
+            (self.parts.path_links[entry] as usize, coefficient)
+        })
+    }
+
+    /// Whether some path uses more or less than its rate on some link.
+    pub fn has_coefficients(&self) -> bool {
+        !self.parts.coefficient.is_empty()
+    }
+
+    /// Number of (path, link) entries.
+    pub fn entry_count(&self) -> usize {
+        self.parts.path_links.len()
+    }
+
+    /// Where the paths of each connection begin in the grouped order.
+    pub(crate) fn connection_offsets(&self) -> &[usize] {
+        &self.connection_offsets
+    }
+
+    /// The path at each place of the grouped order.
+    pub(crate) fn grouped(&self) -> &[u32] {
+        &self.grouped
+    }
+
+    fn entries(&self, path: usize) -> std::ops::Range<usize> {
+        self.parts.path_offsets[path]..self.parts.path_offsets[path + 1]
+    }
+
+    /// For each connection the sum of `path_rates` over its paths.
+    pub fn sum_by_connection(&self, path_rates: &[f64]) -> Vec<f64> {
+        (0..self.connections()).map(|c| self.paths_of(c).iter().map(|&p| path_rates[p as usize]).sum()).collect()
+    }
+
+    /// The load on each link under `path_rates`.
+    pub fn loads(&self, path_rates: &[f64]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.links()];
+        for (path, &rate) in path_rates.iter().enumerate() {
+            for (link, coefficient) in self.uses_of(path) {
+                loads[link] += coefficient * rate;
+            }
+        }
+        loads
+    }
+}
+
+fn check_lengths(parts: &ProblemParts) -> Result<(), ProblemError> {
+    let (paths, entries) = (parts.path_connection.len(), parts.path_links.len());
+    if parts.path_offsets.len() != paths + 1 {
+        return Err(ProblemError::OffsetCount { found: parts.path_offsets.len(), paths });
+    }
+    let lengths = [
+        ("demand", parts.demand.len(), parts.weight.len(), "connection", false),
+        ("coefficient", parts.coefficient.len(), entries, "entry of path_links", true),
+    ];
+    for (name, found, wanted, per, may_be_empty) in lengths {
+        if found != wanted && !(may_be_empty && found == 0) {
+            return Err(ProblemError::Length { name, found, wanted, per });
+        }
+    }
+    let counts = [("links", parts.capacity.len()), ("connections", parts.weight.len()), ("paths", paths), ("entries", entries)];
+    for (what, count) in counts {
+        if count >= u32::MAX as usize {
+            return Err(ProblemError::TooMany { what, count });
+        }
+    }
+    let offset_error = |at, why| Err(ProblemError::Offsets { at, why, entries });
+    if parts.path_offsets[0] != 0 {
+        return offset_error(0, "it is not 0");
+    }
+    if let Some(at) = parts.path_offsets.windows(2).position(|w| w[0] > w[1]) {
+        return offset_error(at + 1, "it is less than the one before");
+    }
+    if parts.path_offsets[paths] != entries {
+        return offset_error(paths, "it is not the length of path_links");
+    }
+    Ok(())
+}
+
+fn check_values(
+    what: &'static str,
+    quantity: &'static str,
+    values: &[f64],
+    must: &'static str,
+    good: impl Fn(f64) -> bool,
+) -> Result<(), ProblemError> {
+    match values.iter().position(|&v| !good(v)) {
+        Some(index) => Err(ProblemError::Value { what, index, quantity, value: values[index], must }),
+        None => Ok(()),
+    }
+}
+
+fn check_paths(parts: &ProblemParts) -> Result<(), ProblemError> {
+    let (links, connections) = (parts.capacity.len(), parts.weight.len());
+    // The last path that was seen on each link, to find a link taken twice.
+    let mut seen = vec![u32::MAX; links];
+    for (path, &connection) in parts.path_connection.iter().enumerate() {
+        if connection as usize >= connections {
+            return Err(ProblemError::UnknownConnection { path, connection, connections });
+        }
+        let on_path = &parts.path_links[parts.path_offsets[path]..parts.path_offsets[path + 1]];
+        if on_path.is_empty() {
+            return Err(ProblemError::EmptyPath { path });
+        }
+        let mut is_limited = parts.demand[connection as usize].is_finite();
+        for &link in on_path {
+            let Some(last) = seen.get_mut(link as usize) else {
+                return Err(ProblemError::UnknownLink { path, link, links });
+            };
+            if *last == path as u32 {
+                return Err(ProblemError::RepeatedLink { path, link });
+            }
+            *last = path as u32;
+            is_limited |= parts.capacity[link as usize].is_finite();
+        }
+        if !is_limited {
+            return Err(ProblemError::Unlimited { path, connection });
+        }
+    }
+    Ok(())
+}
+
+/// Path numbers grouped by connection, in their order: offsets and the grouped numbers.
+fn group(path_connection: &[u32], connections: usize) -> (Vec<usize>, Vec<u32>) {
+    let mut offsets = vec![0usize; connections + 1];
+    for &c in path_connection {
+        offsets[c as usize + 1] += 1;
+    }
+    for c in 0..connections {
+        offsets[c + 1] += offsets[c];
+    }
+    let mut next = offsets.clone();
+    let mut grouped = vec![0u32; path_connection.len()];
+    for (path, &c) in path_connection.iter().enumerate() {
+        grouped[next[c as usize]] = path as u32;
+        next[c as usize] += 1;
+    }
+    (offsets, grouped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts() -> ProblemParts {
+        ProblemParts {
+            capacity: vec![1.0, 2.0],
+            path_offsets: vec![0, 1, 3],
+            path_links: vec![0, 0, 1],
+            path_connection: vec![1, 0],
+            demand: vec![f64::INFINITY; 2],
+            weight: vec![1.0; 2],
+            coefficient: vec![],
+        }
+    }
+
+    fn said(change: impl FnOnce(&mut ProblemParts)) -> String {
+        let mut changed = parts();
+        change(&mut changed);
+        Problem::new(changed).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn paths_keep_their_order_within_their_connection() {
+        let problem = Problem::new(parts()).unwrap();
+        assert_eq!((problem.paths_of(0), problem.paths_of(1)), (&[1u32][..], &[0u32][..]));
+        assert_eq!(problem.links_of(1), [0, 1]);
+        assert_eq!(problem.loads(&[0.25, 0.5]), [0.75, 0.5]);
+    }
+
+    #[test]
+    fn each_mistake_is_told_with_its_place() {
+        assert_eq!(said(|p| p.capacity[1] = f64::NAN), "link 1: capacity is NaN; it must be 0 or more");
+        assert!(said(|p| p.weight[0] = 0.0).starts_with("connection 0: weight is 0"));
+        assert!(said(|p| p.demand[1] = -1.0).starts_with("connection 1: demand is -1"));
+        assert!(said(|p| p.path_links[1] = 7).contains("path 1: there is no link 7"));
+        assert!(said(|p| p.path_links[1] = 1).contains("path 1: it takes link 1 twice"));
+        assert!(said(|p| p.path_connection[0] = 9).contains("no connection 9"));
+        assert!(said(|p| p.path_offsets[1] = 0).contains("path 0: it has no links"));
+        assert!(said(|p| p.path_offsets = vec![0, 2, 1]).contains("less than the one before"));
+        assert!(said(|p| p.path_offsets = vec![0, 3]).contains("one more than path_connection"));
+        assert!(said(|p| p.path_offsets[2] = 2).contains("not the length"));
+        assert!(said(|p| p.coefficient = vec![1.0]).contains("coefficient has 1 values"));
+        assert!(said(|p| p.capacity[0] = f64::INFINITY).contains("would be infinite"));
+    }
+}

@@ -1,0 +1,77 @@
+//! The portions from which the iterative solvers start.
+//!
+//! Upward max-min fair allocations are not unique, and where the iteration ends depends on where it starts: equal
+//! portions are those of the papers; geometric ones, which favour the first (shortest) path, end closer to global
+//! max-min and carry more in total.
+
+use thiserror::Error;
+
+use crate::problem::Problem;
+
+/// How each connection's rate is first divided among its paths.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// 1/n each [ludena2021, alg. 1].
+    Equal,
+    /// In proportion to `ratio^rank`, rank 0 for the connection's first path; ratio in (0, 1].
+    Geometric(f64),
+    /// In proportion to these numbers, one for each path in the order of the problem. A path given 0 stays at 0.
+    Given(Vec<f64>),
+}
+
+/// Portions that cannot be.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs)]
+pub enum StartError {
+    #[error("the ratio of the starting portions is {0}; it must be over 0 and at most 1")]
+    Ratio(f64),
+    #[error("{found} starting portions for {paths} paths; give one for each")]
+    Count { found: usize, paths: usize },
+    #[error("path {path}: its starting portion is {value}; it must be finite and 0 or more")]
+    Value { path: usize, value: f64 },
+    #[error("connection {connection}: its starting portions sum to 0; one of them must be positive")]
+    AllZero { connection: usize },
+}
+
+/// The least portion that a geometric start gives, so that a long list of paths does not vanish from the beginning.
+const LEAST: f64 = 1e-12;
+
+/// Starting portions in the grouped order of the problem; they sum to 1 for each connection that has paths.
+pub(crate) fn portions(problem: &Problem, start: &Start) -> Result<Vec<f64>, StartError> {
+    check(problem, start)?;
+    let mut portions = Vec::with_capacity(problem.paths());
+    for c in 0..problem.connections() {
+        let paths = problem.paths_of(c);
+        let begin = portions.len();
+        portions.extend(paths.iter().enumerate().map(|(rank, &path)| match start {
+            Start::Equal => 1.0,
+            Start::Geometric(ratio) => ratio.powi(rank as i32).max(LEAST),
+            Start::Given(given) => given[path as usize],
+        }));
+        let own = &mut portions[begin..];
+        // Scaled first, so that a sum of huge numbers does not overflow.
+        let top = own.iter().copied().fold(0.0, f64::max);
+        if top == 0.0 && !paths.is_empty() {
+            return Err(StartError::AllZero { connection: c });
+        }
+        own.iter_mut().for_each(|p| *p /= top);
+        let sum: f64 = own.iter().sum();
+        own.iter_mut().for_each(|p| *p /= sum);
+    }
+    Ok(portions)
+}
+
+fn check(problem: &Problem, start: &Start) -> Result<(), StartError> {
+    match start {
+        Start::Equal => Ok(()),
+        Start::Geometric(ratio) if *ratio > 0.0 && *ratio <= 1.0 => Ok(()),
+        Start::Geometric(ratio) => Err(StartError::Ratio(*ratio)),
+        Start::Given(given) if given.len() != problem.paths() => {
+            Err(StartError::Count { found: given.len(), paths: problem.paths() })
+        }
+        Start::Given(given) => match given.iter().position(|v| !(v.is_finite() && *v >= 0.0)) {
+            Some(path) => Err(StartError::Value { path, value: given[path] }),
+            None => Ok(()),
+        },
+    }
+}

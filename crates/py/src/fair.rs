@@ -1,0 +1,307 @@
+//! Problems, solvers and certificates.
+
+use std::sync::Arc;
+
+use anabranch_fair::upward::Stop;
+use anabranch_fair::{Allocation, Bottleneck, CSlen, Iewf, Problem, ProblemParts, Start, certify, max_min};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::network::value_error;
+
+/// A problem, checked and frozen.
+#[pyclass(frozen, name = "Problem", module = "anabranch._core")]
+pub struct PyProblem(Arc<Problem>);
+
+#[pymethods]
+impl PyProblem {
+    #[new]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        capacity: PyReadonlyArray1<'_, f64>,
+        path_offsets: PyReadonlyArray1<'_, i64>,
+        path_links: PyReadonlyArray1<'_, u32>,
+        path_connection: PyReadonlyArray1<'_, u32>,
+        demand: PyReadonlyArray1<'_, f64>,
+        weight: PyReadonlyArray1<'_, f64>,
+        coefficient: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let to_offset = |(at, &offset): (usize, &i64)| {
+            usize::try_from(offset)
+                .map_err(|_| value_error(format!("path_offsets[{at}] is {offset}; offsets must be 0 or more")))
+        };
+        let path_offsets = path_offsets.as_slice()?.iter().enumerate().map(to_offset).collect::<PyResult<_>>()?;
+        let parts = ProblemParts {
+            capacity: capacity.as_slice()?.to_vec(),
+            path_offsets,
+            path_links: path_links.as_slice()?.to_vec(),
+            path_connection: path_connection.as_slice()?.to_vec(),
+            demand: demand.as_slice()?.to_vec(),
+            weight: weight.as_slice()?.to_vec(),
+            coefficient: coefficient.map_or(Ok(Vec::new()), |c| c.as_slice().map(<[f64]>::to_vec))?,
+        };
+        Ok(Self(Arc::new(Problem::new(parts).map_err(value_error)?)))
+    }
+
+    #[getter]
+    fn links(&self) -> usize {
+        self.0.links()
+    }
+
+    #[getter]
+    fn paths(&self) -> usize {
+        self.0.paths()
+    }
+
+    #[getter]
+    fn connections(&self) -> usize {
+        self.0.connections()
+    }
+
+    /// The sum of path rates for each connection.
+    fn sum_by_connection<'py>(
+        &self,
+        py: Python<'py>,
+        path_rates: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        self.check(&path_rates)?;
+        Ok(self.0.sum_by_connection(path_rates.as_slice()?).into_pyarray(py))
+    }
+
+    /// Progressive filling; one path for each connection.
+    fn max_min(&self, py: Python<'_>) -> PyResult<PyAllocation> {
+        py.detach(|| max_min(&self.0)).map(PyAllocation).map_err(value_error)
+    }
+
+    /// Checks path rates from the definitions.
+    fn certify(
+        &self,
+        py: Python<'_>,
+        path_rates: PyReadonlyArray1<'_, f64>,
+        tolerance: f64,
+    ) -> PyResult<PyCertificate> {
+        self.check(&path_rates)?;
+        let rates = path_rates.as_slice()?;
+        Ok(PyCertificate(py.detach(|| certify(&self.0, rates, tolerance))))
+    }
+}
+
+impl PyProblem {
+    fn check(&self, path_rates: &PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        let (found, paths) = (path_rates.as_slice()?.len(), self.0.paths());
+        if found == paths { Ok(()) } else { Err(value_error(format!("{found} rates for {paths} paths; give one for each"))) }
+    }
+}
+
+/// The rates that a solver found.
+#[pyclass(frozen, name = "Allocation", module = "anabranch._core")]
+pub struct PyAllocation(Allocation);
+
+#[pymethods]
+impl PyAllocation {
+    #[getter]
+    fn path_rates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.path_rates.clone().into_pyarray(py)
+    }
+
+    #[getter]
+    fn connection_rates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.connection_rates.clone().into_pyarray(py)
+    }
+
+    #[getter]
+    fn passes(&self) -> usize {
+        self.0.passes
+    }
+
+    #[getter]
+    fn converged(&self) -> bool {
+        self.0.converged
+    }
+
+    #[getter]
+    fn residual(&self) -> f64 {
+        self.0.residual
+    }
+}
+
+/// What a check found.
+#[pyclass(frozen, name = "Certificate", module = "anabranch._core")]
+pub struct PyCertificate(anabranch_fair::Certificate);
+
+#[pymethods]
+impl PyCertificate {
+    #[getter]
+    fn overload(&self) -> f64 {
+        self.0.overload
+    }
+
+    #[getter]
+    fn overloaded_link(&self) -> Option<usize> {
+        self.0.overloaded_link
+    }
+
+    #[getter]
+    fn over_demand(&self) -> f64 {
+        self.0.over_demand
+    }
+
+    #[getter]
+    fn over_demand_connection(&self) -> Option<usize> {
+        self.0.over_demand_connection
+    }
+
+    #[getter]
+    fn bad_rate(&self) -> Option<usize> {
+        self.0.bad_rate
+    }
+
+    #[getter]
+    fn residual(&self) -> f64 {
+        self.0.residual
+    }
+
+    #[getter]
+    fn worst_path(&self) -> Option<usize> {
+        self.0.worst_path
+    }
+
+    #[getter]
+    fn tolerance(&self) -> f64 {
+        self.0.tolerance
+    }
+
+    /// Of each path: the number of its bottleneck, -1 if its demand is met, -2 if nothing holds it back.
+    #[getter]
+    fn bottlenecks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let number = |b: &Bottleneck| match b {
+            Bottleneck::Link(link) => i64::from(*link),
+            Bottleneck::Demand => -1,
+            Bottleneck::None => -2,
+        };
+        self.0.bottlenecks.iter().map(number).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.levels.clone().into_pyarray(py)
+    }
+
+    #[getter]
+    fn loads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.loads.clone().into_pyarray(py)
+    }
+
+    #[getter]
+    fn is_feasible(&self) -> bool {
+        self.0.is_feasible()
+    }
+
+    #[getter]
+    fn holds(&self) -> bool {
+        self.0.holds()
+    }
+}
+
+/// "equal", a ratio for geometric portions, or one portion for each path.
+#[derive(FromPyObject)]
+enum StartArgument<'py> {
+    Name(String),
+    Ratio(f64),
+    Given(PyReadonlyArray1<'py, f64>),
+}
+
+impl StartArgument<'_> {
+    fn into_start(self) -> PyResult<Start> {
+        match self {
+            Self::Name(name) if name == "equal" => Ok(Start::Equal),
+            Self::Name(name) => Err(value_error(format!(
+                "start is \"{name}\"; it must be \"equal\", a ratio between 0 and 1, or a portion for each path"
+            ))),
+            Self::Ratio(ratio) => Ok(Start::Geometric(ratio)),
+            Self::Given(portions) => Ok(Start::Given(portions.as_slice()?.to_vec())),
+        }
+    }
+}
+
+/// "certificate" with a relative tolerance, or "change" with a rate.
+fn stop_rule(rule: &str, tolerance: f64) -> PyResult<Stop> {
+    if !(tolerance > 0.0 && tolerance.is_finite()) {
+        return Err(value_error(format!("tolerance is {tolerance}; it must be positive and finite")));
+    }
+    match rule {
+        "certificate" => Ok(Stop::Certificate(tolerance)),
+        "change" => Ok(Stop::Change(tolerance)),
+        _ => Err(value_error(format!("stop is \"{rule}\"; it must be \"certificate\" or \"change\""))),
+    }
+}
+
+/// What both iterative solvers offer to Python.
+macro_rules! passes {
+    ($name:ident) => {
+        #[pymethods]
+        impl $name {
+            /// Passes until the rule is met or `most` are done in all; says whether it was met.
+            fn run(&mut self, py: Python<'_>, stop: &str, tolerance: f64, most: usize) -> PyResult<bool> {
+                let stop = stop_rule(stop, tolerance)?;
+                Ok(py.detach(|| self.0.run(stop, most)))
+            }
+
+            /// One pass.
+            fn advance(&mut self, py: Python<'_>) {
+                py.detach(|| self.0.pass());
+            }
+
+            /// Whether the last pass ended as the rule asks.
+            fn has_met(&self, py: Python<'_>, stop: &str, tolerance: f64) -> PyResult<bool> {
+                let stop = stop_rule(stop, tolerance)?;
+                Ok(py.detach(|| self.0.has_met(stop)))
+            }
+
+            #[getter]
+            fn passes(&self) -> usize {
+                self.0.passes()
+            }
+
+            /// The rates after the last pass.
+            fn allocation(&self, py: Python<'_>, converged: bool, tolerance: f64) -> PyAllocation {
+                PyAllocation(py.detach(|| self.0.allocation(converged, tolerance)))
+            }
+        }
+    };
+}
+
+/// c-SLEN, pass by pass.
+#[pyclass(name = "CSlen", module = "anabranch._core")]
+pub struct PyCSlen(CSlen);
+
+/// IEWF, pass by pass.
+#[pyclass(name = "Iewf", module = "anabranch._core")]
+pub struct PyIewf(Iewf);
+
+passes!(PyCSlen);
+passes!(PyIewf);
+
+/// c-SLEN on a problem, ready for the first pass.
+#[pyfunction]
+fn c_slen(problem: &PyProblem, start: StartArgument<'_>) -> PyResult<PyCSlen> {
+    CSlen::new(Arc::clone(&problem.0), &start.into_start()?).map(PyCSlen).map_err(value_error)
+}
+
+/// IEWF on a problem, ready for the first pass; without a unit, 5 % of the smallest capacity.
+#[pyfunction]
+#[pyo3(signature = (problem, start, unit=None))]
+fn iewf(problem: &PyProblem, start: StartArgument<'_>, unit: Option<f64>) -> PyResult<PyIewf> {
+    let unit = unit.unwrap_or_else(|| Iewf::default_unit(&problem.0));
+    Iewf::new(Arc::clone(&problem.0), &start.into_start()?, unit).map(PyIewf).map_err(value_error)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyProblem>()?;
+    module.add_class::<PyAllocation>()?;
+    module.add_class::<PyCertificate>()?;
+    module.add_class::<PyCSlen>()?;
+    module.add_class::<PyIewf>()?;
+    module.add_function(wrap_pyfunction!(c_slen, module)?)?;
+    module.add_function(wrap_pyfunction!(iewf, module)?)
+}
