@@ -1,96 +1,103 @@
 //! Which paths of which connection use which link: one bit each, in one record for a (connection, link) pair.
 //!
 //! Paths of a connection share most of their links, so there are four to six times fewer pairs than (path, link)
-//! entries, and a bit test replaces a walk along a path. Links of infinite capacity are left out: they never bind.
-//! Where paths of one connection use a link with different coefficients, each coefficient has a pair of its own.
+//! entries, and a bit test replaces a walk along a path. A connection's paths are taken in groups of 64, one word of
+//! bits; nearly every connection has one group. Links of infinite capacity are left out: they never bind. Where
+//! paths of one group use a link with different coefficients, each coefficient has a pair of its own.
+
+use std::ops::Range;
 
 use crate::problem::Problem;
 
-/// (connection, link) pairs, grouped by connection and listed by link.
+/// Paths in a group.
+const GROUP: usize = 64;
+
+/// Pairs of a group of paths and a link, ordered by group and listed by link.
 pub(crate) struct Incidence {
-    /// Pairs of connection c: `pair_offsets[c]..pair_offsets[c + 1]`.
-    pub pair_offsets: Vec<u32>,
+    /// Groups of connection c: `group_offsets[c]..group_offsets[c + 1]`.
+    group_offsets: Vec<u32>,
+    /// Of each group.
+    pub connection: Vec<u32>,
+    /// Where the paths of each group begin in the grouped order of the problem, and the end of the last.
+    path_offsets: Vec<u32>,
+    /// Pairs of group g: `pair_offsets[g]..pair_offsets[g + 1]`.
+    pair_offsets: Vec<u32>,
     /// Of each pair.
     pub link: Vec<u32>,
-    /// Of each pair.
-    pub connection: Vec<u32>,
+    /// Of each pair: the paths of its group that use its link.
+    pub mask: Vec<u64>,
     /// Of each pair; empty if all are 1.
-    pub coefficient: Vec<f64>,
-    /// Words of 64 paths that connection c needs begin at `word_offsets[c]`.
-    pub word_offsets: Vec<u32>,
-    /// Masks of connection c begin at `mask_offsets[c]`: for each of its pairs as many words as it has.
-    mask_offsets: Vec<u32>,
-    masks: Vec<u64>,
-    /// Pairs on link l: `link_pairs[link_offsets[l]..link_offsets[l + 1]]`, by connection.
+    coefficient: Vec<f64>,
+    /// Pairs on link l: `listed[link_offsets[l]..link_offsets[l + 1]]`, by group.
     link_offsets: Vec<u32>,
-    link_pairs: Vec<u32>,
+    listed: Vec<Listed>,
+}
+
+/// A pair as the list of a link holds it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Listed {
+    pub pair: u32,
+    pub group: u32,
 }
 
 impl Incidence {
     pub fn new(problem: &Problem) -> Self {
-        let mut pairs = Self {
+        let mut incidence = Self {
+            group_offsets: vec![0],
+            connection: Vec::new(),
+            path_offsets: vec![0],
             pair_offsets: vec![0],
             link: Vec::new(),
-            connection: Vec::new(),
+            mask: Vec::new(),
             coefficient: Vec::new(),
-            word_offsets: vec![0],
-            mask_offsets: vec![0],
-            masks: Vec::new(),
             link_offsets: Vec::new(),
-            link_pairs: Vec::new(),
+            listed: Vec::new(),
         };
-        // The pair of the connection at hand on each link; several where coefficients differ, the latest first.
+        // The latest pair on each link: of the group at hand if it is not before the group's first.
         let mut latest = vec![u32::MAX; problem.links()];
         for c in 0..problem.connections() {
-            pairs.add_connection(problem, c, &mut latest);
+            for paths in problem.paths_of(c).chunks(GROUP) {
+                incidence.add_group(problem, paths, &mut latest);
+                incidence.connection.push(c as u32);
+            }
+            incidence.group_offsets.push(incidence.connection.len() as u32);
         }
-        pairs.list_by_link(problem.links());
-        pairs
+        incidence.list_by_link(problem.links());
+        incidence
     }
 
-    fn add_connection(&mut self, problem: &Problem, c: usize, latest: &mut [u32]) {
-        let paths = problem.paths_of(c);
-        let words = paths.len().div_ceil(64);
-        let (first, base) = (self.link.len(), self.masks.len());
+    fn add_group(&mut self, problem: &Problem, paths: &[u32], latest: &mut [u32]) {
+        let first = self.link.len();
+        let has_coefficients = problem.has_coefficients();
         for (bit, &path) in paths.iter().enumerate() {
             for (link, coefficient) in problem.uses_of(path as usize) {
                 if problem.capacity(link).is_infinite() {
                     continue;
                 }
                 let mut pair = latest[link] as usize;
-                let known = pair != u32::MAX as usize && pair >= first;
-                if !known || (problem.has_coefficients() && self.coefficient[pair] != coefficient) {
-                    pair = self.find_or_add(first, link, coefficient, problem.has_coefficients(), words, c);
+                let is_known = pair != u32::MAX as usize && pair >= first;
+                if !is_known || (has_coefficients && self.coefficient[pair] != coefficient) {
+                    pair = self.find_or_add(first, link, coefficient, has_coefficients);
                     latest[link] = pair as u32;
                 }
-                self.masks[base + (pair - first) * words + bit / 64] |= 1 << (bit % 64);
+                self.mask[pair] |= 1 << bit;
             }
         }
         self.pair_offsets.push(self.link.len() as u32);
-        self.word_offsets.push(self.word_offsets[c] + words as u32);
-        self.mask_offsets.push(self.masks.len() as u32);
+        self.path_offsets.push(self.path_offsets.last().expect("offsets begin with 0") + paths.len() as u32);
     }
 
     /// The pair of this link and coefficient among those from `first` on, made if it is not there.
-    fn find_or_add(
-        &mut self,
-        first: usize,
-        link: usize,
-        coefficient: f64,
-        has_coefficients: bool,
-        words: usize,
-        c: usize,
-    ) -> usize {
+    fn find_or_add(&mut self, first: usize, link: usize, coefficient: f64, has_coefficients: bool) -> usize {
         if has_coefficients {
-            let same = |&p: &usize| self.link[p] as usize == link && self.coefficient[p] == coefficient;
-            if let Some(pair) = (first..self.link.len()).find(same) {
+            let is_same = |&p: &usize| self.link[p] as usize == link && self.coefficient[p] == coefficient;
+            if let Some(pair) = (first..self.link.len()).find(is_same) {
                 return pair;
             }
             self.coefficient.push(coefficient);
         }
         self.link.push(link as u32);
-        self.connection.push(c as u32);
-        self.masks.resize(self.masks.len() + words, 0);
+        self.mask.push(0);
         self.link.len() - 1
     }
 
@@ -103,37 +110,39 @@ impl Incidence {
             self.link_offsets[l + 1] += self.link_offsets[l];
         }
         let mut next = self.link_offsets.clone();
-        self.link_pairs = vec![0; self.link.len()];
-        for (pair, &l) in self.link.iter().enumerate() {
-            self.link_pairs[next[l as usize] as usize] = pair as u32;
-            next[l as usize] += 1;
+        self.listed = vec![Listed::default(); self.link.len()];
+        for group in 0..self.connection.len() {
+            for pair in self.pairs_of(group) {
+                let slot = &mut next[self.link[pair] as usize];
+                self.listed[*slot as usize] = Listed { pair: pair as u32, group: group as u32 };
+                *slot += 1;
+            }
         }
     }
 
-    /// The pairs of a connection.
-    pub fn pairs_of(&self, c: usize) -> std::ops::Range<usize> {
-        self.pair_offsets[c] as usize..self.pair_offsets[c + 1] as usize
+    /// The groups of a connection.
+    pub fn groups_of(&self, connection: usize) -> Range<usize> {
+        self.group_offsets[connection] as usize..self.group_offsets[connection + 1] as usize
     }
 
-    /// The words of a connection in arrays that hold one bit for each path.
-    pub fn words_of(&self, c: usize) -> std::ops::Range<usize> {
-        self.word_offsets[c] as usize..self.word_offsets[c + 1] as usize
+    /// The paths of a group, in the grouped order of the problem; path i of it is bit i.
+    pub fn paths_of(&self, group: usize) -> Range<usize> {
+        self.path_offsets[group] as usize..self.path_offsets[group + 1] as usize
     }
 
-    /// The pairs on a link, by connection.
-    pub fn pairs_on(&self, link: usize) -> std::ops::Range<usize> {
+    /// The pairs of a group.
+    pub fn pairs_of(&self, group: usize) -> Range<usize> {
+        self.pair_offsets[group] as usize..self.pair_offsets[group + 1] as usize
+    }
+
+    /// The places of the pairs on a link in the list.
+    pub fn places_on(&self, link: usize) -> Range<usize> {
         self.link_offsets[link] as usize..self.link_offsets[link + 1] as usize
     }
 
-    /// The pair at place `at` of the list by link.
-    pub fn listed(&self, at: usize) -> usize {
-        self.link_pairs[at] as usize
-    }
-
-    /// The paths of connection `c` that pair number `pair` holds, as `words` words.
-    pub fn mask(&self, c: usize, pair: usize, words: usize) -> &[u64] {
-        let begin = self.mask_offsets[c] as usize + (pair - self.pair_offsets[c] as usize) * words;
-        &self.masks[begin..begin + words]
+    /// The pair at a place of the list.
+    pub fn at(&self, place: usize) -> Listed {
+        self.listed[place]
     }
 
     /// Capacity that a unit of rate uses at `pair`.
@@ -141,13 +150,24 @@ impl Incidence {
         if self.coefficient.is_empty() { 1.0 } else { self.coefficient[pair] }
     }
 
-    /// Number of pairs.
-    pub fn len(&self) -> usize {
-        self.link.len()
+    /// Number of groups.
+    pub fn groups(&self) -> usize {
+        self.connection.len()
     }
 
-    /// Number of words that hold one bit for each path.
-    pub fn words(&self) -> usize {
-        *self.word_offsets.last().expect("offsets begin with 0") as usize
+    /// Number of pairs.
+    pub fn pairs(&self) -> usize {
+        self.link.len()
     }
+}
+
+/// The places of the set bits, lowest first.
+pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (word != 0).then(|| {
+            let bit = word.trailing_zeros() as usize;
+            word &= word - 1;
+            bit
+        })
+    })
 }

@@ -4,6 +4,7 @@
 //! definitions are those of [`crate::certify()`], which checks the outcome without any of this.
 
 use super::CSlen;
+use crate::incidence::bits;
 
 impl CSlen {
     /// Level of a connection: its rate by weight.
@@ -14,18 +15,17 @@ impl CSlen {
     /// On each link the greatest level of a connection with a subflow there of more than `tolerance` of its rate.
     fn top_levels(&self, tolerance: f64) -> Vec<f64> {
         let mut top = vec![0.0f64; self.problem.links()];
-        let mut counts = Vec::new();
-        for c in 0..self.problem.connections() {
-            let level = self.level(c);
+        for (group, &c) in self.incidence.connection.iter().enumerate() {
+            let level = self.level(c as usize);
             if level <= 0.0 {
                 continue;
             }
-            let words = self.pairs.words_of(c).len();
-            self.significant(c, tolerance, &mut counts);
-            for pair in self.pairs.pairs_of(c) {
-                let link = self.pairs.link[pair] as usize;
-                let mask = self.pairs.mask(c, pair, words);
-                if level > top[link] && mask.iter().zip(&counts).any(|(m, s)| m & s != 0) {
+            let least = tolerance * self.totals[c as usize];
+            let rates = self.rates[self.incidence.paths_of(group)].iter().enumerate();
+            let counted = rates.fold(0u64, |word, (bit, &rate)| word | u64::from(rate > least) << bit);
+            for pair in self.incidence.pairs_of(group) {
+                let link = self.incidence.link[pair] as usize;
+                if level > top[link] && self.incidence.mask[pair] & counted != 0 {
                     top[link] = level;
                 }
             }
@@ -33,23 +33,12 @@ impl CSlen {
         top
     }
 
-    /// The subflows of `c` that carry more than `tolerance` of its rate, as bits.
-    fn significant(&self, c: usize, tolerance: f64, bits: &mut Vec<u64>) {
-        let own = self.problem.connection_offsets()[c]..self.problem.connection_offsets()[c + 1];
-        let least = tolerance * self.totals[c];
-        bits.clear();
-        bits.extend(self.rates[own].chunks(64).map(|chunk| {
-            let set = chunk.iter().enumerate().map(|(bit, &rate)| u64::from(rate > least) << bit);
-            set.fold(0, |word, bit| word | bit)
-        }));
-    }
-
     fn has_its_demand(&self, c: usize, tolerance: f64) -> bool {
         self.totals[c] >= self.problem.demand(c) * (1.0 - tolerance)
     }
 
-    /// How far `link` is from a bottleneck for connection `c`: the larger of its relative slack and the relative
-    /// excess of the link's top level over the connection's.
+    /// How far `link` is from a bottleneck for a connection of this level: the larger of its relative slack and the
+    /// relative excess of the link's top level over the connection's.
     fn shortfall(&self, link: usize, level: f64, top: f64) -> f64 {
         let capacity = self.problem.capacity(link);
         let slack = if capacity > 0.0 { self.free[link] / capacity } else { 0.0 };
@@ -60,23 +49,18 @@ impl CSlen {
     /// Whether every subflow has a bottleneck to the tolerance.
     pub(super) fn is_certified(&self, tolerance: f64) -> bool {
         let top = self.top_levels(tolerance);
-        let mut covered = Vec::new();
-        (0..self.problem.connections()).all(|c| {
+        (0..self.incidence.groups()).all(|group| {
+            let c = self.incidence.connection[group] as usize;
             if self.has_its_demand(c, tolerance) {
                 return true;
             }
-            let words = self.pairs.words_of(c).len();
             let level = self.level(c);
-            covered.clear();
-            covered.resize(words, 0u64);
-            for pair in self.pairs.pairs_of(c) {
-                let link = self.pairs.link[pair] as usize;
-                if self.shortfall(link, level, top[link]) <= tolerance {
-                    let mask = self.pairs.mask(c, pair, words);
-                    covered.iter_mut().zip(mask).for_each(|(seen, m)| *seen |= m);
-                }
-            }
-            covered.iter().map(|w| w.count_ones() as usize).sum::<usize>() == self.problem.paths_of(c).len()
+            let held = self.incidence.pairs_of(group).fold(0u64, |held, pair| {
+                let link = self.incidence.link[pair] as usize;
+                let holds = self.shortfall(link, level, top[link]) <= tolerance;
+                if holds { held | self.incidence.mask[pair] } else { held }
+            });
+            held.count_ones() as usize == self.incidence.paths_of(group).len()
         })
     }
 
@@ -85,28 +69,21 @@ impl CSlen {
     pub(super) fn residual(&self, tolerance: f64) -> f64 {
         let top = self.top_levels(tolerance);
         let mut worst = 0.0f64;
-        let mut best = Vec::new();
-        for c in 0..self.problem.connections() {
-            let paths = self.problem.paths_of(c).len();
+        for (group, &c) in self.incidence.connection.iter().enumerate() {
+            let c = c as usize;
             let demand = self.problem.demand(c);
             let unmet = if demand > 0.0 { (1.0 - self.totals[c] / demand).max(0.0) } else { 0.0 };
-            best.clear();
-            best.resize(paths, unmet);
-            let words = self.pairs.words_of(c).len();
+            let mut best = [unmet; 64];
             let level = self.level(c);
-            for pair in self.pairs.pairs_of(c) {
-                let link = self.pairs.link[pair] as usize;
+            for pair in self.incidence.pairs_of(group) {
+                let link = self.incidence.link[pair] as usize;
                 let shortfall = self.shortfall(link, level, top[link]);
-                for (word, mask) in self.pairs.mask(c, pair, words).iter().enumerate() {
-                    let mut bits = *mask;
-                    while bits != 0 {
-                        let own = &mut best[64 * word + bits.trailing_zeros() as usize];
-                        *own = own.min(shortfall);
-                        bits &= bits - 1;
-                    }
+                for bit in bits(self.incidence.mask[pair]) {
+                    best[bit] = best[bit].min(shortfall);
                 }
             }
-            worst = best.iter().copied().fold(worst, f64::max);
+            let paths = self.incidence.paths_of(group).len();
+            worst = best[..paths].iter().copied().fold(worst, f64::max);
         }
         worst
     }

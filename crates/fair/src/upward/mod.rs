@@ -45,9 +45,9 @@ pub enum Stop {
 /// c-SLEN, pass by pass.
 pub struct CSlen {
     problem: Arc<Problem>,
-    pairs: Incidence,
-    /// Connections with a finite demand, by rising demand / weight.
-    by_demand: Vec<u32>,
+    incidence: Incidence,
+    /// Demand / weight of each connection with a finite demand, rising, and the connection.
+    by_demand: Vec<(f64, u32)>,
     /// Of each path in grouped order; sums to 1 over a connection.
     portions: Vec<f64>,
     /// Of each path in grouped order, after the last pass.
@@ -69,16 +69,16 @@ impl CSlen {
     /// Starting portions that cannot be.
     pub fn new(problem: Arc<Problem>, start: &Start) -> Result<Self, StartError> {
         let portions = start::portions(&problem, start)?;
-        let pairs = Incidence::new(&problem);
-        let reached = |c: u32| problem.demand(c as usize) / problem.weight(c as usize);
-        let mut by_demand: Vec<u32> =
-            (0..problem.connections() as u32).filter(|&c| problem.demand(c as usize).is_finite()).collect();
-        by_demand.sort_by(|&a, &b| reached(a).total_cmp(&reached(b)));
+        let incidence = Incidence::new(&problem);
+        let reached = |c: usize| (problem.demand(c) / problem.weight(c), c as u32);
+        let mut by_demand: Vec<(f64, u32)> =
+            (0..problem.connections()).map(reached).filter(|(level, _)| level.is_finite()).collect();
+        by_demand.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (paths, connections, links) = (problem.paths(), problem.connections(), problem.links());
-        let state = pass::State::new(&problem, &pairs);
+        let state = pass::State::new(&problem, &incidence);
         Ok(Self {
             problem,
-            pairs,
+            incidence,
             by_demand,
             portions,
             rates: vec![0.0; paths],

@@ -13,109 +13,122 @@
 //! run of them needs no new search for the link that saturates next. That search keeps the least level of each
 //! block of links and looks again only into blocks that were touched.
 
+use std::ops::Range;
+
 use super::CSlen;
-use crate::incidence::Incidence;
+use crate::incidence::{Incidence, bits};
 use crate::problem::Problem;
 
 /// A portion below this counts as 0: its subflow carries nothing that 64 bits could tell.
 const TINY: f64 = 1e-60;
 
-/// A slope that fell by this factor is summed anew, since what subtraction left of it may be rounding error.
-const STALE: f64 = 1e-6;
+/// A sum that fell by this factor is made anew, since what subtraction left of it may be rounding error.
+const STALE: f64 = 1e-4;
 
 /// Links in a block of the search for the next saturation.
 const BLOCK: usize = 64;
 
 /// What a pass keeps; made once, reused by every pass.
 pub(super) struct State {
-    links: Links,
-    /// Unfrozen subflows of each connection, a bit each.
+    filling: Filling,
+    /// Unfrozen subflows of each group, a bit each.
     live: Vec<u64>,
     live_connections: usize,
-    /// G, A, and the level since which A stands, of each connection.
-    gain: Vec<f64>,
-    grown: Vec<f64>,
-    since: Vec<f64>,
+    connections: Vec<Growth>,
     /// s, of each pair.
     sums: Vec<f64>,
 }
 
-/// The links while they fill: capacity that was left at level `since`, and how fast it goes.
-struct Links {
-    left: Vec<f64>,
-    slope: Vec<f64>,
-    since: Vec<f64>,
+/// A connection while it grows.
+#[derive(Clone, Copy, Default)]
+struct Growth {
+    /// G.
+    gain: f64,
+    /// A at level `since`.
+    grown: f64,
+    since: f64,
+}
+
+/// A link while it fills.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    /// Capacity left at level `since`.
+    left: f64,
+    slope: f64,
+    since: f64,
     /// The slope when it was last summed anew.
-    summed: Vec<f64>,
-    /// (connection, link) pairs with an unfrozen subflow.
-    live_pairs: Vec<u32>,
-    /// For each block of links the least level at which one saturates, and whether it must be looked for again.
+    summed: f64,
+    /// Pairs with an unfrozen subflow.
+    live_pairs: u32,
+}
+
+/// The links, and the search for the one that saturates next.
+struct Filling {
+    links: Vec<Link>,
+    /// Of each block of links: the least level at which one saturates, and which.
     least: Vec<(f64, u32)>,
     is_touched: Vec<bool>,
+    /// Links whose slope must be summed anew.
+    stale: Vec<u32>,
+}
+
+impl Link {
+    /// The level at which the link saturates; infinite if nothing on it grows.
+    fn level(&self) -> f64 {
+        if self.slope > 0.0 { self.since + self.left.max(0.0) / self.slope } else { f64::INFINITY }
+    }
+
+    /// Adds `change` to the slope at level `z`; says whether the slope must be summed anew.
+    fn tilt(&mut self, change: f64, z: f64) -> bool {
+        self.left -= self.slope * (z - self.since);
+        self.since = z;
+        self.slope += change;
+        self.slope < STALE * self.summed
+    }
 }
 
 impl State {
-    pub fn new(problem: &Problem, pairs: &Incidence) -> Self {
-        let (links, connections) = (problem.links(), problem.connections());
-        let blocks = links.div_ceil(BLOCK);
+    pub fn new(problem: &Problem, incidence: &Incidence) -> Self {
+        let blocks = problem.links().div_ceil(BLOCK);
+        let filling = Filling {
+            links: vec![Link::default(); problem.links()],
+            least: vec![(f64::INFINITY, 0); blocks],
+            is_touched: vec![true; blocks],
+            stale: Vec::new(),
+        };
         Self {
-            links: Links {
-                left: vec![0.0; links],
-                slope: vec![0.0; links],
-                since: vec![0.0; links],
-                summed: vec![0.0; links],
-                live_pairs: vec![0; links],
-                least: vec![(f64::INFINITY, 0); blocks],
-                is_touched: vec![true; blocks],
-            },
-            live: vec![0; pairs.words()],
+            filling,
+            live: vec![0; incidence.groups()],
             live_connections: 0,
-            gain: vec![0.0; connections],
-            grown: vec![0.0; connections],
-            since: vec![0.0; connections],
-            sums: vec![0.0; pairs.len()],
+            connections: vec![Growth::default(); problem.connections()],
+            sums: vec![0.0; incidence.pairs()],
         }
     }
 }
 
-impl Links {
-    /// Adds `change` to the slope of `link` at level `z`.
-    fn tilt(&mut self, link: usize, change: f64, z: f64) {
-        self.left[link] -= self.slope[link] * (z - self.since[link]);
-        self.since[link] = z;
-        self.slope[link] += change;
-        self.is_touched[link / BLOCK] = true;
-    }
-
-    /// The level at which `link` saturates; infinite if nothing on it grows.
-    fn level(&self, link: usize) -> f64 {
-        let slope = self.slope[link];
-        if slope > 0.0 { self.since[link] + self.left[link].max(0.0) / slope } else { f64::INFINITY }
-    }
-
+impl Filling {
     /// The link that saturates first, and its level.
     fn next(&mut self) -> (f64, usize) {
-        for block in 0..self.least.len() {
-            if !std::mem::take(&mut self.is_touched[block]) {
-                continue;
+        for (block, links) in self.links.chunks(BLOCK).enumerate() {
+            if std::mem::take(&mut self.is_touched[block]) {
+                let levels = links.iter().zip(block * BLOCK..).map(|(link, number)| (link.level(), number as u32));
+                self.least[block] = least(levels);
             }
-            let begin = block * BLOCK;
-            let end = (begin + BLOCK).min(self.slope.len());
-            let mut least = (f64::INFINITY, begin as u32);
-            for link in begin..end {
-                let level = self.level(link);
-                if level < least.0 {
-                    least = (level, link as u32);
-                }
-            }
-            self.least[block] = least;
         }
-        let first = |a: (f64, u32), b: &(f64, u32)| if b.0 < a.0 { *b } else { a };
-        let (level, link) = self.least.iter().fold((f64::INFINITY, 0), first);
+        let (level, link) = least(self.least.iter().copied());
         (level, link as usize)
     }
 }
 
+/// The first of the lowest levels, and its link.
+fn least(levels: impl Iterator<Item = (f64, u32)>) -> (f64, u32) {
+    levels.fold((f64::INFINITY, 0), |lowest, other| if other.0 < lowest.0 { other } else { lowest })
+}
+
+/// The sum of the portions of a group's paths over the set bits.
+fn sum_over(word: u64, portions: &[f64]) -> f64 {
+    bits(word).map(|bit| portions[bit]).sum()
+}
 
 impl CSlen {
     /// Fills the links from the present portions: `rates` and `free` are the outcome.
@@ -124,12 +137,11 @@ impl CSlen {
         let mut z = 0.0;
         let mut demands = 0;
         while self.state.live_connections > 0 {
-            let (level, link) = self.state.links.next();
+            let (level, link) = self.state.filling.next();
             // Rounding may put a saturation an ulp before the last event; levels never fall.
             let level = f64::max(level, z);
             let met = demands;
-            while let Some(&c) = self.by_demand.get(demands) {
-                let reached = self.problem.demand(c as usize) / self.problem.weight(c as usize);
+            while let Some(&(reached, c)) = self.by_demand.get(demands) {
                 if reached > level {
                     break;
                 }
@@ -148,114 +160,100 @@ impl CSlen {
             z = level;
             self.saturate(link, z);
         }
-        for (free, left) in self.free.iter_mut().zip(&self.state.links.left) {
-            *free = left.max(0.0);
+        for (free, link) in self.free.iter_mut().zip(&self.state.filling.links) {
+            *free = link.left.max(0.0);
         }
     }
 
     /// All subflows with a portion unfrozen, all links empty.
     fn begin(&mut self) {
-        let problem = &*self.problem;
+        let (problem, incidence, state) = (&*self.problem, &self.incidence, &mut self.state);
         self.rates.fill(0.0);
-        let state = &mut self.state;
-        let links = &mut state.links;
-        for l in 0..problem.links() {
-            (links.left[l], links.slope[l], links.since[l], links.live_pairs[l]) = (problem.capacity(l), 0.0, 0.0, 0);
+        for (number, link) in state.filling.links.iter_mut().enumerate() {
+            *link = Link { left: problem.capacity(number), ..Link::default() };
         }
-        links.is_touched.fill(true);
+        state.filling.is_touched.fill(true);
         state.live_connections = 0;
         for c in 0..problem.connections() {
-            let words = self.pairs.words_of(c);
-            let begin = problem.connection_offsets()[c];
-            let own = &self.portions[begin..problem.connection_offsets()[c + 1]];
-            let live = &mut state.live[words.clone()];
-            live.fill(0);
             let mut gain = 0.0;
-            // Several words only for connections with more than 64 paths.
-            for (bit, &portion) in own.iter().enumerate() {
-                if portion > TINY {
-                    live[bit / 64] |= 1 << (bit % 64);
-                    gain += portion;
-                }
+            for group in incidence.groups_of(c) {
+                let own = &self.portions[incidence.paths_of(group)];
+                let is_live = |&(_, portion): &(usize, &f64)| *portion > TINY;
+                let live = own.iter().enumerate().filter(is_live).fold(0, |word, (bit, _)| word | 1 << bit);
+                state.live[group] = live;
+                gain += sum_over(live, own);
             }
             if gain == 0.0 {
                 continue;
             }
             state.live_connections += 1;
-            (state.gain[c], state.grown[c], state.since[c]) = (gain, 0.0, 0.0);
+            state.connections[c] = Growth { gain, ..Growth::default() };
             let growth = problem.weight(c) / gain;
-            for pair in self.pairs.pairs_of(c) {
-                let sum = masked_sum(own, self.pairs.mask(c, pair, words.len()), live);
-                state.sums[pair] = sum;
-                if sum > 0.0 {
-                    let link = self.pairs.link[pair] as usize;
-                    links.slope[link] += growth * self.pairs.coefficient_of(pair) * sum;
-                    links.live_pairs[link] += 1;
+            for group in incidence.groups_of(c) {
+                let (own, live) = (&self.portions[incidence.paths_of(group)], state.live[group]);
+                for pair in incidence.pairs_of(group) {
+                    let word = incidence.mask[pair] & live;
+                    let sum = sum_over(word, own);
+                    state.sums[pair] = sum;
+                    let link = &mut state.filling.links[incidence.link[pair] as usize];
+                    link.slope += growth * incidence.coefficient_of(pair) * sum;
+                    link.live_pairs += u32::from(word != 0);
                 }
             }
         }
-        links.summed.copy_from_slice(&links.slope);
+        for link in &mut state.filling.links {
+            link.summed = link.slope;
+        }
     }
 
     /// Saturates `link` at level `z`: the unfrozen subflows on it freeze.
     fn saturate(&mut self, link: usize, z: f64) {
-        for at in self.pairs.pairs_on(link) {
-            let pair = self.pairs.listed(at);
-            let c = self.pairs.connection[pair] as usize;
-            let words = self.pairs.words_of(c);
-            let count = words.len();
-            let mask = self.pairs.mask(c, pair, count);
-            let is_hit = mask.iter().zip(&self.state.live[words]).any(|(m, l)| m & l != 0);
-            if is_hit {
-                self.freeze_on(c, pair, z);
+        for place in self.incidence.places_on(link) {
+            let listed = self.incidence.at(place);
+            let live = self.state.live[listed.group as usize];
+            if live != 0 {
+                let hit = live & self.incidence.mask[listed.pair as usize];
+                if hit != 0 {
+                    self.freeze(listed.group as usize, hit, z);
+                }
             }
         }
-        let links = &mut self.state.links;
-        (links.left[link], links.slope[link], links.since[link]) = (0.0, 0.0, z);
-        links.is_touched[link / BLOCK] = true;
+        let full = &mut self.state.filling.links[link];
+        (full.left, full.slope, full.since) = (0.0, 0.0, z);
+        self.state.filling.is_touched[link / BLOCK] = true;
     }
 
-    /// Freezes the unfrozen subflows of `c` that `pair` holds.
-    fn freeze_on(&mut self, c: usize, pair: usize, z: f64) {
-        let words = self.pairs.words_of(c);
-        let count = words.len();
-        let begin = self.problem.connection_offsets()[c];
+    /// Freezes the subflows `hit` of `group`; the others of its connection grow in their place.
+    fn freeze(&mut self, group: usize, hit: u64, z: f64) {
+        let c = self.incidence.connection[group] as usize;
         self.advance(c, z);
-        let mut gain = 0.0;
-        let mut frozen = [0u64; 1];
-        let mut more = if count > 1 { vec![0u64; count] } else { Vec::new() };
-        let frozen = if count > 1 { &mut more[..] } else { &mut frozen[..] };
-        for (w, at) in words.clone().enumerate() {
-            let hit = self.state.live[at] & self.pairs.mask(c, pair, count)[w];
-            self.set_rates(c, begin + 64 * w, hit);
-            self.state.live[at] &= !hit;
-            frozen[w] = hit;
-            gain += self.live_portion(begin + 64 * w, self.state.live[at]);
-        }
+        self.set_rates(c, group, hit);
+        self.state.live[group] &= !hit;
+        let groups = self.incidence.groups_of(c);
+        let live_portions = |g: usize| sum_over(self.state.live[g], &self.portions[self.incidence.paths_of(g)]);
+        let gain: f64 = groups.clone().map(live_portions).sum();
         if gain > 0.0 {
-            self.regrow(c, frozen, gain, z);
+            self.regrow(c, group, hit, gain, z);
         } else {
-            self.retire(c, z);
+            self.retire(c, groups, z);
         }
     }
 
     /// Freezes whatever of `c` is unfrozen.
     fn freeze_all(&mut self, c: usize, z: f64) {
-        let words = self.pairs.words_of(c);
-        if self.state.live[words.clone()].iter().all(|&w| w == 0) {
+        let groups = self.incidence.groups_of(c);
+        if groups.clone().all(|group| self.state.live[group] == 0) {
             return;
         }
         self.advance(c, z);
-        let begin = self.problem.connection_offsets()[c];
-        for (w, at) in words.enumerate() {
-            let hit = std::mem::take(&mut self.state.live[at]);
-            self.set_rates(c, begin + 64 * w, hit);
+        for group in groups.clone() {
+            let hit = std::mem::take(&mut self.state.live[group]);
+            self.set_rates(c, group, hit);
         }
-        self.retire(c, z);
+        self.retire(c, groups, z);
     }
 
-    /// Ends a pass in which nothing is left that could stop the subflows that are left: their portions are so small
-    /// that no link feels them.
+    /// Ends a pass in which no link feels the subflows that are left, so small are their portions.
     fn freeze_the_rest(&mut self, z: f64) {
         for c in 0..self.problem.connections() {
             self.freeze_all(c, z);
@@ -264,103 +262,104 @@ impl CSlen {
 
     /// Brings A of connection `c` to level `z`.
     fn advance(&mut self, c: usize, z: f64) {
-        let state = &mut self.state;
-        state.grown[c] += self.problem.weight(c) / state.gain[c] * (z - state.since[c]);
-        state.since[c] = z;
+        let growth = &mut self.state.connections[c];
+        growth.grown += self.problem.weight(c) / growth.gain * (z - growth.since);
+        growth.since = z;
     }
 
-    fn set_rates(&mut self, c: usize, begin: usize, hit: u64) {
-        let grown = self.state.grown[c];
-        let mut bits = hit;
-        while bits != 0 {
-            let f = begin + bits.trailing_zeros() as usize;
-            self.rates[f] = self.portions[f] * grown;
-            bits &= bits - 1;
+    fn set_rates(&mut self, c: usize, group: usize, hit: u64) {
+        let grown = self.state.connections[c].grown;
+        let paths = self.incidence.paths_of(group);
+        let (rates, portions) = (&mut self.rates[paths.clone()], &self.portions[paths]);
+        for bit in bits(hit) {
+            rates[bit] = portions[bit] * grown;
         }
     }
 
-    fn live_portion(&self, begin: usize, live: u64) -> f64 {
-        let (mut bits, mut sum) = (live, 0.0);
-        while bits != 0 {
-            sum += self.portions[begin + bits.trailing_zeros() as usize];
-            bits &= bits - 1;
+    /// Gives what the subflows `hit` of `group` would have grown to those of `c` left, whose portions sum to `gain`.
+    fn regrow(&mut self, c: usize, group: usize, hit: u64, gain: f64, z: f64) {
+        let (incidence, state) = (&self.incidence, &mut self.state);
+        let weight = self.problem.weight(c);
+        let (before, after) = (weight / state.connections[c].gain, weight / gain);
+        state.connections[c].gain = gain;
+        for g in incidence.groups_of(c) {
+            let own = &self.portions[incidence.paths_of(g)];
+            let (live, hit) = (state.live[g], if g == group { hit } else { 0 });
+            let range = incidence.pairs_of(g);
+            let first = range.start;
+            let masks = incidence.mask[range.clone()].iter().zip(&incidence.link[range.clone()]);
+            for ((sum, (&mask, &link)), pair) in state.sums[range].iter_mut().zip(masks).zip(first..) {
+                let old = *sum;
+                if old == 0.0 {
+                    continue;
+                }
+                let frozen = mask & hit;
+                if frozen != 0 {
+                    *sum = lessened(old, mask & live, frozen, own);
+                }
+                let change = (after * *sum - before * old) * incidence.coefficient_of(pair);
+                state.filling.tilt(link as usize, change, *sum == 0.0, z);
+            }
         }
-        sum
-    }
-
-    /// Gives what the `frozen` subflows of `c` would have grown to those left, whose portions sum to `gain`.
-    fn regrow(&mut self, c: usize, frozen: &[u64], gain: f64, z: f64) {
-        let (problem, pairs, state) = (&*self.problem, &self.pairs, &mut self.state);
-        let words = pairs.words_of(c);
-        let own = &self.portions[problem.connection_offsets()[c]..problem.connection_offsets()[c + 1]];
-        let weight = problem.weight(c);
-        let (before, after) = (weight / state.gain[c], weight / gain);
-        state.gain[c] = gain;
-        let live = &state.live[words.clone()];
-        for pair in pairs.pairs_of(c) {
-            let old = state.sums[pair];
-            if old == 0.0 {
-                continue;
-            }
-            let mask = pairs.mask(c, pair, words.len());
-            let mut new = old;
-            if mask.iter().zip(frozen).any(|(m, f)| m & f != 0) {
-                new = masked_sum(own, mask, live);
-                state.sums[pair] = new;
-            }
-            let link = pairs.link[pair] as usize;
-            let change = (after * new - before * old) * pairs.coefficient_of(pair);
-            state.links.tilt(link, change, z);
-            if new == 0.0 {
-                state.links.live_pairs[link] -= 1;
-            }
-            refresh(problem, pairs, &state.sums, &state.gain, &mut state.links, link);
-        }
+        self.sum_anew();
     }
 
     /// Takes connection `c`, all frozen, off its links.
-    fn retire(&mut self, c: usize, z: f64) {
-        let (problem, pairs, state) = (&*self.problem, &self.pairs, &mut self.state);
+    fn retire(&mut self, c: usize, groups: Range<usize>, z: f64) {
+        let (incidence, state) = (&self.incidence, &mut self.state);
         state.live_connections -= 1;
-        let growth = problem.weight(c) / state.gain[c];
-        for pair in pairs.pairs_of(c) {
-            let old = std::mem::take(&mut state.sums[pair]);
-            if old == 0.0 {
-                continue;
+        let growth = self.problem.weight(c) / state.connections[c].gain;
+        for group in groups {
+            for pair in incidence.pairs_of(group) {
+                let old = std::mem::take(&mut state.sums[pair]);
+                if old != 0.0 {
+                    let change = -growth * old * incidence.coefficient_of(pair);
+                    state.filling.tilt(incidence.link[pair] as usize, change, true, z);
+                }
             }
-            let link = pairs.link[pair] as usize;
-            state.links.tilt(link, -growth * old * pairs.coefficient_of(pair), z);
-            state.links.live_pairs[link] -= 1;
-            refresh(problem, pairs, &state.sums, &state.gain, &mut state.links, link);
+        }
+        self.sum_anew();
+    }
+
+    /// Sums the slopes anew of which too little is left to trust.
+    fn sum_anew(&mut self) {
+        let (incidence, state) = (&self.incidence, &mut self.state);
+        while let Some(number) = state.filling.stale.pop() {
+            let slope = incidence.places_on(number as usize).map(|place| {
+                let listed = incidence.at(place);
+                let c = incidence.connection[listed.group as usize] as usize;
+                let sum = state.sums[listed.pair as usize];
+                let growth = if sum > 0.0 { self.problem.weight(c) / state.connections[c].gain } else { 0.0 };
+                growth * incidence.coefficient_of(listed.pair as usize) * sum
+            });
+            let slope: f64 = slope.sum();
+            let link = &mut state.filling.links[number as usize];
+            (link.slope, link.summed) = (slope, slope);
         }
     }
 }
 
-/// The sum of a connection's portions over the subflows that are both in `mask` and in `live`.
-fn masked_sum(own: &[f64], mask: &[u64], live: &[u64]) -> f64 {
-    let mut sum = 0.0;
-    for (chunk, (m, l)) in own.chunks(64).zip(mask.iter().zip(live)) {
-        let mut bits = m & l;
-        while bits != 0 {
-            // The bits of a mask lie within the connection's paths.
-            sum += chunk[bits.trailing_zeros() as usize];
-            bits &= bits - 1;
+impl Filling {
+    /// Changes the slope of a link at level `z`, and takes a pair off it if it is `done`.
+    fn tilt(&mut self, number: usize, change: f64, done: bool, z: f64) {
+        let link = &mut self.links[number];
+        link.live_pairs -= u32::from(done);
+        if link.tilt(change, z) {
+            if link.live_pairs == 0 {
+                link.slope = 0.0;
+            } else {
+                self.stale.push(number as u32);
+            }
         }
+        self.is_touched[number / BLOCK] = true;
     }
-    sum
 }
 
-/// Sums the slope of `link` anew if subtraction has left too little of it to trust, or nothing on the link grows.
-fn refresh(problem: &Problem, pairs: &Incidence, sums: &[f64], gain: &[f64], links: &mut Links, link: usize) {
-    if links.live_pairs[link] == 0 {
-        links.slope[link] = 0.0;
-    } else if links.slope[link] < STALE * links.summed[link] {
-        let listed = pairs.pairs_on(link).map(|at| pairs.listed(at)).filter(|&pair| sums[pair] > 0.0);
-        let growth = listed.map(|pair| {
-            let c = pairs.connection[pair] as usize;
-            problem.weight(c) / gain[c] * pairs.coefficient_of(pair) * sums[pair]
-        });
-        links.slope[link] = growth.sum();
-        links.summed[link] = links.slope[link];
+/// The sum over `live` that is left of `old` without `frozen`: by subtraction, or anew where that would lose digits.
+fn lessened(old: f64, live: u64, frozen: u64, portions: &[f64]) -> f64 {
+    if live == 0 {
+        return 0.0;
     }
+    let left = old - sum_over(frozen, portions);
+    if left > STALE * old { left } else { sum_over(live, portions) }
 }

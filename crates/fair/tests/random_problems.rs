@@ -1,0 +1,216 @@
+//! Thousands of random problems: every answer is checked by the certificate, by a literal reading of the pseudo-code,
+//! or by the same problem written in another order.
+
+use std::sync::Arc;
+
+use anabranch_fair::upward::{Stop, upward_max_min};
+use anabranch_fair::{CSlen, Problem, ProblemParts, Start, certify, max_min};
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What a random problem may hold.
+#[derive(Clone, Copy)]
+struct Kind {
+    most_paths: usize,
+    has_limits: bool,
+    has_coefficients: bool,
+    has_dead_ends: bool,
+}
+
+const PLAIN: Kind = Kind { most_paths: 4, has_limits: false, has_coefficients: false, has_dead_ends: false };
+const RICH: Kind = Kind { most_paths: 6, has_limits: true, has_coefficients: true, has_dead_ends: true };
+const SINGLE: Kind = Kind { most_paths: 1, ..RICH };
+
+fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let links = rng.random_range(1..25usize);
+    let connections = rng.random_range(1..40usize);
+    let mut parts = ProblemParts { path_offsets: vec![0], ..Default::default() };
+    // Whole numbers make ties; a wide range makes small numbers beside large ones.
+    let is_whole = rng.random_bool(0.5);
+    for _ in 0..links {
+        let capacity = if is_whole { f64::from(rng.random_range(1..6)) } else { 10f64.powf(rng.random_range(-3.0..5.0)) };
+        let special = if kind.has_dead_ends { rng.random_range(0..12) } else { 9 };
+        parts.capacity.push(if special == 0 { 0.0 } else if special == 1 { f64::INFINITY } else { capacity });
+    }
+    let all: Vec<u32> = (0..links as u32).collect();
+    for c in 0..connections {
+        let is_limited = kind.has_limits && rng.random_bool(0.4);
+        let demand = if is_limited { rng.random_range(0..5) as f64 * 0.7 } else { f64::INFINITY };
+        parts.demand.push(demand);
+        parts.weight.push(if kind.has_limits { *[0.5, 1.0, 2.0, 3.7].choose(&mut rng).unwrap() } else { 1.0 });
+        let least = usize::from(!kind.has_dead_ends);
+        for _ in 0..rng.random_range(least..=kind.most_paths) {
+            let length = rng.random_range(1..=links.min(5));
+            let path: Vec<u32> = all.sample(&mut rng, length).copied().collect();
+            let is_stopped = demand.is_finite() || path.iter().any(|&l| parts.capacity[l as usize].is_finite());
+            if is_stopped {
+                for &link in &path {
+                    parts.path_links.push(link);
+                    if kind.has_coefficients {
+                        parts.coefficient.push(*[1.0, 1.0, 0.05, 2.5].choose(&mut rng).unwrap());
+                    }
+                }
+                parts.path_offsets.push(parts.path_links.len());
+                parts.path_connection.push(c as u32);
+            }
+        }
+    }
+    parts
+}
+
+fn problem(seed: u64, kind: Kind) -> Arc<Problem> {
+    Arc::new(Problem::new(random_parts(seed, kind)).unwrap())
+}
+
+#[test]
+fn every_answer_is_feasible_and_certified_at_the_residual_that_it_states() {
+    for seed in 0..2_000 {
+        let problem = problem(seed, if seed % 2 == 0 { PLAIN } else { RICH });
+        let solved = upward_max_min(Arc::clone(&problem), &Start::Equal, Stop::Certificate(1e-2), 20_000).unwrap();
+        let certificate = certify(&problem, &solved.path_rates, 1e-2);
+        assert!(certificate.is_feasible(), "seed {seed}: overload {}", certificate.overload);
+        assert!(solved.converged, "seed {seed}: residual {}", solved.residual);
+        assert!(certificate.holds(), "seed {seed}: residual {}", certificate.residual);
+        assert!((solved.residual - certificate.residual).abs() <= 1e-9, "seed {seed}: {}", solved.residual);
+    }
+}
+
+#[test]
+fn geometric_and_given_starts_are_certified_too() {
+    for seed in 0..300 {
+        let problem = problem(seed, RICH);
+        let given = (0..problem.paths()).map(|p| 1.0 + (p * 7 % 5) as f64).collect();
+        for start in [Start::Geometric(0.3), Start::Given(given)] {
+            let solved = upward_max_min(Arc::clone(&problem), &start, Stop::Certificate(1e-2), 20_000).unwrap();
+            assert!(certify(&problem, &solved.path_rates, 1e-2).holds(), "seed {seed}, {start:?}");
+        }
+    }
+}
+
+#[test]
+fn progressive_filling_is_fair_to_the_last_digit_and_agrees_with_c_slen() {
+    for seed in 0..2_000 {
+        let problem = problem(seed, SINGLE);
+        let filled = max_min(&problem).unwrap();
+        let certificate = certify(&problem, &filled.path_rates, 1e-9);
+        assert!(certificate.holds(), "seed {seed}: {certificate:?}");
+        // With one path each, every pass of c-SLEN is the answer.
+        let solved = upward_max_min(Arc::clone(&problem), &Start::Equal, Stop::Certificate(1e-9), 2).unwrap();
+        assert_close(&solved.path_rates, &filled.path_rates, 1e-9, seed);
+    }
+}
+
+#[test]
+fn a_pass_does_what_the_pseudo_code_says() {
+    for seed in 0..400 {
+        let parts = random_parts(seed, PLAIN);
+        let problem = Arc::new(Problem::new(parts.clone()).unwrap());
+        let mut solver = CSlen::new(Arc::clone(&problem), &Start::Equal).unwrap();
+        let mut portions: Vec<f64> =
+            (0..problem.paths()).map(|p| 1.0 / problem.paths_of(problem.connection(p)).len() as f64).collect();
+        for _ in 0..5 {
+            solver.pass();
+            let rates = connection_rates(&problem, &portions);
+            let totals = problem.sum_by_connection(&rates);
+            for (path, portion) in portions.iter_mut().enumerate() {
+                *portion = rates[path] / totals[problem.connection(path)];
+            }
+            assert_close(&solver.allocation(false, 0.0).path_rates, &rates, 1e-6, seed);
+        }
+    }
+}
+
+/// Function 1 of the paper, line by line, with the corrected saturation level.
+fn connection_rates(problem: &Problem, portions: &[f64]) -> Vec<f64> {
+    let mut portions = portions.to_vec();
+    let mut rates = vec![0.0; portions.len()];
+    let mut is_saturated: Vec<bool> = portions.iter().map(|&p| p == 0.0).collect();
+    while is_saturated.contains(&false) {
+        let loads = problem.loads(&rates);
+        let growth = problem.loads(&portions);
+        let level = |l: usize| if growth[l] > 0.0 { (problem.capacity(l) - loads[l]) / growth[l] } else { f64::INFINITY };
+        let levels: Vec<f64> = (0..problem.links()).map(level).collect();
+        let z = levels.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
+        for (rate, portion) in rates.iter_mut().zip(&portions) {
+            *rate += z * portion;
+        }
+        for path in 0..rates.len() {
+            if problem.links_of(path).iter().any(|&l| levels[l as usize] <= z * (1.0 + 1e-12) + 1e-300) {
+                is_saturated[path] = true;
+                portions[path] = 0.0;
+            }
+        }
+        let sums = problem.sum_by_connection(&portions);
+        for (path, portion) in portions.iter_mut().enumerate() {
+            if !is_saturated[path] {
+                *portion /= sums[problem.connection(path)];
+            }
+        }
+    }
+    rates
+}
+
+#[test]
+fn the_order_of_connections_paths_and_links_does_not_matter() {
+    for seed in 0..500 {
+        let parts = random_parts(seed, RICH);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed + 1_000_000);
+        let shuffled = |n: usize, rng: &mut ChaCha8Rng| {
+            let mut order: Vec<usize> = (0..n).collect();
+            order.shuffle(rng);
+            order
+        };
+        // `order[new] = old`; `place[old] = new`.
+        let path_order = shuffled(parts.path_connection.len(), &mut rng);
+        let connection_order = shuffled(parts.weight.len(), &mut rng);
+        let link_order = shuffled(parts.capacity.len(), &mut rng);
+        let place = |order: &[usize]| {
+            let mut place = vec![0u32; order.len()];
+            order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
+            place
+        };
+        let (connection_place, link_place) = (place(&connection_order), place(&link_order));
+        let mut other = ProblemParts {
+            capacity: link_order.iter().map(|&l| parts.capacity[l]).collect(),
+            demand: connection_order.iter().map(|&c| parts.demand[c]).collect(),
+            weight: connection_order.iter().map(|&c| parts.weight[c]).collect(),
+            path_offsets: vec![0],
+            ..Default::default()
+        };
+        for &path in &path_order {
+            for entry in parts.path_offsets[path]..parts.path_offsets[path + 1] {
+                other.path_links.push(link_place[parts.path_links[entry] as usize]);
+                other.coefficient.push(parts.coefficient[entry]);
+            }
+            other.path_offsets.push(other.path_links.len());
+            other.path_connection.push(connection_place[parts.path_connection[path] as usize]);
+        }
+        let after_passes = |parts: ProblemParts| {
+            let mut solver = CSlen::new(Arc::new(Problem::new(parts).unwrap()), &Start::Equal).unwrap();
+            (0..20).for_each(|_| solver.pass());
+            solver.allocation(false, 0.0)
+        };
+        let (one, two) = (after_passes(parts), after_passes(other));
+        let back: Vec<f64> = place(&path_order).iter().map(|&new| two.path_rates[new as usize]).collect();
+        assert_close(&back, &one.path_rates, 1e-6, seed);
+    }
+}
+
+#[test]
+fn the_same_problem_gives_the_same_bits() {
+    for seed in 0..50 {
+        let solve = || upward_max_min(problem(seed, RICH), &Start::Equal, Stop::Certificate(1e-3), 500).unwrap();
+        assert_eq!(solve(), solve());
+    }
+}
+
+fn assert_close(found: &[f64], wanted: &[f64], tolerance: f64, seed: u64) {
+    let scale = wanted.iter().copied().fold(0.0, f64::max);
+    assert_eq!(found.len(), wanted.len());
+    for (path, (a, b)) in found.iter().zip(wanted).enumerate() {
+        let is_close = (a - b).abs() <= tolerance * b.abs().max(1e-3 * scale);
+        assert!(is_close, "seed {seed}, path {path}: {a} instead of {b}");
+    }
+}
