@@ -40,9 +40,7 @@ fn only_link(network: &Network, from: NodeId, to: NodeId, place: &str) -> Result
 pub fn links_named<S: AsRef<str>>(network: &Network, links: &[S], place: &str) -> Result<Vec<LinkId>, PathError> {
     let find = |link: &S| {
         let link = link.as_ref();
-        network
-            .find_link(link)
-            .ok_or_else(|| PathError::UnknownLink { place: place.to_owned(), link: link.to_owned() })
+        network.find_link(link).ok_or_else(|| PathError::UnknownLink { place: place.to_owned(), link: link.to_owned() })
     };
     links.iter().map(find).collect()
 }

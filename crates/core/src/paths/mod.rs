@@ -1,13 +1,31 @@
 //! The paths of each connection, as links in order, kept as two offset arrays.
+//!
+//! They are given by hand (`given.rs`) or found: the k shortest, all of equal cost, or disjoint ones, by a metric.
 
+mod avoiding;
+#[cfg(test)]
+mod brute_force;
+mod by_target;
+mod costed;
+mod disjoint;
+mod equal_cost;
 mod given;
+mod k_shortest;
+mod marks;
+mod metric;
+mod spur;
 
 use thiserror::Error;
 
 use crate::id::{ConnectionId, LinkId};
 use crate::network::Network;
 
+pub use by_target::{Progress, SearchError};
+pub use disjoint::disjoint;
+pub use equal_cost::equal_cost;
 pub use given::{links_along, links_named};
+pub use k_shortest::k_shortest;
+pub use metric::{Metric, MetricError};
 
 /// A path that cannot be.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -21,11 +39,15 @@ pub enum PathError {
     NoLink { place: String, from: String, to: String },
     #[error("{place}: {count} parallel links lead from node `{from}` to node `{to}`; give the path by link names")]
     Ambiguous { place: String, from: String, to: String, count: usize },
-    #[error("{place}: link `{link}` begins at node `{at}`, but the path has come to node `{expected}`; a path must follow links without a gap")]
+    #[error(
+        "{place}: link `{link}` begins at node `{at}`, but the path has come to node `{expected}`; a path must follow links without a gap"
+    )]
     Gap { place: String, link: String, at: String, expected: String },
     #[error("{place}: it comes to node `{node}` twice; a path must be without a loop")]
     Loop { place: String, node: String },
-    #[error("{place}: it {what} at node `{at}`, not at the connection's {end} `{expected}`; a path must join source and target")]
+    #[error(
+        "{place}: it {what} at node `{at}`, not at the connection's {end} `{expected}`; a path must join source and target"
+    )]
     WrongEnd { place: String, what: &'static str, at: String, end: &'static str, expected: String },
     #[error("{place}: it has no links; a path must have one or more")]
     Empty { place: String },

@@ -1,0 +1,184 @@
+//! Distances to one target in the network without one node.
+//!
+//! Only the nodes whose shortest path leads through the node left out move further away, and these are its descendants
+//! in the tree of shortest paths. Numbered so that every subtree is a range, they take one search of the subtree and a
+//! row of the size of the subtree; all other nodes keep their distance. Rows are made when first asked for.
+
+use std::cmp::Reverse;
+
+use super::costed::{Costed, Distances, Queue, Step, UNREACHABLE};
+use crate::id::NodeId;
+
+/// Beyond so many entries (32 MiB a thread) no more rows are made: the distance in the whole network is a bound too.
+const MOST_ENTRIES: usize = 1 << 22;
+
+/// No row was made for this node yet.
+const NO_ROW: usize = usize::MAX;
+
+/// Distances to one target, in the whole network and without each of its nodes.
+pub(super) struct Avoiding {
+    distances: Distances,
+    /// The number of a node in the order in which subtrees are ranges; `u32::MAX` if it cannot reach the target.
+    number: Vec<u32>,
+    /// The node of each number.
+    numbered: Vec<NodeId>,
+    /// How many nodes are in the subtree of a node, itself among them.
+    subtree: Vec<u32>,
+    /// Where the row of a node begins in `rows`.
+    row: Vec<usize>,
+    rows: Vec<u64>,
+    /// The number of the next child of a node, while they are numbered.
+    next_child: Vec<u32>,
+    queue: Queue,
+}
+
+/// Lower bounds for the distances in the network without one node, exact if its row could be made.
+#[derive(Clone, Copy)]
+pub(super) struct Without<'a> {
+    everywhere: &'a [u64],
+    number: &'a [u32],
+    first: u32,
+    row: &'a [u64],
+}
+
+impl Avoiding {
+    /// For a network of so many nodes; nothing is known before [`Self::measure`].
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            distances: Distances::new(nodes),
+            number: vec![u32::MAX; nodes],
+            numbered: Vec::with_capacity(nodes),
+            subtree: vec![0; nodes],
+            row: vec![NO_ROW; nodes],
+            rows: Vec::new(),
+            next_child: vec![0; nodes],
+            queue: Queue::new(),
+        }
+    }
+
+    /// Turns to `target`; `costed` must be the same each time.
+    pub fn measure(&mut self, costed: &Costed, target: NodeId) {
+        if !self.distances.measure(costed, target) {
+            return;
+        }
+        self.number_subtrees(costed, target);
+        self.rows.clear();
+        self.row.fill(NO_ROW);
+    }
+
+    /// Numbers the nodes so that the target comes first and each subtree is a range that its root begins.
+    fn number_subtrees(&mut self, costed: &Costed, target: NodeId) {
+        self.number.fill(u32::MAX);
+        self.subtree.fill(1);
+        let order = self.distances.nearest_first();
+        for &node in order[1..].iter().rev() {
+            let parent = next_node(costed, &self.distances, node);
+            self.subtree[parent.index()] += self.subtree[node.index()];
+        }
+        self.number[target.index()] = 0;
+        self.next_child[target.index()] = 1;
+        for &node in &order[1..] {
+            let parent = next_node(costed, &self.distances, node).index();
+            let number = self.next_child[parent];
+            self.next_child[parent] += self.subtree[node.index()];
+            self.number[node.index()] = number;
+            self.next_child[node.index()] = number + 1;
+        }
+        self.numbered.clear();
+        self.numbered.resize(order.len(), target);
+        for &node in order {
+            self.numbered[self.number[node.index()] as usize] = node;
+        }
+    }
+
+    /// Makes the row of `node`, if it can reach the target, has none yet, and there is room for one.
+    pub fn prepare(&mut self, costed: &Costed, node: NodeId) {
+        let size = self.subtree[node.index()] as usize;
+        let in_tree = self.distances.of(node) != UNREACHABLE;
+        if !in_tree || self.row[node.index()] != NO_ROW || self.rows.len() + size > MOST_ENTRIES {
+            return;
+        }
+        let start = self.rows.len();
+        self.row[node.index()] = start;
+        self.rows.resize(start + size, UNREACHABLE);
+        let row = &mut self.rows[start..];
+        let first = self.number[node.index()];
+        let number = &self.number;
+        let place = |other: NodeId| number[other.index()].wrapping_sub(first) as usize;
+
+        // The node itself stands at place 0 and stays out. The others begin with the ways that leave the subtree at once.
+        let subtree = &self.numbered[first as usize..first as usize + size];
+        for (&inside, nearest) in subtree.iter().zip(row.iter_mut()).skip(1) {
+            let leaving = costed.steps_from(inside).iter().filter(|step| place(step.node) >= size);
+            let distances = leaving.map(|step| self.distances.of(step.node).saturating_add(step.cost));
+            *nearest = distances.min().unwrap_or(UNREACHABLE);
+            if *nearest != UNREACHABLE {
+                self.queue.push(Reverse((*nearest, inside)));
+            }
+        }
+        while let Some(Reverse((distance, inside))) = self.queue.pop() {
+            if distance > row[place(inside)] {
+                continue;
+            }
+            for step in costed.steps_into(inside) {
+                let at = place(step.node);
+                if at > 0 && at < size && distance + step.cost < row[at] {
+                    row[at] = distance + step.cost;
+                    self.queue.push(Reverse((row[at], step.node)));
+                }
+            }
+        }
+    }
+
+    /// The distances without `node`.
+    pub fn without(&self, node: NodeId) -> Without<'_> {
+        let start = self.row[node.index()];
+        let row = if start == NO_ROW { &[] } else { &self.rows[start..start + self.subtree[node.index()] as usize] };
+        let first = self.number[node.index()];
+        Without { everywhere: self.distances.all(), number: &self.number, first, row }
+    }
+}
+
+/// The node after `node` on its shortest path with the lowest link id.
+fn next_node(costed: &Costed, distances: &Distances, node: NodeId) -> NodeId {
+    let tight = |step: &&Step| distances.of(step.node).checked_add(step.cost) == Some(distances.of(node));
+    costed.steps_from(node).iter().find(tight).expect("a settled node has a shortest path").node
+}
+
+impl Without<'_> {
+    /// The distance of `node` to the target, or [`UNREACHABLE`].
+    #[inline]
+    pub fn distance(&self, node: NodeId) -> u64 {
+        let place = self.number[node.index()].wrapping_sub(self.first) as usize;
+        self.row.get(place).copied().unwrap_or_else(|| self.everywhere[node.index()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::paths::brute_force::{Case, all_pairs, all_paths, cases};
+
+    proptest! {
+        #[test]
+        fn a_row_holds_the_distances_past_its_node(case in cases()) {
+            let Case { network, metrics } = case;
+            // Positive, as the costs of a metric are.
+            let metrics: Vec<u32> = metrics.iter().map(|m| m + 1).collect();
+            let costed = Costed::new(&network, metrics.iter().map(|&m| u64::from(m)).collect());
+            let mut avoiding = Avoiding::new(costed.nodes());
+            for (target, out) in all_pairs(&network).into_iter().filter(|(target, out)| target != out) {
+                avoiding.measure(&costed, target);
+                avoiding.prepare(&costed, out);
+                for node in (0..costed.nodes()).map(NodeId::new).filter(|&n| n != out && n != target) {
+                    let mut paths = all_paths(&network, &metrics, node, target);
+                    paths.retain(|path| path.links.iter().all(|&link| costed.target(link) != out));
+                    let least = paths.iter().map(|path| u64::from(path.metric)).min();
+                    prop_assert_eq!(avoiding.without(out).distance(node), least.unwrap_or(UNREACHABLE));
+                }
+            }
+        }
+    }
+}
