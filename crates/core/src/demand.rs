@@ -36,7 +36,7 @@ impl Connection {
         Self { name: name.into(), source, target, demand: None, weight, qos, start, stop: None }
     }
 
-    /// The claim that counts: weight times `QoS` factor.
+    /// The claim that counts: weight times QoS factor.
     pub fn claim(&self) -> f64 {
         self.weight * self.qos
     }

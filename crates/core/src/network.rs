@@ -72,9 +72,13 @@ pub enum NetworkError {
     SelfLoop(String, String),
     #[error("link `{0}`: capacity is {1} bit/s; it must be 0 or more")]
     Capacity(String, f64),
-    #[error("node `{0}`: position ({1}, {2}) is off the globe; longitude is -180 to 180 and latitude -90 to 90 degrees")]
+    #[error(
+        "node `{0}`: position ({1}, {2}) is off the globe; longitude is -180 to 180 and latitude -90 to 90 degrees"
+    )]
     OffGlobe(String, f64, f64),
-    #[error("link `{0}`: its twin `{1}` does not lead back from its end to its beginning; twins must be opposite links")]
+    #[error(
+        "link `{0}`: its twin `{1}` does not lead back from its end to its beginning; twins must be opposite links"
+    )]
     BadTwin(String, String),
 }
 

@@ -1,4 +1,4 @@
-//! Randomness: one `ChaCha8` stream for each purpose and id, never shared.
+//! Randomness: one ChaCha8 stream for each purpose and id, never shared.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -100,8 +100,7 @@ pub fn certify(problem: &Problem, path_rates: &[f64], tolerance: f64) -> Certifi
         let c = problem.connection(path);
         let (shortfall, bottleneck) = best_bottleneck(problem, path, rates[c], levels[c], &loads, &top);
         bottlenecks.push(if shortfall <= tolerance { bottleneck } else { Bottleneck::None });
-        // Written so that a shortfall of NaN counts as the worst.
-        if !(shortfall <= residual) {
+        if is_worse(shortfall, residual) {
             (residual, worst_path) = (shortfall, Some(path));
         }
     }
@@ -145,11 +144,16 @@ fn excess(value: f64, limit: f64) -> f64 {
 fn worst(values: impl Iterator<Item = f64>) -> (f64, Option<usize>) {
     let mut found = (0.0, None);
     for (at, value) in values.enumerate() {
-        if !(value <= found.0) {
+        if is_worse(value, found.0) {
             found = (value, Some(at));
         }
     }
     found
+}
+
+/// NaN is the worst of all.
+fn is_worse(value: f64, other: f64) -> bool {
+    value.is_nan() || value > other
 }
 
 fn best_bottleneck(
@@ -161,7 +165,9 @@ fn best_bottleneck(
     top: &[f64],
 ) -> (f64, Bottleneck) {
     let demand = problem.demand(problem.connection(path));
-    let unmet = if demand > 0.0 { (1.0 - rate / demand).max(0.0) } else { 0.0 };
+    let unmet = if demand > 0.0 { 1.0 - rate / demand } else { 0.0 };
+    // A demand that is met but for rounding is the reason, though a link may hold the path back as well.
+    let unmet = if unmet <= ROUNDING { 0.0 } else { unmet };
     let mut best = (unmet, if demand.is_finite() { Bottleneck::Demand } else { Bottleneck::None });
     for &link in problem.links_of(path) {
         let l = link as usize;

@@ -184,6 +184,11 @@ impl Iewf {
         self.passes
     }
 
+    /// What a connection of weight 1 gains in a step.
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+
     /// Steps done in all passes.
     pub fn steps(&self) -> usize {
         self.steps

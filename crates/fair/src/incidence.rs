@@ -76,7 +76,7 @@ impl Incidence {
                 }
                 let mut pair = latest[link] as usize;
                 let is_known = pair != u32::MAX as usize && pair >= first;
-                if !is_known || (has_coefficients && self.coefficient[pair] != coefficient) {
+                if !is_known || (has_coefficients && self.coefficient[pair].to_bits() != coefficient.to_bits()) {
                     pair = self.find_or_add(first, link, coefficient, has_coefficients);
                     latest[link] = pair as u32;
                 }
@@ -90,7 +90,8 @@ impl Incidence {
     /// The pair of this link and coefficient among those from `first` on, made if it is not there.
     fn find_or_add(&mut self, first: usize, link: usize, coefficient: f64, has_coefficients: bool) -> usize {
         if has_coefficients {
-            let is_same = |&p: &usize| self.link[p] as usize == link && self.coefficient[p] == coefficient;
+            let is_same =
+                |&p: &usize| self.link[p] as usize == link && self.coefficient[p].to_bits() == coefficient.to_bits();
             if let Some(pair) = (first..self.link.len()).find(is_same) {
                 return pair;
             }

@@ -4,7 +4,8 @@
 //! Degenerate parts are defined, not refused:
 //! - a link of capacity 0 holds every path over it at rate 0; a link of infinite capacity never binds;
 //! - a connection of demand 0, or without a path, has rate 0;
-//! - a path that no finite link and no demand would ever stop is refused.
+//! - a path that no finite link and no demand would ever stop is refused;
+//! - an amount below 1e-100 counts as 0, one over 1e100 is refused, so that nothing overflows or is lost.
 
 use thiserror::Error;
 
@@ -56,6 +57,15 @@ pub enum ProblemError {
     TooMany { what: &'static str, count: usize },
 }
 
+/// Amounts beyond this are refused: their sums and quotients might overflow.
+const MOST: f64 = 1e100;
+
+/// Amounts below this count as 0: they cannot be divided without loss.
+const LEAST: f64 = 1e-100;
+
+/// Weights and coefficients beyond this, or below its inverse, are refused for the same reason.
+const MOST_FACTOR: f64 = 1e30;
+
 /// A problem that every solver takes; immutable.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -70,12 +80,17 @@ impl Problem {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.
-    pub fn new(parts: ProblemParts) -> Result<Self, ProblemError> {
+    pub fn new(mut parts: ProblemParts) -> Result<Self, ProblemError> {
         check_lengths(&parts)?;
-        check_values("link", "capacity", &parts.capacity, "0 or more", |v| v >= 0.0)?;
-        check_values("connection", "demand", &parts.demand, "0 or more", |v| v >= 0.0)?;
-        check_values("connection", "weight", &parts.weight, "positive and finite", |v| v > 0.0 && v.is_finite())?;
-        check_values("entry", "coefficient", &parts.coefficient, "positive and finite", |v| v > 0.0 && v.is_finite())?;
+        let is_amount = |v: f64| (0.0..=MOST).contains(&v) || v == f64::INFINITY;
+        let is_factor = |v: f64| (1.0 / MOST_FACTOR..=MOST_FACTOR).contains(&v);
+        check_values("link", "capacity", &parts.capacity, "0 to 1e100, or infinite", is_amount)?;
+        check_values("connection", "demand", &parts.demand, "0 to 1e100, or infinite", is_amount)?;
+        check_values("connection", "weight", &parts.weight, "1e-30 to 1e30", is_factor)?;
+        check_values("entry", "coefficient", &parts.coefficient, "1e-30 to 1e30", is_factor)?;
+        for amount in parts.capacity.iter_mut().chain(&mut parts.demand).filter(|v| **v < LEAST) {
+            *amount = 0.0;
+        }
         check_paths(&parts)?;
         let (connection_offsets, grouped) = group(&parts.path_connection, parts.weight.len());
         Ok(Self { parts, connection_offsets, grouped })
@@ -190,7 +205,8 @@ fn check_lengths(parts: &ProblemParts) -> Result<(), ProblemError> {
             return Err(ProblemError::Length { name, found, wanted, per });
         }
     }
-    let counts = [("links", parts.capacity.len()), ("connections", parts.weight.len()), ("paths", paths), ("entries", entries)];
+    let counts =
+        [("links", parts.capacity.len()), ("connections", parts.weight.len()), ("paths", paths), ("entries", entries)];
     for (what, count) in counts {
         if count >= u32::MAX as usize {
             return Err(ProblemError::TooMany { what, count });
@@ -302,7 +318,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_told_with_its_place() {
-        assert_eq!(said(|p| p.capacity[1] = f64::NAN), "link 1: capacity is NaN; it must be 0 or more");
+        assert_eq!(said(|p| p.capacity[1] = f64::NAN), "link 1: capacity is NaN; it must be 0 to 1e100, or infinite");
         assert!(said(|p| p.weight[0] = 0.0).starts_with("connection 0: weight is 0"));
         assert!(said(|p| p.demand[1] = -1.0).starts_with("connection 1: demand is -1"));
         assert!(said(|p| p.path_links[1] = 7).contains("path 1: there is no link 7"));

@@ -45,7 +45,7 @@ pub(crate) fn portions(problem: &Problem, start: &Start) -> Result<Vec<f64>, Sta
         let begin = portions.len();
         portions.extend(paths.iter().enumerate().map(|(rank, &path)| match start {
             Start::Equal => 1.0,
-            Start::Geometric(ratio) => ratio.powi(rank as i32).max(LEAST),
+            Start::Geometric(ratio) => ratio.powf(rank as f64).max(LEAST),
             Start::Given(given) => given[path as usize],
         }));
         let own = &mut portions[begin..];
@@ -54,9 +54,13 @@ pub(crate) fn portions(problem: &Problem, start: &Start) -> Result<Vec<f64>, Sta
         if top == 0.0 && !paths.is_empty() {
             return Err(StartError::AllZero { connection: c });
         }
-        own.iter_mut().for_each(|p| *p /= top);
+        for portion in own.iter_mut() {
+            *portion /= top;
+        }
         let sum: f64 = own.iter().sum();
-        own.iter_mut().for_each(|p| *p /= sum);
+        for portion in own {
+            *portion /= sum;
+        }
     }
     Ok(portions)
 }

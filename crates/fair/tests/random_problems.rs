@@ -30,14 +30,21 @@ fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
     // Whole numbers make ties; a wide range makes small numbers beside large ones.
     let is_whole = rng.random_bool(0.5);
     for _ in 0..links {
-        let capacity = if is_whole { f64::from(rng.random_range(1..6)) } else { 10f64.powf(rng.random_range(-3.0..5.0)) };
+        let capacity =
+            if is_whole { f64::from(rng.random_range(1..6)) } else { 10f64.powf(rng.random_range(-3.0..5.0)) };
         let special = if kind.has_dead_ends { rng.random_range(0..12) } else { 9 };
-        parts.capacity.push(if special == 0 { 0.0 } else if special == 1 { f64::INFINITY } else { capacity });
+        parts.capacity.push(if special == 0 {
+            0.0
+        } else if special == 1 {
+            f64::INFINITY
+        } else {
+            capacity
+        });
     }
     let all: Vec<u32> = (0..links as u32).collect();
     for c in 0..connections {
         let is_limited = kind.has_limits && rng.random_bool(0.4);
-        let demand = if is_limited { rng.random_range(0..5) as f64 * 0.7 } else { f64::INFINITY };
+        let demand = if is_limited { f64::from(rng.random_range(0..5)) * 0.7 } else { f64::INFINITY };
         parts.demand.push(demand);
         parts.weight.push(if kind.has_limits { *[0.5, 1.0, 2.0, 3.7].choose(&mut rng).unwrap() } else { 1.0 });
         let least = usize::from(!kind.has_dead_ends);
@@ -130,7 +137,8 @@ fn connection_rates(problem: &Problem, portions: &[f64]) -> Vec<f64> {
     while is_saturated.contains(&false) {
         let loads = problem.loads(&rates);
         let growth = problem.loads(&portions);
-        let level = |l: usize| if growth[l] > 0.0 { (problem.capacity(l) - loads[l]) / growth[l] } else { f64::INFINITY };
+        let level =
+            |l: usize| if growth[l] > 0.0 { (problem.capacity(l) - loads[l]) / growth[l] } else { f64::INFINITY };
         let levels: Vec<f64> = (0..problem.links()).map(level).collect();
         let z = levels.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
         for (rate, portion) in rates.iter_mut().zip(&portions) {

@@ -16,7 +16,6 @@ pub struct PyProblem(Arc<Problem>);
 #[pymethods]
 impl PyProblem {
     #[new]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         capacity: PyReadonlyArray1<'_, f64>,
         path_offsets: PyReadonlyArray1<'_, i64>,
@@ -89,7 +88,11 @@ impl PyProblem {
 impl PyProblem {
     fn check(&self, path_rates: &PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         let (found, paths) = (path_rates.as_slice()?.len(), self.0.paths());
-        if found == paths { Ok(()) } else { Err(value_error(format!("{found} rates for {paths} paths; give one for each"))) }
+        if found == paths {
+            Ok(())
+        } else {
+            Err(value_error(format!("{found} rates for {paths} paths; give one for each")))
+        }
     }
 }
 
@@ -281,6 +284,21 @@ pub struct PyIewf(Iewf);
 
 passes!(PyCSlen);
 passes!(PyIewf);
+
+#[pymethods]
+impl PyIewf {
+    /// What a connection of weight 1 gains in a step.
+    #[getter]
+    fn unit(&self) -> f64 {
+        self.0.unit()
+    }
+
+    /// Steps done in all passes.
+    #[getter]
+    fn steps(&self) -> usize {
+        self.0.steps()
+    }
+}
 
 /// c-SLEN on a problem, ready for the first pass.
 #[pyfunction]

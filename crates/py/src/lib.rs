@@ -1,13 +1,22 @@
 //! The Python module `anabranch._core`: convert, call, convert back; no logic.
 
+// Python hands arguments over by value, and as many as a table has columns.
+#![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+
 use pyo3::prelude::*;
 
 mod fair;
+mod generate;
 mod network;
+mod paths;
+mod scenario;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     network::register(module)?;
     fair::register(module)?;
+    paths::register(module)?;
+    scenario::register(module)?;
+    generate::register(module)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ pub fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn span(seconds: f64, what: &str) -> PyResult<Span> {
+pub fn span(seconds: f64, what: &str) -> PyResult<Span> {
     Span::from_seconds(seconds)
         .ok_or_else(|| value_error(format!("{what} is {seconds} s; it must be 0 or more and under 213 days")))
 }
@@ -26,7 +26,6 @@ pub struct PyNetwork(pub Arc<Network>);
 impl PyNetwork {
     /// From one-way links. `twin[i]` is the number of link i's twin or -1; link names may be None.
     #[new]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         node_names: Vec<String>,
         positions: Vec<Option<(f64, f64)>>,
@@ -72,7 +71,6 @@ impl PyNetwork {
 
     /// From edges: each one-way, or two-way (two links, each the other's twin).
     #[staticmethod]
-    #[allow(clippy::too_many_arguments)]
     fn from_edges(
         node_names: Vec<String>,
         positions: Vec<Option<(f64, f64)>>,
@@ -180,7 +178,6 @@ pub struct PyDemands(pub Arc<Demands>);
 impl PyDemands {
     /// One value of each column for every connection; a demand or stop that is infinite means none.
     #[new]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         network: &PyNetwork,
         names: Vec<String>,

@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use anabranch_core::paths::{Metric, SearchError, check_path, k_shortest, links_along, links_named};
-use anabranch_core::{
-    Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Position, Time,
-};
+use anabranch_core::{Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Position, Time};
 use thiserror::Error;
 use toml::Spanned;
 
@@ -75,11 +73,14 @@ impl Scenario {
         let inline = self.file.link.first().map(Spanned::span).or(self.file.node.first().map(Spanned::span));
         match (&self.file.network, inline) {
             (Some(_), Some(span)) => {
-                Err(self.error(span, "the network is in a file of its own ([network]), so no node or link may stand here"))
+                Err(self
+                    .error(span, "the network is in a file of its own ([network]), so no node or link may stand here"))
             }
             (Some(network), None) => Ok(NetworkSource::File(network.get_ref().clone())),
             (None, Some(_)) => self.inline_network().map(NetworkSource::Inline),
-            (None, None) => Err(self.error(0..0, "there is no network; add [[link]] tables or a [network] with a file")),
+            (None, None) => {
+                Err(self.error(0..0, "there is no network; add [[link]] tables or a [network] with a file"))
+            }
         }
     }
 
@@ -108,8 +109,7 @@ impl Scenario {
     /// # Errors
     /// An unknown node, a repeated name, a number out of its range.
     pub fn demands(&self, network: &Network) -> Result<Demands, ScenarioError> {
-        let mut taken: HashSet<String> =
-            self.file.connection.iter().filter_map(|c| c.get_ref().name.clone()).collect();
+        let mut taken: HashSet<String> = self.file.connection.iter().filter_map(|c| c.get_ref().name.clone()).collect();
         let mut connections = Vec::with_capacity(self.file.connection.len());
         for table in &self.file.connection {
             let span = table.span();
@@ -154,7 +154,10 @@ impl Scenario {
         let (nodes, links) = (&table.get_ref().paths, &table.get_ref().links);
         let (span, named, by_links): (_, &[Vec<String>], bool) = match (nodes, links) {
             (Some(_), Some(links)) => {
-                let message = format!("connection `{}`: its paths are given both by nodes and by links; leave one out", connection.name);
+                let message = format!(
+                    "connection `{}`: its paths are given both by nodes and by links; leave one out",
+                    connection.name
+                );
                 return Err(self.error(links.span(), message));
             }
             (None, Some(links)) => (links.span(), links.get_ref(), true),

@@ -118,7 +118,9 @@ impl<'de> Deserialize<'de> for PathChoice {
             type Value = PathChoice;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the number of shortest paths, or a list of paths such as [[\"a\", \"b\"], [\"a\", \"c\", \"b\"]]")
+                f.write_str(
+                    "the number of shortest paths, or a list of paths such as [[\"a\", \"b\"], [\"a\", \"c\", \"b\"]]",
+                )
             }
 
             fn visit_i64<E: Error>(self, count: i64) -> Result<PathChoice, E> {

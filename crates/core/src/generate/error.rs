@@ -1,0 +1,111 @@
+//! What a generator refuses, and the checks that its parameters pass first.
+
+use std::fmt::Display;
+
+use thiserror::Error;
+
+use super::link::{DelayRule, LinkKind, LinkRule};
+use crate::units::Rate;
+
+/// Parameters from which no network or demands can be made.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs)]
+pub enum GenerateError {
+    #[error("{generator}: {parameter} is {value}; {remedy}")]
+    Parameter { generator: &'static str, parameter: &'static str, value: String, remedy: String },
+    #[error("{generator}: {graph} did not come out connected in {tries} tries; {remedy}")]
+    NeverConnected { generator: &'static str, graph: &'static str, tries: u32, remedy: &'static str },
+    #[error("{generator}: it would make {count} {what}; ids count up to 2^32 - 1, so ask for fewer")]
+    TooLarge { generator: &'static str, count: usize, what: &'static str },
+}
+
+/// The checks of one generator, known by its name.
+#[derive(Clone, Copy)]
+pub(super) struct Checks(pub(super) &'static str);
+
+impl Checks {
+    /// An error that names `parameter` and its value, unless `good`.
+    pub(super) fn require(
+        self,
+        good: bool,
+        parameter: &'static str,
+        value: impl Display,
+        remedy: &str,
+    ) -> Result<(), GenerateError> {
+        if good {
+            return Ok(());
+        }
+        let (value, remedy) = (value.to_string(), remedy.to_owned());
+        Err(GenerateError::Parameter { generator: self.0, parameter, value, remedy })
+    }
+
+    pub(super) fn at_least(self, least: usize, parameter: &'static str, value: usize) -> Result<(), GenerateError> {
+        self.require(value >= least, parameter, value, &format!("it must be {least} or more"))
+    }
+
+    pub(super) fn positive(self, parameter: &'static str, value: f64) -> Result<(), GenerateError> {
+        self.require(value > 0.0 && value.is_finite(), parameter, value, "it must be positive and finite")
+    }
+
+    /// A probability that is not zero, since nothing would be drawn.
+    pub(super) fn probability(self, parameter: &'static str, value: f64) -> Result<(), GenerateError> {
+        self.require(value > 0.0 && value <= 1.0, parameter, value, "it must be over 0 and at most 1")
+    }
+
+    /// Ids fit in 32 bits; counts that overflowed come in as `usize::MAX`.
+    pub(super) fn ids(self, count: usize, what: &'static str) -> Result<(), GenerateError> {
+        let fits = u32::try_from(count).is_ok();
+        if fits { Ok(()) } else { Err(GenerateError::TooLarge { generator: self.0, count, what }) }
+    }
+
+    /// Nodes, and two links for each two-way link, have ids.
+    pub(super) fn size(self, nodes: usize, two_way_links: usize) -> Result<(), GenerateError> {
+        self.ids(nodes, "nodes")?;
+        self.ids(two_way_links.saturating_mul(2), "links")
+    }
+
+    pub(super) fn link_kind(self, parameter: &'static str, kind: LinkKind) -> Result<(), GenerateError> {
+        self.capacity(parameter, kind.capacity)
+    }
+
+    pub(super) fn link_rule(self, parameter: &'static str, rule: &LinkRule) -> Result<(), GenerateError> {
+        self.capacity(parameter, rule.capacity)?;
+        let DelayRule::Uniform { least, most } = rule.delay else { return Ok(()) };
+        let range = format!("a range of delays from {least} to {most}");
+        self.require(least <= most, parameter, range, "its end must not be before its beginning")
+    }
+
+    fn capacity(self, parameter: &'static str, Rate(bps): Rate) -> Result<(), GenerateError> {
+        let value = format!("of capacity {bps} bit/s");
+        self.require(bps >= 0.0, parameter, value, "capacity must be 0 or more")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Span;
+
+    fn said(outcome: Result<(), GenerateError>) -> String {
+        outcome.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_refusal_says_what_is_wrong_and_what_would_do() {
+        let checks = Checks("ring");
+        assert_eq!(said(checks.at_least(3, "nodes", 2)), "ring: nodes is 2; it must be 3 or more");
+        assert_eq!(
+            said(checks.link_kind("link", LinkKind { capacity: Rate(-1.0), delay: Span(0) })),
+            "ring: link is of capacity -1 bit/s; capacity must be 0 or more"
+        );
+        let rule =
+            LinkRule { capacity: Rate(1.0), delay: DelayRule::Uniform { least: Span(2_000), most: Span(1_000) } };
+        assert_eq!(
+            said(checks.link_rule("link", &rule)),
+            "ring: link is a range of delays from 2 ns to 1 ns; its end must not be before its beginning"
+        );
+        assert!(said(checks.size(1, 1 << 31)).contains("4294967296 links"));
+        assert!(checks.size((1 << 32) - 1, (1 << 31) - 1).is_ok());
+        assert!(checks.probability("alpha", f64::NAN).is_err());
+    }
+}
