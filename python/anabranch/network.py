@@ -41,7 +41,10 @@ def span_s(span: float | str, what: str = "time") -> float:
 
 @dataclass
 class Edge:
-    """An edge as a file has it: one-way or two-way, perhaps without capacity or delay."""
+    """An edge as a file has it: one-way or two-way, perhaps without capacity or delay.
+
+    ``twin`` is the number of the edge that leads back; only for one-way edges among themselves.
+    """
 
     source: int
     target: int
@@ -49,6 +52,7 @@ class Edge:
     capacity_bps: float | None = None
     delay_s: float | None = None
     two_way: bool = True
+    twin: int | None = None
 
 
 @dataclass
@@ -111,17 +115,16 @@ class Draft:
         self.fill_capacities(capacity)
         self.fill_delays(delay)
         edges = self.edges
+        names = [e.name for e in edges]
+        source, target = [e.source for e in edges], [e.target for e in edges]
+        capacity_bps = [float(e.capacity_bps or 0.0) for e in edges]
+        delay_s = [float(e.delay_s or 0.0) for e in edges]
+        columns = (self.node_names, self.positions, names, source, target, capacity_bps, delay_s)
         try:
-            core = _core.Network.from_edges(
-                self.node_names,
-                self.positions,
-                [e.name for e in edges],
-                [e.source for e in edges],
-                [e.target for e in edges],
-                [float(e.capacity_bps or 0.0) for e in edges],
-                [float(e.delay_s or 0.0) for e in edges],
-                [e.two_way for e in edges],
-            )
+            if any(e.two_way for e in edges):
+                core = _core.Network.from_edges(*columns, [e.two_way for e in edges])
+            else:
+                core = _core.Network(*columns, [-1 if e.twin is None else e.twin for e in edges])
         except ValueError as error:
             raise ScenarioError(str(error)) from error
         return Network(core, self.name)
@@ -221,7 +224,7 @@ def from_networkx(
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         Node names are the nodes as text; attributes ``longitude`` and ``latitude`` are kept. Edges take
-        ``capacity_bps`` (or ``capacity``, a number of bit/s or text such as ``"10 Gbit/s"``) and ``delay_s``.
+        ``capacity_bps`` (or ``capacity``, text such as ``"10 Gbit/s"``) and ``delay_s``.
         Undirected edges become two-way links. In a directed multigraph an attribute ``twin`` names the way back.
     capacity, delay
         For edges that have none; as for `read_network`.
@@ -242,13 +245,23 @@ def from_networkx(
     rows = graph.edges(keys=True, data=True) if multigraph else ((u, v, None, d) for u, v, d in graph.edges(data=True))
     for u, v, key, data in rows:
         name = str(key) if isinstance(key, str) else None
-        given = data.get("capacity_bps", data.get("capacity"))
-        capacity_bps = None if given is None else rate_bps(given, f"link `{u}-{v}`: capacity")
+        capacity_bps = _edge_capacity(data, f"link `{u}-{v}`")
         delay_s = None if data.get("delay_s") is None else span_s(data["delay_s"], f"link `{u}-{v}`: delay")
         draft.edges.append(Edge(number[u], number[v], name, capacity_bps, delay_s, not graph.is_directed()))
         twins.append(data.get("twin"))
     network = draft.build(capacity, delay)
     return _with_twins(network, twins) if graph.is_directed() and any(twins) else network
+
+
+def _edge_capacity(data: dict[str, Any], place: str) -> float | None:
+    """Take the capacity of an edge of networkx; a bare number without a unit in its name would be a guess."""
+    text = data.get("capacity")
+    if text is not None and not isinstance(text, str):
+        raise ScenarioError(
+            f'{place}: capacity is {text} without a unit; name the attribute capacity_bps, or write "10 Gbit/s"'
+        )
+    given = data.get("capacity_bps", text)
+    return None if given is None else rate_bps(given, f"{place}: capacity")
 
 
 def _with_twins(network: Network, twins: list[str | None]) -> Network:

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use anabranch_core::Rate;
 use anabranch_scenario::{NetworkSource, Scenario};
 use pyo3::prelude::*;
 
 use crate::network::{PyDemands, PyNetwork, value_error};
 use crate::paths::PyPaths;
+
+/// A network's file, and the capacity in bit/s and the delay for links that have none in it.
+type NetworkFile = (String, Option<f64>, Option<String>);
 
 /// A scenario file that was read.
 #[pyclass(frozen, name = "Scenario", module = "anabranch._core")]
@@ -34,17 +36,10 @@ impl PyScenario {
     }
 
     /// File, capacity in bit/s and delay, if the network stands in a file of its own.
-    fn network_file(&self) -> PyResult<Option<(String, Option<f64>, Option<String>)>> {
+    fn network_file(&self) -> PyResult<Option<NetworkFile>> {
         match self.0.network().map_err(value_error)? {
             NetworkSource::Inline(_) => Ok(None),
-            NetworkSource::File(f) => Ok(Some((
-                f.file,
-                f.capacity.map(|c| {
-                    let Rate(bps) = c.0;
-                    bps
-                }),
-                f.delay,
-            ))),
+            NetworkSource::File(f) => Ok(Some((f.file, f.capacity.map(|c| c.0.0), f.delay))),
         }
     }
 

@@ -1,0 +1,57 @@
+"""Which link leads back: pair one-way edges that a file lists apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from anabranch.formats.source import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anabranch.formats.source import Source
+    from anabranch.network import Draft
+
+
+def pair_opposites(draft: Draft) -> None:
+    """Make opposite edges each other's twin: the first from a to b with the first from b to a, and so on.
+
+    Only if all edges are one-way; among two-way ones nothing is missing.
+    """
+    edges = draft.edges
+    if any(e.two_way for e in edges):
+        return
+    waiting: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for i, edge in enumerate(edges):
+        waiting[edge.source, edge.target].append(i)
+    for (source, target), there in waiting.items():
+        if source >= target:
+            continue
+        for i, j in zip(there, waiting.get((target, source), []), strict=False):
+            edges[i].twin, edges[j].twin = j, i
+
+
+def pair_stated(draft: Draft, twins: Sequence[str | None], source: Source) -> None:
+    """Make edges twins as the file states by name; None for an edge without one."""
+    number = {edge.name: i for i, edge in enumerate(draft.edges)}
+    for i, (edge, twin) in enumerate(zip(draft.edges, twins, strict=True)):
+        if twin is None:
+            continue
+        back = number.get(twin)
+        place = source.element(f"link `{draft.edge_name(edge)}`")
+        if back is None:
+            raise place.error(f"there is no link `{excerpt(twin)}` to be its twin", "name one of the file's links")
+        if draft.edges[back].two_way or edge.two_way:
+            raise place.error(
+                f"it states the twin `{excerpt(twin)}`, and one of the two is two-way", "make both one-way"
+            )
+        ends = draft.edges[back].source, draft.edges[back].target
+        if (
+            ends != (edge.target, edge.source)
+            or twins[back] not in (None, edge.name)
+            or draft.edges[back].twin not in (None, i)
+        ):
+            remedy = "twins must be opposite links that name each other"
+            raise place.error(f"`{excerpt(twin)}` does not lead back as its twin", remedy)
+        edge.twin, draft.edges[back].twin = back, i

@@ -1,0 +1,241 @@
+"""The solver as Python users meet it: problems, networks, tables, proofs."""
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anabranch as ab
+
+
+@pytest.fixture
+def diamond():
+    """a - b - d and a - c - d, 10 and 4 Mbit/s, and e cut off."""
+    graph = nx.Graph()
+    for ends, capacity in {"ab": "10 Mbit/s", "bd": "10 Mbit/s", "ac": "4 Mbit/s", "cd": "4 Mbit/s"}.items():
+        graph.add_edge(*ends, capacity=capacity)
+    graph.add_node("e")
+    return ab.from_networkx(graph)
+
+
+def test_a_network_is_solved_with_levels_bottlenecks_and_proof(diamond):
+    # Both connections may use all 14 Mbit/s: 7 each.
+    demands = ab.demands(diamond, ["a", "a"], ["d", "d"], name=["one", "two"])
+    allocation = ab.solve(diamond, demands, paths=2)
+    assert allocation.connections["name"].to_list() == ["one", "two"]
+    np.testing.assert_allclose(allocation.connections["rate_bps"], 7e6, rtol=1e-9)
+    assert allocation.subflows["path"].to_list() == ["a > b > d", "a > c > d"] * 2
+    np.testing.assert_allclose(allocation.subflows["portion"], [10 / 14, 4 / 14] * 2, rtol=1e-9)
+    assert set(allocation.subflows["bottleneck"]) == {"a-b", "a-c"}
+    used = allocation.links.filter(pl.col("load_bps") > 0)
+    assert used["name"].to_list() == ["a-b", "a-c", "b-d", "c-d"]
+    np.testing.assert_allclose(used["utilisation"], 1.0)
+    assert allocation.certify().holds
+
+
+def test_demands_weights_and_qos_are_kept(diamond):
+    # One path of 10 Mbit/s. "small" asks for 1; of the other 9, "heavy" has weight 2 and "low" the QoS factor 0.5, so
+    # they share in the proportion 2 : 1 : 0.5.
+    names = ["small", "heavy", "plain", "low"]
+    demands = ab.demands(
+        diamond,
+        ["a"] * 4,
+        ["b"] * 4,
+        name=names,
+        demand_bps=[1e6, None, None, None],
+        weight=[1, 2, 1, 1],
+        qos=[1, 1, 1, 0.5],
+    )
+    allocation = ab.solve(diamond, demands, paths=1)
+    assert allocation.method == "progressive-filling"
+    rates = dict(zip(names, allocation.connection_rates / 1e6, strict=True))
+    assert rates == pytest.approx({"small": 1.0, "heavy": 9 * 2 / 3.5, "plain": 9 / 3.5, "low": 9 * 0.5 / 3.5})
+    assert allocation.connections["bottleneck"].to_list() == ["demand", "a-b", "a-b", "a-b"]
+    assert allocation.connections["met"].to_list() == [1.0, None, None, None]
+
+
+def test_max_min_over_several_paths_is_at_least_as_fair_as_upward_max_min(diamond):
+    # "short" is only on the slow way, "both" on both: max-min gives 4 to "short" and 10 to "both".
+    demands = ab.demands(diamond, ["a", "c"], ["d", "d"], name=["both", "short"])
+    exact = ab.solve(diamond, demands, paths=1, fairness="max-min")
+    assert exact.method == "progressive-filling"
+    exact = ab.solve(diamond, demands, paths=2, fairness="max-min")
+    assert exact.method == "lp"
+    upward = ab.solve(diamond, demands, paths=2)
+    assert exact.connection_rates.min() >= upward.connection_rates.min() - 1.0
+    exact.certify()
+
+
+def test_a_demand_that_cannot_be_routed_is_refused_unless_allowed(diamond):
+    demands = ab.demands(diamond, ["a", "a"], ["d", "e"])
+    with pytest.raises(ab.ScenarioError, match=r"no path from `a` to `e` \(the network has 2 parts.*--allow-unreachable"):
+        ab.solve(diamond, demands)
+    allocation = ab.solve(diamond, demands, allow_unreachable=True)
+    assert allocation.connections["rate_bps"].to_list()[1] == 0.0
+    assert allocation.connections["bottleneck"].to_list()[1] is None
+    allocation.certify()
+
+
+def test_paths_may_be_found_otherwise_or_given_by_hand(diamond):
+    demands = ab.demands(diamond, ["a"], ["d"])
+    disjoint = ab.find_paths(demands, 4, kind="disjoint")
+    assert ab.solve(diamond, demands, paths=disjoint).connection_rates[0] == pytest.approx(14e6)
+    by_hand = ab.given_paths(demands, [[["a", "c", "d"]]])
+    assert ab.solve(diamond, demands, paths=by_hand).connection_rates[0] == pytest.approx(4e6)
+    with pytest.raises(ab.ScenarioError, match="no link leads from node `a` to node `d`"):
+        ab.given_paths(demands, [[["a", "d"]]])
+    with pytest.raises(ab.ScenarioError, match=r"path 1: it comes to node `a` twice"):
+        ab.given_paths(demands, [[["a", "b", "a", "c", "d"]]])
+    with pytest.raises(ValueError, match="metric is"):
+        ab.find_paths(demands, 4, metric="length")
+
+
+def test_a_problem_may_come_as_arrays_in_any_order():
+    problem = ab.Problem([6, 9, 8, 4, 5], range(9), [0, 2, 1, 3, 1, 4, 2, 2], [0, 1, 0, 2, 1, 3, 2, 3])
+    allocation = ab.solve(problem, tolerance=1e-6)
+    np.testing.assert_allclose(allocation.connection_rates, 8.0, rtol=1e-5)
+    np.testing.assert_allclose(allocation.path_rates, [6, 1, 2, 4, 7, 5, 4, 3], rtol=1e-3)
+    assert not allocation.path_rates.flags.writeable
+    assert allocation.connections.columns[:2] == ["connection", "rate"]
+    assert allocation.subflows["rank"].to_list() == [1, 1, 2, 1, 2, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        (([-1.0], [0, 1], [0], [0]), "link 0: capacity is -1"),
+        (([np.nan], [0, 1], [0], [0]), "link 0: capacity is NaN"),
+        (([1.0], [0, 1], [7], [0]), "there is no link 7"),
+        (([1.0], [0, 1], [-7], [0]), "path_links has -7"),
+        (([1.0], [0, 1], [0.5], [0]), "path_links holds float64 values; it must hold whole numbers"),
+        (([1.0], [0, 2], [0, 0], [0]), "takes link 0 twice"),
+        (([1.0], [0, 0], [], [0]), "path 0: it has no links"),
+        (([1.0], [0], [0], [0]), "path_offsets has 1 values"),
+        (([[1.0]], [0, 1], [0], [0]), "capacity has 2 axes"),
+        ((["x"], [0, 1], [0], [0]), "capacity holds"),
+        (([np.inf], [0, 1], [0], [0]), "would be infinite"),
+    ],
+)
+def test_bad_arrays_are_told_with_their_place(arrays, said):
+    with pytest.raises(ValueError, match=said):
+        ab.Problem(*arrays)
+
+
+def test_options_out_of_range_are_told():
+    problem = ab.Problem([1.0, 1.0], [0, 1, 2], [0, 1], [0, 0])
+    for options, said in [
+        ({"fairness": "fair"}, 'fairness is "fair"; it must be one of'),
+        ({"method": "lp"}, "for upward-max-min it must be one of"),
+        ({"method": "progressive-filling"}, "has 2 paths"),
+        ({"tolerance": 0}, "tolerance is 0"),
+        ({"max_passes": 0}, "max_passes is 0"),
+        ({"start": "random"}, 'start is "random"'),
+        ({"start": 2.0}, "over 0 and at most 1"),
+        ({"start": [1.0]}, "1 starting portions for 2 paths"),
+        ({"method": "iewf", "unit": 1e-12}, "give a unit of"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            ab.solve(problem, **options)
+
+
+def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
+    # c1 on A or B, c2 on A, both links of 2: the answer (2, 2) is approached like 1/n.
+    problem = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
+    with pytest.warns(ab.ConvergenceWarning, match=r"stopped after 5 passes with a residual of 0\.167"):
+        allocation = ab.solve(problem, max_passes=5)
+    assert not allocation.converged
+    with pytest.raises(ab.CertificateError, match="no link holds it back: its best one is 0.167"):
+        allocation.certify()
+
+
+def test_iewf_overloads_links_and_the_certificate_tells():
+    problem = ab.Problem([6, 9, 8, 4, 5], range(9), [0, 1, 1, 2, 2, 3, 2, 4], [0, 0, 1, 1, 2, 2, 3, 3])
+    allocation = ab.solve(problem, method="iewf", unit=0.05, tolerance=0.05)
+    with pytest.raises(ab.CertificateError, match=r"link \d: its load is .* over its capacity"):
+        allocation.certify()
+    allocation.certify(allow_overload=0.02)
+
+
+def test_an_allocation_is_written_whole_or_not_at_all(diamond, tmp_path):
+    allocation = ab.solve(diamond, ab.demands(diamond, ["a"], ["d"]))
+    allocation.write(tmp_path / "out")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "connections.parquet",
+        "links.parquet",
+        "meta.json",
+        "subflows.parquet",
+    ]
+    assert pl.read_parquet(tmp_path / "out" / "links.parquet").equals(allocation.links)
+    with pytest.raises(ab.ScenarioError, match="it exists already"):
+        allocation.write(tmp_path / "out")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ab.ScenarioError, match="cannot be made"):
+        allocation.write(tmp_path / "file" / "out")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "out"]
+
+
+def test_networks_and_allocations_show_themselves_in_notebooks(diamond):
+    demands = ab.demands(diamond, ["a"], ["d"])
+    assert "5 nodes, 8 directed links, capacity 4 Mbit/s to 10 Mbit/s, 2 connected part(s)" in diamond._repr_html_()
+    assert "1 connections on" in demands._repr_html_()
+    assert "certified at 0.001" in ab.solve(diamond, demands)._repr_html_()
+
+
+@st.composite
+def problems(draw):
+    """A random multipath problem, and the same with connections, paths and links renumbered."""
+    links = draw(st.integers(1, 12))
+    capacity = draw(st.lists(st.floats(0.01, 1e4), min_size=links, max_size=links))
+    connections = draw(st.integers(1, 12))
+    path = st.lists(st.integers(0, links - 1), min_size=1, max_size=4, unique=True)
+    paths = draw(st.lists(st.lists(path, min_size=1, max_size=4), min_size=connections, max_size=connections))
+    demand = draw(st.lists(st.floats(0.0, 1e4) | st.just(np.inf), min_size=connections, max_size=connections))
+    return np.array(capacity), paths, np.array(demand)
+
+
+@given(problems())
+@settings(max_examples=300, deadline=None)
+def test_every_answer_is_feasible_fair_and_finite(made):
+    capacity, paths, demand = made
+    flat = [(c, path) for c, own in enumerate(paths) for path in own]
+    offsets = np.cumsum([0, *(len(path) for _, path in flat)])
+    problem = ab.Problem(
+        capacity, offsets, [link for _, path in flat for link in path], [c for c, _ in flat], demand=demand
+    )
+    allocation = ab.solve(problem, tolerance=1e-2)
+    assert np.isfinite(allocation.path_rates).all()
+    found = allocation.certify()
+    assert found.overload <= 1e-9
+
+
+def test_global_max_min_is_certified_and_dominates_on_random_problems():
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        links, connections = int(rng.integers(2, 10)), int(rng.integers(1, 10))
+        flat = []
+        for c in range(connections):
+            for _ in range(int(rng.integers(1, 4))):
+                flat.append((c, rng.permutation(links)[: int(rng.integers(1, min(links, 4) + 1))]))
+        offsets = np.cumsum([0, *(len(path) for _, path in flat)])
+        demand = np.where(rng.random(connections) < 0.4, rng.uniform(0, 5, connections), np.inf)
+        problem = ab.Problem(
+            rng.integers(1, 8, links).astype(float),
+            offsets,
+            np.concatenate([path for _, path in flat]),
+            [c for c, _ in flat],
+            demand=demand,
+            weight=rng.choice([0.5, 1.0, 2.0], connections),
+        )
+        exact = ab.solve(problem, fairness="max-min", method="lp", tolerance=1e-6)
+        exact.certify()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ab.ConvergenceWarning)
+            upward = ab.solve(problem, tolerance=1e-3)
+        # Leximin order: the sorted levels of the exact answer are at least those of any other, at the first difference.
+        ours, other = np.sort(exact.certificate.levels), np.sort(upward.certificate.levels)
+        differ = np.flatnonzero(np.abs(ours - other) > 1e-6)
+        assert not len(differ) or ours[differ[0]] > other[differ[0]]
