@@ -72,7 +72,7 @@ def test_max_min_over_several_paths_is_at_least_as_fair_as_upward_max_min(diamon
 
 def test_a_demand_that_cannot_be_routed_is_refused_unless_allowed(diamond):
     demands = ab.demands(diamond, ["a", "a"], ["d", "e"])
-    with pytest.raises(ab.ScenarioError, match=r"no path from `a` to `e` \(the network has 2 parts.*--allow-unreachable"):
+    with pytest.raises(ab.ScenarioError, match=r"from `a` to `e` \(the network has 2 parts.*--allow-unreachable"):
         ab.solve(diamond, demands)
     allocation = ab.solve(diamond, demands, allow_unreachable=True)
     assert allocation.connections["rate_bps"].to_list()[1] == 0.0
@@ -148,7 +148,7 @@ def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
     with pytest.warns(ab.ConvergenceWarning, match=r"stopped after 5 passes with a residual of 0\.167"):
         allocation = ab.solve(problem, max_passes=5)
     assert not allocation.converged
-    with pytest.raises(ab.CertificateError, match="no link holds it back: its best one is 0.167"):
+    with pytest.raises(ab.CertificateError, match=r"no link holds it back: its best one is 0\.167"):
         allocation.certify()
 
 
@@ -182,7 +182,7 @@ def test_networks_and_allocations_show_themselves_in_notebooks(diamond):
     demands = ab.demands(diamond, ["a"], ["d"])
     assert "5 nodes, 8 directed links, capacity 4 Mbit/s to 10 Mbit/s, 2 connected part(s)" in diamond._repr_html_()
     assert "1 connections on" in demands._repr_html_()
-    assert "certified at 0.001" in ab.solve(diamond, demands)._repr_html_()
+    assert "certified at 0.01" in ab.solve(diamond, demands)._repr_html_()
 
 
 @st.composite
@@ -218,8 +218,9 @@ def test_global_max_min_is_certified_and_dominates_on_random_problems():
         links, connections = int(rng.integers(2, 10)), int(rng.integers(1, 10))
         flat = []
         for c in range(connections):
-            for _ in range(int(rng.integers(1, 4))):
-                flat.append((c, rng.permutation(links)[: int(rng.integers(1, min(links, 4) + 1))]))
+            count = int(rng.integers(1, 4))
+            lengths = rng.integers(1, min(links, 4) + 1, size=count)
+            flat += [(c, rng.permutation(links)[:length]) for length in lengths]
         offsets = np.cumsum([0, *(len(path) for _, path in flat)])
         demand = np.where(rng.random(connections) < 0.4, rng.uniform(0, 5, connections), np.inf)
         problem = ab.Problem(

@@ -1,15 +1,60 @@
-"""Fair sharing of network capacity over many paths."""
+"""Fair sharing of network capacity over many paths.
 
+Read or make a network (`read_network`, `generate`), say who wants what (`read_demands`, `gravity`, ...), and divide
+the capacity: `solve` gives an `Allocation` that can prove itself.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from anabranch import generate
+from anabranch.allocation import Allocation
 from anabranch.demands import Demands, demands
 from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
+from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.network import Network, from_networkx
+from anabranch.paths import Paths, find_paths, given_paths
+from anabranch.problem import Problem, problem_of
+from anabranch.read import read_demands, read_network
+from anabranch.scenario import Scenario, read_scenario
+from anabranch.solve import solve
+from anabranch.write import write_network
+
+if TYPE_CHECKING:
+    from anabranch.figures import draw_network
 
 __all__ = [
+    "Allocation",
     "CertificateError",
     "ConvergenceWarning",
     "Demands",
     "Network",
+    "Paths",
+    "Problem",
+    "Scenario",
     "ScenarioError",
     "demands",
+    "draw_network",
+    "find_paths",
     "from_networkx",
+    "generate",
+    "given_paths",
+    "gravity",
+    "hot_spots",
+    "problem_of",
+    "random_pairs",
+    "read_demands",
+    "read_network",
+    "read_scenario",
+    "solve",
+    "uniform",
+    "write_network",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the figures when they are first asked for: matplotlib takes as long as all the rest."""
+    if name == "draw_network":
+        from anabranch.figures import draw_network
+
+        return draw_network
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

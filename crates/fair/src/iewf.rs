@@ -149,20 +149,20 @@ impl Iewf {
 
     /// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
     pub fn run(&mut self, stop: Stop, most: usize) -> bool {
-        while self.passes < most {
-            self.pass();
-            if self.has_met(stop) {
-                return true;
+        while !self.has_met(stop) {
+            if self.passes >= most {
+                return false;
             }
+            self.pass();
         }
-        false
+        true
     }
 
-    /// Whether the last pass ended as `stop` asks. A certificate is met if every subflow has a bottleneck to the
+    /// Whether the last pass ended as `stop` asks; false before the first. A certificate is met if every subflow has a bottleneck to the
     /// tolerance; overloads, which IEWF always makes, do not count against it.
     pub fn has_met(&self, stop: Stop) -> bool {
         match stop {
-            Stop::Certificate(tolerance) => self.residual(tolerance) <= tolerance,
+            Stop::Certificate(tolerance) => self.passes > 0 && self.residual(tolerance) <= tolerance,
             Stop::Change(least) => self.change < least,
         }
     }

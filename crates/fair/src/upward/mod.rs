@@ -111,22 +111,19 @@ impl CSlen {
 
     /// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
     pub fn run(&mut self, stop: Stop, most: usize) -> bool {
-        if self.passes > 0 && self.has_met(stop) {
-            return true;
-        }
-        while self.passes < most {
-            self.pass();
-            if self.has_met(stop) {
-                return true;
+        while !self.has_met(stop) {
+            if self.passes >= most {
+                return false;
             }
+            self.pass();
         }
-        false
+        true
     }
 
-    /// Whether the last pass ended as `stop` asks.
+    /// Whether the last pass ended as `stop` asks; false before the first.
     pub fn has_met(&self, stop: Stop) -> bool {
         match stop {
-            Stop::Certificate(tolerance) => self.is_certified(tolerance),
+            Stop::Certificate(tolerance) => self.passes > 0 && self.is_certified(tolerance),
             Stop::Change(least) => self.change < least,
         }
     }

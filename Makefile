@@ -1,0 +1,58 @@
+# Two commands do everything on a machine with Python 3.11, Rust and Node: `make demo` and `make test`.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.lock 2>/dev/null)
+
+.PHONY: demo test install bench docs lint format clean
+
+# Solve a continental network, draw it, and set the paper's tables beside ours.
+demo: install
+	rm -rf runs/continent
+	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:600Gbit/s --paths 4 --out runs/continent --figure runs/continent.svg
+	$(BIN)/anabranch reproduce upward-max-min
+
+# Everything that a change must pass.
+test: install
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo test --workspace --quiet
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+install: $(BIN)/anabranch
+
+# The environment, with the versions that are known to work together.
+$(BIN)/maturin: constraints.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --constraint constraints.txt --group dev
+	touch $@
+
+$(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml
+	PIP_CONSTRAINT=constraints.txt VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	touch $@
+
+# Time the solvers; see benches/README.md.
+bench: install
+	$(BIN)/python benches/upward_max_min.py
+	$(BIN)/python benches/zoo.py
+
+docs: install
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+lint: install
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+format: install
+	cargo fmt
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean:
+	rm -rf target $(VENV) runs docs/_build docs/reference

@@ -1,0 +1,299 @@
+"""Rates for all, with levels and bottlenecks, and the proof that they are fair."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import CertificateError
+from anabranch.folder import new_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from anabranch.paths import Paths
+    from anabranch.problem import Problem
+
+UNHELD = -2
+"""The number that the core gives where nothing holds a path back."""
+
+
+class Allocation:
+    """The rates that a solver found; immutable.
+
+    Attributes
+    ----------
+    problem : Problem
+        What was shared.
+    paths : Paths or None
+        The network's paths, if the problem came from a network.
+    path_rates : ndarray of float64, shape (paths,)
+        In the unit of the problem (bit/s for a network), in the order of its paths.
+    connection_rates : ndarray of float64, shape (connections,)
+        Sums over the paths of each connection.
+    fairness, method : str
+        What was asked for, and how it was found.
+    tolerance : float
+        To which relative tolerance every path has a bottleneck, if `converged`.
+    passes : int
+        Passes over the whole problem (for ``"lp"``: linear programs).
+    converged : bool
+        Whether the method's stop rule was met.
+    residual : float
+        The largest shortfall of any path from its best bottleneck; 0 is exactly fair.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        path_rates: NDArray[np.float64],
+        *,
+        fairness: str,
+        method: str,
+        tolerance: float,
+        passes: int,
+        converged: bool,
+        paths: Paths | None = None,
+    ) -> None:
+        self.problem = problem
+        self.paths = paths
+        self.path_rates = path_rates
+        self.connection_rates = problem.core.sum_by_connection(path_rates)
+        self.fairness = fairness
+        self.method = method
+        self.tolerance = tolerance
+        self.passes = passes
+        self.converged = converged
+        for array in (self.path_rates, self.connection_rates):
+            array.flags.writeable = False
+
+    @cached_property
+    def certificate(self) -> _core.Certificate:
+        """What an independent check finds, from the definitions alone."""
+        return self.problem.core.certify(self.path_rates, self.tolerance)
+
+    @property
+    def residual(self) -> float:
+        """The largest shortfall of any path from its best bottleneck; 0 is exactly fair."""
+        return self.certificate.residual
+
+    def certify(self, *, allow_overload: float = 0.0) -> _core.Certificate:
+        """Prove the allocation feasible and fair.
+
+        Parameters
+        ----------
+        allow_overload : float
+            Relative overload of links and demands to overlook; IEWF makes some by design.
+
+        Returns
+        -------
+        Certificate
+            Overload, residual, and the bottleneck of every path.
+
+        Raises
+        ------
+        CertificateError
+            The worst violation: a bad rate, an overloaded link, an exceeded demand, or a path without a bottleneck.
+        """
+        found = self.certificate
+        allowed = max(allow_overload, 1e-9)
+        if found.bad_rate is not None:
+            rate = self.path_rates[found.bad_rate]
+            raise CertificateError(f"{self._path(found.bad_rate)}: its rate is {rate}; it must be finite and 0 or more")
+        if found.overloaded_link is not None and found.overload > allowed:
+            load = self._rate(found.loads[found.overloaded_link])
+            raise CertificateError(
+                f"link {self._link(found.overloaded_link)}: its load is {load}, {found.overload:.3g} over its capacity"
+            )
+        if found.over_demand_connection is not None and found.over_demand > allowed:
+            name = self._connection(found.over_demand_connection)
+            raise CertificateError(f"connection {name}: its rate is {found.over_demand:.3g} over its demand")
+        if found.worst_path is not None and not found.residual <= self.tolerance:
+            raise CertificateError(
+                f"{self._path(found.worst_path)}: no link holds it back: its best one is {found.residual:.3g} short of"
+                f" a bottleneck, by slack or by a greater level of others, over the tolerance of {self.tolerance:g}"
+            )
+        return found
+
+    def _rate(self, rate: float) -> str:
+        return f"{rate:.6g}" if self.paths is None else _core.format_rate(rate)
+
+    def _link(self, link: int) -> str:
+        return str(link) if self.paths is None else f"`{self.paths.demands.network.core.link_names[link]}`"
+
+    def _connection(self, connection: int) -> str:
+        return str(connection) if self.paths is None else f"`{self.paths.demands.core.names[connection]}`"
+
+    def _path(self, path: int) -> str:
+        if self.paths is None:
+            return f"path {path}"
+        connection = int(self.problem.path_connection[path])
+        rank = path - int(self.paths.connection_offsets[connection]) + 1
+        return f"connection {self._connection(connection)}, path {rank}"
+
+    @cached_property
+    def _primary(self) -> NDArray[np.int64]:
+        """For each connection its subflow of the greatest rate, or -1 if it has no path."""
+        connection = self.problem.path_connection
+        primary = np.full(self.problem.core.connections, -1, dtype=np.int64)
+        # By rising rate within each connection, so that the greatest is written last; the first of equals wins.
+        order = np.lexsort((-np.arange(len(connection)), self.path_rates, connection))
+        primary[connection[order]] = order
+        return primary
+
+    def _names(self, numbers: NDArray[np.int64]) -> pl.Series:
+        """Bottleneck numbers as text: link names, "demand", or null."""
+        if self.paths is None:
+            names = [str(i) for i in range(self.problem.core.links)]
+        else:
+            names = self.paths.demands.network.core.link_names
+        table = np.array([*names, None, "demand"], dtype=object)
+        return pl.Series("bottleneck", table[numbers].tolist(), dtype=pl.String)
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """A row for each connection, in the order given.
+
+        ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate by weight),
+        ``bottleneck`` (of its largest subflow: a link, or "demand"), ``paths``. From a network also ``name``,
+        ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``.
+        """
+        demand = self.problem.demand
+        bottlenecks = np.append(self.certificate.bottlenecks, UNHELD)
+        limited = pl.Series(demand).is_finite()
+        frame = pl.DataFrame(
+            {
+                "rate": self.connection_rates,
+                "demand": pl.Series(demand).set(~limited, None),
+                "weight": self.problem.weight,
+                "level": self.certificate.levels,
+                "bottleneck": self._names(bottlenecks[self._primary]),
+                "paths": np.bincount(self.problem.path_connection, minlength=len(demand)),
+            }
+        )
+        met = pl.when(pl.col("demand") > 0).then(pl.col("rate") / pl.col("demand")).otherwise(1.0)
+        met = pl.when(pl.col("demand").is_null()).then(None).otherwise(met)
+        frame = frame.with_columns(met.alias("met"))
+        if self.paths is None:
+            columns = ["connection", "rate", "demand", "met", "weight", "level", "bottleneck", "paths"]
+            return frame.with_row_index("connection").select(columns)
+        names = self.paths.demands.connections.select("name", "source", "target")
+        units = {"rate": "rate_bps", "demand": "demand_bps", "level": "level_bps"}
+        order = [
+            "name",
+            "source",
+            "target",
+            "rate_bps",
+            "demand_bps",
+            "met",
+            "weight",
+            "level_bps",
+            "bottleneck",
+            "paths",
+        ]
+        return pl.concat([names, frame.rename(units)], how="horizontal").select(order)
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """A row for each path, in the order given.
+
+        ``connection``, ``rank`` (1 for the connection's first path), ``path`` (its nodes), ``rate`` (``rate_bps``),
+        ``portion`` of the connection's rate, ``bottleneck``.
+        """
+        connection = self.problem.path_connection
+        total = self.connection_rates[connection]
+        portion = np.divide(self.path_rates, total, out=np.zeros_like(total), where=total > 0)
+        columns: dict[str, Any] = {
+            "connection": connection,
+            "rate": self.path_rates,
+            "portion": portion,
+            "bottleneck": self._names(self.certificate.bottlenecks),
+        }
+        frame = pl.DataFrame(columns)
+        frame = frame.with_columns((pl.int_range(pl.len()).over("connection") + 1).alias("rank"))
+        if self.paths is None:
+            return frame.select("connection", "rank", "rate", "portion", "bottleneck")
+        names = np.array(self.paths.demands.core.names, dtype=object)
+        return frame.with_columns(
+            pl.Series("connection", names[connection].tolist(), dtype=pl.String), self.paths.nodes()
+        ).select("connection", "rank", "path", pl.col("rate").alias("rate_bps"), "portion", "bottleneck")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """A row for each link: ``capacity``, ``load``, ``utilisation`` and ``subflows`` on it.
+
+        From a network also ``name``, ``source``, ``target``; ``capacity_bps`` and ``load_bps``. The utilisation of a
+        link of capacity 0 is null.
+        """
+        capacity = self.problem.capacity
+        frame = pl.DataFrame(
+            {
+                "capacity": capacity,
+                "load": self.certificate.loads,
+                "subflows": np.bincount(self.problem.path_links, minlength=len(capacity)),
+            }
+        )
+        utilisation = pl.when(pl.col("capacity") > 0).then(pl.col("load") / pl.col("capacity"))
+        frame = frame.with_columns(utilisation.alias("utilisation"))
+        if self.paths is None:
+            return frame.with_row_index("link").select("link", "capacity", "load", "utilisation", "subflows")
+        names = self.paths.demands.network.links.select("name", "source", "target")
+        frame = frame.rename({"capacity": "capacity_bps", "load": "load_bps"})
+        order = ["name", "source", "target", "capacity_bps", "load_bps", "utilisation", "subflows"]
+        return pl.concat([names, frame], how="horizontal").select(order)
+
+    def summary(self) -> dict[str, Any]:
+        """Give what was asked, what came out and how it was proved, as plain values."""
+        found = self.certificate
+        core = self.problem.core
+        return {
+            "fairness": self.fairness,
+            "method": self.method,
+            "connections": core.connections,
+            "subflows": core.paths,
+            "links": core.links,
+            "passes": self.passes,
+            "converged": self.converged,
+            "tolerance": self.tolerance,
+            "certified": found.holds,
+            "residual": found.residual,
+            "overload": found.overload,
+            "total_rate": float(self.connection_rates.sum()),
+            "least_rate": float(self.connection_rates.min(initial=np.inf)) if core.connections else 0.0,
+            "saturated_links": int((self.links["utilisation"] >= 1.0 - self.tolerance).sum()),
+        }
+
+    def write(self, folder: str | Path) -> None:
+        """Write ``connections``, ``subflows`` and ``links`` as Parquet tables, and ``meta.json``, to a new folder.
+
+        The folder appears when it is whole, or not at all.
+
+        Raises
+        ------
+        ScenarioError
+            The folder exists or cannot be made.
+        """
+        with new_folder(folder) as aside:
+            self.connections.write_parquet(aside / "connections.parquet")
+            self.subflows.write_parquet(aside / "subflows.parquet")
+            self.links.write_parquet(aside / "links.parquet")
+            (aside / "meta.json").write_text(json.dumps(self.summary(), indent=2) + "\n", encoding="utf-8")
+
+    def __repr__(self) -> str:
+        core = self.problem.core
+        state = "certified" if self.certificate.holds else f"not certified, residual {self.residual:.3g}"
+        return (
+            f"<Allocation {self.fairness} by {self.method}: {core.connections} connections, {core.paths} subflows,"
+            f" {state} at {self.tolerance:g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<div><b>{escape(repr(self)[1:-1])}</b>{self.connections.head(10)._repr_html_()}</div>"

@@ -1,0 +1,65 @@
+"""The command line: ``anabranch solve``, ``anabranch topology``, ``anabranch reproduce``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from anabranch.commands import reproduce, solve, topology
+from anabranch.errors import ScenarioError
+
+FAILED = 1
+"""Exit code: the run failed."""
+
+WRONG_INPUT = 2
+"""Exit code: the input is wrong."""
+
+INTERRUPTED = 130
+"""Exit code: stopped by Ctrl-C, as shells have it."""
+
+app = typer.Typer(
+    help="Share network capacity fairly over many paths.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command(name="solve", help=solve.HELP)(solve.command)
+app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)
+app.add_typer(topology.app, name="topology")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"anabranch {version('anabranch')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Take the options of every command."""
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        app()
+    except (ScenarioError, ValueError) as error:
+        typer.echo(f"anabranch: {error}", err=True)
+        sys.exit(WRONG_INPUT)
+    except BrokenPipeError:
+        # Whoever read our output has gone; keep the interpreter from complaining about it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        typer.echo("anabranch: interrupted; nothing was written", err=True)
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,76 @@
+"""What several commands read: networks, demands by file or by rule, options that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch import generate
+from anabranch.demands import Demands
+from anabranch.errors import ScenarioError
+from anabranch.formats.detect import find_format
+from anabranch.formats.source import load
+from anabranch.network import Network
+from anabranch.read import NETWORKS, read_demands, read_network
+from anabranch.scenario import read_scenario
+
+Input = Annotated[Path, typer.Argument(help="Topology (GraphML, GML, SNDlib, RFC 8345, CSV, ...) or scenario (TOML).")]
+Capacity = Annotated[
+    str | None, typer.Option(metavar="RATE", help='For links without one in the file, such as "10 Gbit/s".')
+]
+Delay = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help='For links without one in the file, such as "5 ms", or "coordinates".'),
+]
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="Format of the topology, if its name does not tell.")
+]
+
+RULES: dict[str, Callable[..., Demands]] = {
+    "gravity": generate.gravity,
+    "uniform": generate.uniform,
+    "hot-spots": generate.hot_spots,
+}
+"""Rules that make demands from one rate and a seed."""
+
+
+def is_scenario(path: Path) -> bool:
+    """Tell whether a file is a scenario, by its name."""
+    return path.suffix == ".toml"
+
+
+def load_network(path: Path, capacity: str | float | None, delay: str | None, format: str | None) -> Network:
+    """Read a network, from a topology file or a scenario."""
+    if is_scenario(path):
+        return read_scenario(path).network
+    return read_network(path, capacity=capacity, delay=delay, format=format)
+
+
+def load_demands(path: Path, network: Network, demands: str | None, seed: int, format: str | None) -> Demands:
+    """Read demands from a file, make them by a rule such as ``gravity:40Gbit/s``, or take those of the topology."""
+    if demands is None:
+        return _own_demands(path, network, format)
+    rule, _, rate = demands.partition(":")
+    if rule in RULES:
+        if not rate:
+            raise ScenarioError(f"--demands {demands}: the rule has no rate; write it like {rule}:40Gbit/s")
+        return RULES[rule](network, rate, seed=seed)
+    if rate and not Path(demands).exists():
+        raise ScenarioError(
+            f"--demands {demands}: there is neither a file nor a rule of that name; rules are {', '.join(RULES)}"
+        )
+    return read_demands(demands, network)
+
+
+def _own_demands(path: Path, network: Network, format: str | None) -> Demands:
+    holds_demands = not is_scenario(path) and find_format(load(path), format, NETWORKS) == "sndlib"
+    own = read_demands(path, network, format="sndlib") if holds_demands else None
+    if own is None or not len(own):
+        raise ScenarioError(
+            f"{path}: the file has no demands; give them with --demands FILE, or by a rule such as"
+            " --demands gravity:40Gbit/s"
+        )
+    return own

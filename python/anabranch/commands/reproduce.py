@@ -1,0 +1,67 @@
+"""``anabranch reproduce``: a paper's numbers beside ours."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.reproduce import report
+from anabranch.reproduce import reproduce as run
+
+HELP = """Reproduce a published result: every printed number or claim beside ours.
+
+Exit code 3 if something is outside its band.
+"""
+
+OUTSIDE = 3
+"""Exit code: a reproduction is outside its band."""
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="Paper, such as upward-max-min.")],
+    item: Annotated[str | None, typer.Argument(help="Table or figure, such as table-7; all if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead.")] = False,
+    out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
+    experiments: Annotated[
+        Path | None, typer.Option(help="Folder of experiments, if not ./experiments or the source checkout's.")
+    ] = None,
+) -> None:
+    """Run `HELP`."""
+    rows = run(name, item, experiments=experiments)
+    if out is not None:
+        report(rows, out)
+    if as_json:
+        typer.echo(json.dumps([asdict(row) for row in rows], indent=1))
+    else:
+        _print(rows)
+    if not all(row.within for row in rows):
+        raise typer.Exit(OUTSIDE)
+
+
+def _print(rows: list[Any]) -> None:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    for item in dict.fromkeys(row.item for row in rows):
+        table = Table(title=item, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for heading in ("quantity", "published", "ours", "tolerance", "within", "note"):
+            table.add_column(heading, justify="right" if heading in {"published", "ours", "tolerance"} else "left")
+        for row in (r for r in rows if r.item == item):
+            values = (row.quantity, row.published, row.ours, row.tolerance, "yes" if row.within else "NO", row.note)
+            table.add_row(*(Text(_text(value)) for value in values))
+        console.print(table)
+        console.print()
+    outside = sum(not row.within for row in rows)
+    console.print(f"{len(rows)} rows, {outside} outside their band", highlight=False)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

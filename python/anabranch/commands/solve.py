@@ -1,0 +1,186 @@
+"""``anabranch solve``: fair rates for every tunnel, what holds each demand back, and the proof."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch import _core
+from anabranch.commands.inputs import Capacity, Delay, Format, Input, is_scenario, load_demands, load_network
+from anabranch.commands.progress import progress_bar
+from anabranch.errors import ConvergenceWarning, ScenarioError
+from anabranch.paths import find_paths
+from anabranch.scenario import read_scenario
+from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE
+from anabranch.solve import solve as solve_network
+
+if TYPE_CHECKING:
+    from anabranch.allocation import Allocation
+    from anabranch.demands import Demands
+    from anabranch.network import Network
+
+HELP = """Divide a network's capacity fairly among demands over several paths each.
+
+Prints a row for each connection: those that a link holds back first, by rising level, then those that have all they
+asked for. Rate, demand and how much of it is met, level (rate by weight), and the bottleneck. Exit code 1 if the
+solver did not converge, 2 if the input is wrong.
+"""
+
+DEFAULT_ROWS = 20
+
+
+def command(
+    input: Input,
+    demands: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|RULE", help="CSV, SNDlib, or a rule: gravity:RATE, uniform:RATE, hot-spots:RATE."),
+    ] = None,
+    capacity: Capacity = None,
+    delay: Delay = None,
+    format: Format = None,
+    fairness: Annotated[Literal["upward-max-min", "max-min"], typer.Option(help="What fair means.")] = "upward-max-min",
+    method: Annotated[
+        Literal["c-slen", "iewf", "progressive-filling", "lp"] | None,
+        typer.Option(help="How to find it; the usual way if not given."),
+    ] = None,
+    paths: Annotated[
+        int | None, typer.Option(min=1, help=f"The most paths for each connection; {DEFAULT_PATHS} if not given.")
+    ] = None,
+    path_kind: Annotated[
+        Literal["shortest", "equal-cost", "disjoint"], typer.Option(help="Which paths to use.")
+    ] = "shortest",
+    metric: Annotated[Literal["hops", "delay"], typer.Option(help="What makes a path short.")] = "hops",
+    start: Annotated[str, typer.Option(help="Starting portions: equal, or the ratio of geometric ones.")] = "equal",
+    unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Relative; every path has a bottleneck to this tolerance.")
+    ] = DEFAULT_TOLERANCE,
+    max_passes: Annotated[int, typer.Option(min=1, help="A solver not done by then fails.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of demands made by a rule.")] = 1,
+    allow_unreachable: Annotated[
+        bool, typer.Option("--allow-unreachable", help="Give demands without any path the rate 0.")
+    ] = False,
+    rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+    out: Annotated[Path | None, typer.Option(help="New folder for Parquet tables and meta.json.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Picture of the solved network, .svg or .png.")] = None,
+) -> None:
+    """Run `HELP`."""
+    if out is not None and out.exists():
+        raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
+    network, wanted = _read(input, demands, capacity, delay, format, seed)
+    with progress_bar() as tell, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        choice: Any = paths
+        if path_kind != "shortest":
+            choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric)
+        allocation = solve_network(
+            network,
+            wanted,
+            fairness=fairness,
+            method=method,
+            paths=choice,
+            metric=metric,
+            start=_start(start),
+            tolerance=tolerance,
+            max_passes=max_passes,
+            unit=unit,
+            allow_unreachable=allow_unreachable,
+            progress=tell,
+        )
+    if out is not None:
+        allocation.write(out)
+    if figure is not None:
+        # Only now: matplotlib takes longer to load than most networks take to solve.
+        from anabranch.figures import draw_network
+
+        draw_network(network, allocation, file=figure)
+    if as_json:
+        typer.echo(_json(allocation))
+    else:
+        _print(allocation, rows)
+    if not allocation.converged:
+        typer.echo(
+            f"anabranch: {allocation.method} stopped after {allocation.passes} passes with a residual of"
+            f" {allocation.residual:.3g}, over the tolerance of {tolerance:g}; raise --max-passes or --tolerance",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+def _read(
+    input: Path, demands: str | None, capacity: str | None, delay: str | None, format: str | None, seed: int
+) -> tuple[Network, Demands]:
+    if is_scenario(input) and demands is None:
+        scenario = read_scenario(input)
+        if not len(scenario.demands):
+            raise ScenarioError(f"{input}: it has no [[connection]]; add some, or give --demands")
+        return scenario.network, scenario.demands
+    network = load_network(input, capacity, delay, format)
+    return network, load_demands(input, network, demands, seed, format)
+
+
+def _start(start: str) -> str | float:
+    if start == "equal":
+        return start
+    try:
+        return float(start)
+    except ValueError:
+        raise ScenarioError(f"--start {start}: it must be equal, or a ratio over 0 and at most 1") from None
+
+
+def _json(allocation: Allocation) -> str:
+    tables = {name: getattr(allocation, name).to_dicts() for name in ("connections", "subflows", "links")}
+    return json.dumps({"summary": allocation.summary(), **tables}, indent=1)
+
+
+def _print(allocation: Allocation, rows: int) -> None:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("connection", "rate", "demand", "met", "level", "bottleneck"):
+        table.add_column(heading, justify="left" if heading in {"connection", "bottleneck"} else "right")
+    has_all = pl.col("bottleneck") == "demand"
+    frame = allocation.connections.sort(has_all.fill_null(value=False), "level_bps", maintain_order=True)
+    shown = frame.head(rows) if rows else frame
+    columns = ("name", "rate_bps", "demand_bps", "met", "level_bps", "bottleneck")
+    for name, rate, demand, met, level, bottleneck in shown.select(columns).iter_rows():
+        table.add_row(
+            Text(name),
+            _core.format_rate(rate),
+            "" if demand is None else _core.format_rate(demand),
+            "" if met is None else f"{met:.1%}",
+            _core.format_rate(level),
+            Text(bottleneck or "none"),
+        )
+    console.print(table)
+    left = len(frame) - len(shown)
+    if left:
+        console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
+    _print_summary(console, allocation, frame)
+
+
+def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame) -> None:
+    facts = allocation.summary()
+    carried = _core.format_rate(facts["total_rate"])
+    asked = None if frame["demand_bps"].null_count() else float(frame["demand_bps"].sum())
+    of = "" if asked is None else f" of {_core.format_rate(asked)} asked for"
+    proof = "certified" if facts["certified"] else "NOT certified"
+    lines = (
+        f"{facts['fairness']} by {facts['method']}: {facts['connections']} connections, {facts['subflows']} subflows,"
+        f" {facts['links']} links ({facts['saturated_links']} saturated)",
+        f"carried {carried}{of}; passes {facts['passes']}",
+        f"{proof}: every subflow has a bottleneck to {facts['tolerance']:g} (worst {facts['residual']:.2g}), links are"
+        f" overloaded by at most {facts['overload']:.1g}",
+    )
+    console.print()
+    for line in lines:
+        console.print(line, highlight=False, markup=False)

@@ -1,0 +1,221 @@
+"""``anabranch topology``: what a network is, in other formats, or made by rule."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import networkx as nx
+import numpy as np
+import typer
+
+from anabranch import _core, generate
+from anabranch.commands.inputs import Capacity, Delay, Format, Input, load_network
+from anabranch.write import write_network
+
+if TYPE_CHECKING:
+    from anabranch.network import Network
+
+app = typer.Typer(help="Look at networks, convert them, make them.", no_args_is_help=True, rich_markup_mode=None)
+made = typer.Typer(help="Make a network by rule and seed.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(made, name="generate")
+
+DIAMETER_NODES = 2_000
+"""Beyond so many nodes the diameter is not computed."""
+
+Target = Annotated[Path, typer.Argument(help="File to write: .graphml, .gml, .json, or .csv.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same network.")]
+
+
+@app.command()
+def info(
+    input: Input,
+    format: Format = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
+) -> None:
+    """Print the facts of a network: sizes, capacities, delays, parts, degrees, diameter."""
+    # Links without a capacity count as unlimited here, and are told apart by that.
+    network = load_network(input, math.inf, None, format)
+    facts = describe(network)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=1))
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' '):<24}{_text(name, value)}")
+
+
+def describe(network: Network) -> dict[str, Any]:
+    """Give the facts of a network as plain values."""
+    core = network.core
+    capacity, delay = core.capacity_bps, core.delay_s
+    known = capacity[np.isfinite(capacity)]
+    ends = np.stack([core.link_source, core.link_target], axis=1)
+    parts = np.bincount(network.parts) if len(network) else np.zeros(0, dtype=int)
+    degree = np.bincount(core.link_source, minlength=len(network))
+    return {
+        "name": network.name,
+        "nodes": len(network),
+        "nodes_with_position": sum(p is not None for p in core.positions),
+        "directed_links": len(capacity),
+        "two_way_links": int((core.twin >= 0).sum()) // 2,
+        "parallel_links": len(ends) - len(np.unique(ends, axis=0)),
+        "links_without_capacity": len(capacity) - len(known),
+        "least_capacity_bps": float(known.min()) if len(known) else None,
+        "most_capacity_bps": float(known.max()) if len(known) else None,
+        "least_delay_s": float(delay.min()) if len(delay) else None,
+        "most_delay_s": float(delay.max()) if len(delay) else None,
+        "parts": len(parts),
+        "nodes_in_largest_part": int(parts.max(initial=0)),
+        "least_degree": int(degree.min()) if len(degree) else 0,
+        "mean_degree": float(degree.mean()) if len(degree) else 0.0,
+        "most_degree": int(degree.max()) if len(degree) else 0,
+        "diameter_hops": _diameter(network),
+    }
+
+
+def _diameter(network: Network) -> int | None:
+    """Give the longest of the shortest ways, or None if some node cannot be reached or there are too many."""
+    if not 0 < len(network) <= DIAMETER_NODES:
+        return None
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(network)))
+    graph.add_edges_from(zip(network.core.link_source.tolist(), network.core.link_target.tolist(), strict=True))
+    lengths = (nx.single_source_shortest_path_length(graph, node) for node in graph)
+    reach = [(len(found), max(found.values())) for found in lengths]
+    return max(far for _, far in reach) if all(count == len(network) for count, _ in reach) else None
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if name.endswith("_bps"):
+        return _core.format_rate(value)
+    if name.endswith("_s"):
+        return f"{value * 1e3:g} ms"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+@app.command()
+def convert(
+    input: Input, target: Target, capacity: Capacity = None, delay: Delay = None, format: Format = None
+) -> None:
+    """Write a network in the format that the target's name tells."""
+    write_network(load_network(input, capacity, delay, format), target)
+
+
+Rate = Annotated[str, typer.Option(metavar="RATE")]
+Time = Annotated[str, typer.Option(metavar="TIME")]
+
+
+@made.command()
+def dumbbell(target: Target, pairs: int = 2, access: Rate = "100 Mbit/s", bottleneck: Rate = "10 Mbit/s") -> None:
+    """Join senders and receivers by one bottleneck."""
+    write_network(generate.dumbbell(pairs, access=access, bottleneck=bottleneck), target)
+
+
+@made.command("parking-lot")
+def parking_lot(
+    target: Target,
+    hops: int = 3,
+    cross_pairs: int = 1,
+    access: Rate = "100 Mbit/s",
+    bottleneck: Rate = "10 Mbit/s",
+) -> None:
+    """Put bottlenecks in a row, each with hosts of its own."""
+    write_network(generate.parking_lot(hops, cross_pairs, access=access, bottleneck=bottleneck), target)
+
+
+@made.command()
+def ring(target: Target, nodes: int = 8, capacity: Rate = "10 Gbit/s", delay: Time = "1 ms") -> None:
+    """Join nodes in a ring."""
+    write_network(generate.ring(nodes, capacity=capacity, delay=delay), target)
+
+
+@made.command()
+def grid(
+    target: Target,
+    rows: int = 4,
+    columns: int = 4,
+    wrapped: Annotated[bool, typer.Option("--wrapped", help="Make it a torus.")] = False,
+    capacity: Rate = "10 Gbit/s",
+    delay: Time = "1 ms",
+) -> None:
+    """Join nodes in a grid."""
+    write_network(generate.grid(rows, columns, wrapped=wrapped, capacity=capacity, delay=delay), target)
+
+
+@made.command("fat-tree")
+def fat_tree(
+    target: Target,
+    k: Annotated[int, typer.Option("--ports", help="Ports of a switch; even.")] = 4,
+    hosts: Annotated[bool, typer.Option(help="With k^3/4 hosts.")] = True,
+    capacity: Rate = "10 Gbit/s",
+) -> None:
+    """Make a fat tree of switches."""
+    write_network(generate.fat_tree(k, hosts=hosts, capacity=capacity), target)
+
+
+@made.command("leaf-spine")
+def leaf_spine(
+    target: Target,
+    leaves: int = 4,
+    spines: int = 2,
+    hosts_per_leaf: int = 4,
+    uplink: Rate = "100 Gbit/s",
+    host: Rate = "25 Gbit/s",
+) -> None:
+    """Join every leaf to every spine."""
+    network = generate.leaf_spine(leaves, spines, hosts_per_leaf=hosts_per_leaf, uplink=uplink, host=host)
+    write_network(network, target)
+
+
+@made.command()
+def waxman(
+    target: Target,
+    nodes: int = 50,
+    alpha: float = 0.4,
+    beta: float = 0.2,
+    capacity: Rate = "10 Gbit/s",
+    delay: Time = "1 ms",
+    seed: Seed = 1,
+) -> None:
+    """Draw a connected Waxman graph."""
+    network = generate.waxman(nodes, alpha=alpha, beta=beta, capacity=capacity, delay=delay, seed=seed)
+    write_network(network, target)
+
+
+@made.command("random-regular")
+def random_regular(
+    target: Target,
+    nodes: int = 20,
+    degree: int = 3,
+    capacity: Rate = "10 Gbit/s",
+    delay: Time = "1 ms",
+    seed: Seed = 1,
+) -> None:
+    """Draw a connected graph in which all nodes have the same degree."""
+    write_network(generate.random_regular(nodes, degree, capacity=capacity, delay=delay, seed=seed), target)
+
+
+@made.command("transit-stub")
+def transit_stub(
+    target: Target,
+    routers: Annotated[int | None, typer.Option(help="100, 110, 600, 1100 or 11000; 110 if not given.")] = None,
+    spec: Annotated[Path | None, typer.Option(help="Parameter file of GT-ITM instead.")] = None,
+    transit: Rate = "5 Gbit/s",
+    stub: Rate = "1 Gbit/s",
+    least_delay: Time = "1 ms",
+    most_delay: Time = "10 ms",
+    hosts: Annotated[int, typer.Option(min=0, help="So many on each stub router.")] = 0,
+    host: Rate = "100 Mbit/s",
+    seed: Seed = 1,
+) -> None:
+    """Draw a transit-stub network after GT-ITM."""
+    size = 110 if routers is None and spec is None else routers
+    delay = (least_delay, most_delay)
+    network = generate.transit_stub(
+        size, spec=spec, transit=transit, stub=stub, delay=delay, hosts=hosts, host=host, seed=seed
+    )
+    write_network(network, target)

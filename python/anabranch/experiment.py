@@ -1,0 +1,344 @@
+"""A published experiment: its folder says what is run, and what the paper printed.
+
+A folder ``<paper>-<item>`` holds ``experiment.toml``, ``expected.toml`` and ``README.md``; being there is all the
+registration it needs. ``experiment.toml``::
+
+    paper = "upward-max-min"
+    item = "table-7"
+    title = "Rates in Scenario 1"
+    scenario = "../upward-max-min-scenario-1/scenario.toml"
+    rates_in = "Mbit/s"                 the unit of all rates in the rows, and of the solvers' arithmetic
+
+    [[run]]
+    name = "iewf"                       the first word of the quantities that it gives
+    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given
+    stop_change = "0.001 Mbit/s"        these three: see `anabranch.solve`
+    unit = "0.05 Mbit/s"
+    passes = 1000
+
+    [figure]                            optional: rates after each pass by running time
+    file = "figure-1"
+    caption = "..."
+    runs = ["c-slen", "iewf"]
+    target = "limit"                    the run whose rates are drawn as the aim
+
+``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
+`anabranch.outcome`) and, of some measures, whose it is: ``iewf load l3``. It has one of ``published`` (as printed),
+``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none). A
+claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from anabranch.errors import ScenarioError
+from anabranch.experiment_table import Table, read_toml
+
+Method = Literal["c-slen", "iewf", "lp", "progressive-filling", "pseudo-code", "given"]
+Comparison = Literal["<=", ">=", "<", ">", "="]
+COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+
+MEASURES: dict[str, tuple[bool, str]] = {
+    "rate": (True, "rate"),
+    "subflow": (True, "rate"),
+    "load": (True, "rate"),
+    "capacity": (True, "rate"),
+    "total": (False, "rate"),
+    "overload": (False, "of the capacity"),
+    "oversaturated": (False, "links"),
+    "residual": (False, "of the level"),
+    "passes": (False, "passes"),
+    "steps": (False, "steps"),
+    "converged": (False, "1 if so"),
+    "time": (False, "us"),
+}
+"""What can be measured of a run: whether it is of someone (a connection, a subflow, a link), and its unit."""
+
+CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One computation: a solve, the paper's pseudo-code, or rates given to be checked."""
+
+    name: str
+    method: Method
+    scenario: Path
+    stop_change_bps: float | None
+    unit_bps: float | None
+    tolerance: float
+    passes: int
+    reading: str
+    path_rates: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Address:
+    """What of a run is meant: ``iewf load l3``."""
+
+    run: str
+    measure: str
+    subject: str
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.run, self.measure, self.subject) if word)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One measured number, or a quotient of two: ``iewf steps / c-slen steps``."""
+
+    top: Address
+    bottom: Address | None = None
+
+    def __str__(self) -> str:
+        return str(self.top) if self.bottom is None else f"{self.top} / {self.bottom}"
+
+    @property
+    def addresses(self) -> list[Address]:
+        """The numbers it is made of."""
+        return [self.top] if self.bottom is None else [self.top, self.bottom]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What decides a claim: two numbers and how they must compare."""
+
+    left: Ratio
+    comparison: Comparison
+    right: Ratio | float
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number or claim of the paper, and how ours is judged against it."""
+
+    name: str
+    address: Address | None
+    published: float | str | None
+    right: float | None
+    why: str
+    recorded: float | None
+    check: Check | None
+    show: tuple[Ratio, ...]
+    tolerance: float
+    note: str
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """A figure of rates by running time."""
+
+    file: str
+    caption: str
+    runs: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A folder, read and checked."""
+
+    folder: Path
+    paper: str
+    item: str
+    title: str
+    rates_in: str
+    unit_bps: float
+    """One of `rates_in`."""
+    runs: dict[str, Run]
+    figure: FigurePlan | None
+    quantities: tuple[Quantity, ...]
+    digits: int
+    """Decimals that the paper prints."""
+
+    def unit_of(self, address: Address) -> str:
+        """Give the unit of a measured number."""
+        unit = MEASURES[address.measure][1]
+        return self.rates_in if unit == "rate" else unit
+
+
+def read_experiment(folder: str | Path) -> Experiment:
+    """Read a folder's ``experiment.toml`` and ``expected.toml``.
+
+    Raises
+    ------
+    ScenarioError
+        A file that is missing or not TOML, an unknown key, a value of a wrong type, a name that nothing has; with
+        file, key and remedy.
+    """
+    place = Path(folder)
+    table = read_toml(place / "experiment.toml")
+    paper, item = table.text("paper"), table.text("item")
+    if place.name != f"{paper}-{item}":
+        raise table.error("item", f"the folder is called `{place.name}`", f"call it `{paper}-{item}`")
+    title, rates_in = table.text("title"), table.text("rates_in")
+    unit_bps = table.rate_bps("rates_in", per="1 ")
+    if not unit_bps:
+        raise table.error("rates_in", "it is empty", 'give a unit of rate, such as "Mbit/s"')
+    scenario = place / table.text("scenario")
+    runs: dict[str, Run] = {}
+    for own in table.tables("run"):
+        run = _run(own, place, scenario)
+        if run.name in runs:
+            raise own.error("name", f"there are two runs `{run.name}`", "give each a name of its own")
+        runs[run.name] = run
+    if not runs:
+        raise table.error("run", "there is none", "add a [[run]] with a name and a method")
+    own_figure = table.table("figure")
+    figure = None if own_figure is None else _figure(own_figure, runs)
+    table.finish()
+    expected = read_toml(place / "expected.toml")
+    digits, tolerance = expected.whole("digits", 2), expected.positive("tolerance", 0.01)
+    quantities = tuple(_quantity(own, runs, tolerance) for own in expected.tables("quantity"))
+    expected.finish()
+    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, figure, quantities, digits)
+
+
+def _run(table: Table, folder: Path, scenario: Path) -> Run:
+    name, method = table.text("name"), table.choice("method", get_args(Method))
+    if not re.fullmatch(r"\S+", name):
+        raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
+    own_scenario = table.text("scenario", "")
+    run = Run(
+        name=name,
+        method=method,
+        scenario=folder / own_scenario if own_scenario else scenario,
+        stop_change_bps=table.rate_bps("stop_change"),
+        unit_bps=table.rate_bps("unit"),
+        tolerance=table.positive("tolerance", 1e-3),
+        passes=table.whole("passes", 10_000, least=1),
+        reading=table.choice("reading", ("as-printed", "as-meant"), "as-meant"),
+        path_rates=tuple(table.numbers("path_rates")),
+    )
+    if (method == "given") != bool(run.path_rates):
+        raise table.error("path_rates", f"the method is {method}", 'give path_rates with method = "given", and only so')
+    if method == "pseudo-code" and run.stop_change_bps is None:
+        raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
+    table.finish()
+    return run
+
+
+def _figure(table: Table, runs: dict[str, Run]) -> FigurePlan:
+    plan = FigurePlan(table.text("file"), table.text("caption"), tuple(table.texts("runs")), table.text("target"))
+    for key, name in [*(("runs", name) for name in plan.runs), ("target", plan.target)]:
+        if name not in runs:
+            raise table.error(key, f"there is no run `{name}`", f"choose among {', '.join(runs)}")
+    for name in plan.runs:
+        if runs[name].method not in ("c-slen", "iewf") or runs[name].stop_change_bps is None:
+            remedy = 'draw only methods "c-slen" and "iewf" with a stop_change, which end after a number of passes'
+            raise table.error("runs", f"run `{name}` cannot be timed pass by pass", remedy)
+    if not plan.runs:
+        raise table.error("runs", "it is empty", f"choose among {', '.join(runs)}")
+    table.finish()
+    return plan
+
+
+def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
+    name = table.text("name")
+    table.call_it(name)
+    published = table.number_or_text("published")
+    check_text = table.text("check", "")
+    right, recorded, why = table.optional_number("right"), table.optional_number("recorded"), table.text("why", "")
+    check = _check(table, check_text, runs) if check_text else None
+    quantity = Quantity(
+        name=name,
+        address=None if check else _address(table, "name", name, runs),
+        published=published,
+        right=right,
+        why=why,
+        recorded=recorded,
+        check=check,
+        show=tuple(_ratio(table, "show", text, runs) for text in table.texts("show")),
+        tolerance=table.positive("tolerance", tolerance),
+        note=table.text("note", ""),
+    )
+    _refuse_undecided(table, quantity)
+    table.finish()
+    return quantity
+
+
+def _refuse_undecided(table: Table, quantity: Quantity) -> None:
+    """Refuse a quantity that nothing judges, or two things."""
+    if quantity.check is not None:
+        if isinstance(quantity.published, float) or quantity.recorded is not None or quantity.right is not None:
+            raise table.error("check", "a claim is given a number besides", "say in words what is published")
+        return
+    if isinstance(quantity.published, str):
+        raise table.error("published", "it is text, and there is no check", "give the number, or a check that decides")
+    if (quantity.published is None) == (quantity.recorded is None):
+        remedy = "give the printed number as `published`; or, where none is printed, ours as `recorded`"
+        raise table.error("published", "there must be exactly one of `published` and `recorded`", remedy)
+    if (quantity.right is None) != (not quantity.why):
+        raise table.error("right", "a slip has both `right` and `why`", "give the other too")
+    if quantity.right is not None and quantity.published is None:
+        raise table.error("right", "nothing is published that could be wrong", "give `published` too")
+
+
+def _check(table: Table, text: str, runs: dict[str, Run]) -> Check:
+    found = CHECK.fullmatch(text)
+    if found is None:
+        raise table.error("check", f"`{text}` compares nothing", "write such as `c-slen steps < iewf steps`")
+    left, sign, right = found.groups()
+    comparison = next(word for word in COMPARISONS if word == sign)
+    try:
+        bound: Ratio | float = float(right)
+    except ValueError:
+        bound = _ratio(table, "check", right, runs)
+    return Check(_ratio(table, "check", left, runs), comparison, bound)
+
+
+def _ratio(table: Table, key: str, text: str, runs: dict[str, Run]) -> Ratio:
+    top, slash, bottom = text.partition(" / ")
+    return Ratio(_address(table, key, top, runs), _address(table, key, bottom, runs) if slash else None)
+
+
+def _address(table: Table, key: str, text: str, runs: dict[str, Run]) -> Address:
+    words = text.split(maxsplit=2)
+    run, measure, subject = (*words, "", "", "")[:3]
+    if run not in runs:
+        raise table.error(key, f"`{text}`: there is no run `{run}`", f"begin with one of {', '.join(runs)}")
+    if measure not in MEASURES:
+        known = ", ".join(MEASURES)
+        raise table.error(key, f"`{text}`: there is no measure `{measure}`", f"the second word must be one of {known}")
+    if MEASURES[measure][0] != bool(subject):
+        remedy = "say whose it is" if not subject else f"leave `{subject}` out"
+        raise table.error(key, f"`{text}` does not say what it must", remedy)
+    return Address(run, measure, subject.strip())
+
+
+def find_experiments(experiments: str | Path | None = None) -> Path:
+    """Give the folder of experiments: the one named, or ``./experiments``, or that of the source checkout.
+
+    Raises
+    ------
+    ScenarioError
+        None of them holds an experiment.
+    """
+    checkout = Path(__file__).resolve().parents[2] / "experiments"
+    places = [Path(experiments)] if experiments is not None else [Path("experiments"), checkout]
+    for place in places:
+        if any(place.glob("*/experiment.toml")):
+            return place
+    tried = " or ".join(str(place) for place in places)
+    remedy = "go to a checkout of anabranch, or name its folder with --experiments (in Python: experiments=...)"
+    raise ScenarioError(f"there are no experiments in {tried}; {remedy}")
+
+
+def list_experiments(folder: Path) -> dict[str, list[str]]:
+    """Give the papers of a folder of experiments, each with its items in the order of their numbers."""
+    papers: dict[str, list[str]] = {}
+    for file in folder.glob("*/experiment.toml"):
+        table = read_toml(file)
+        papers.setdefault(table.text("paper"), []).append(table.text("item"))
+    return {paper: sorted(papers[paper], key=_by_number) for paper in sorted(papers)}
+
+
+def _by_number(item: str) -> tuple[bool, list[tuple[int, str]]]:
+    """Tables before figures, and ``table-10`` after ``table-9``."""
+    parts = [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", item) if part]
+    return not item.startswith("table"), parts

@@ -1,0 +1,155 @@
+"""A table of a TOML file of an experiment, key by key, with errors that say file, key and remedy."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anabranch import _core
+from anabranch.errors import ScenarioError
+from anabranch.formats.source import excerpt, load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+Word = TypeVar("Word", bound=str)
+
+REQUIRED = object()
+
+
+def read_toml(file: Path) -> Table:
+    """Read a TOML file as a table.
+
+    Raises
+    ------
+    ScenarioError
+        It cannot be read, or is not TOML.
+    """
+    text = load(file).text
+    try:
+        return Table(str(file), tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{file}: it is not TOML: {error}; see https://toml.io") from error
+
+
+class Table:
+    """Keys to be taken one by one; what is left at the end is unknown."""
+
+    def __init__(self, place: str, data: dict[str, Any]) -> None:
+        self.place = place
+        self.data = data
+        self.known: list[str] = []
+
+    def error(self, key: str, reason: str, remedy: str) -> ScenarioError:
+        """Say where, what is wrong, and what would do."""
+        return ScenarioError(f"{self.place}: `{key}`: {reason}; {remedy}")
+
+    def call_it(self, name: str) -> None:
+        """Name the table in messages from here on."""
+        self.place = f"{self.place} (`{excerpt(name)}`)"
+
+    def text(self, key: str, default: object = REQUIRED) -> str:
+        """Take text."""
+        value = self._take(key, default)
+        if not isinstance(value, str):
+            raise self.error(key, f"it is {_kind(value)}", "it must be text in quotes")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        """Take a list of texts; empty if there is none."""
+        value = self._take(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise self.error(key, f"it is {_kind(value)}", 'it must be a list of texts, such as ["a", "b"]')
+        return value
+
+    def choice(self, key: str, words: Sequence[Word], default: object = REQUIRED) -> Word:
+        """Take one of some words."""
+        value = self.text(key, default)
+        for word in words:
+            if word == value:
+                return word
+        raise self.error(key, f"it is `{excerpt(value)}`", f"it must be one of {', '.join(words)}")
+
+    def optional_number(self, key: str) -> float | None:
+        """Take a finite number; None if there is none."""
+        value = self._take(key, None)
+        return None if value is None else self._number(key, value)
+
+    def number_or_text(self, key: str) -> float | str | None:
+        """Take a finite number or text; None if there is neither."""
+        value = self._take(key, None)
+        return value if value is None or isinstance(value, str) else self._number(key, value)
+
+    def positive(self, key: str, default: float) -> float:
+        """Take a number over 0."""
+        number = self._number(key, self._take(key, default))
+        if number <= 0.0:
+            raise self.error(key, f"it is {number:g}", "it must be over 0")
+        return number
+
+    def whole(self, key: str, default: int, *, least: int = 0) -> int:
+        """Take a whole number."""
+        value = self._take(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.error(key, f"it is {_kind(value)} {value}", f"it must be a whole number, {least} or more")
+        return value
+
+    def rate_bps(self, key: str, per: str = "") -> float | None:
+        """Take a rate with its unit, in bit/s; None if there is none."""
+        text = self.text(key, "")
+        if not text:
+            return None
+        try:
+            return _core.parse_rate(per + text)
+        except ValueError as error:
+            raise ScenarioError(f"{self.place}: `{key}`: {error}") from error
+
+    def numbers(self, key: str) -> list[float]:
+        """Take a list of finite numbers; empty if there is none."""
+        value = self._take(key, [])
+        if not isinstance(value, list):
+            raise self.error(key, f"it is {_kind(value)}", "it must be a list of numbers")
+        return [self._number(key, v) for v in value]
+
+    def table(self, key: str) -> Table | None:
+        """Take a table; None if there is none."""
+        value = self._take(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise self.error(key, f"it is {_kind(value)}", f"it must be a table, [{key}]")
+        return Table(f"{self.place}, {key}", value)
+
+    def tables(self, key: str) -> list[Table]:
+        """Take a list of tables; empty if there is none."""
+        value = self._take(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+            raise self.error(key, f"it is {_kind(value)}", f"it must be tables, [[{key}]]")
+        return [Table(f"{self.place}, {key} {i + 1}", v) for i, v in enumerate(value)]
+
+    def finish(self) -> None:
+        """Refuse the keys that nobody took."""
+        for key in self.data:
+            if key not in self.known:
+                near = _core.nearest_name(key, self.known)
+                remedy = f"did you mean `{near}`?" if near else f"known keys: {', '.join(self.known)}"
+                raise self.error(key, "there is no such key", remedy)
+
+    def _take(self, key: str, default: object) -> Any:
+        self.known.append(key)
+        value = self.data.get(key, default)
+        if value is REQUIRED:
+            raise self.error(key, "it is missing", "add it")
+        return value
+
+    def _number(self, key: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self.error(key, f"it is {_kind(value)}", "it must be a finite number")
+        return float(value)
+
+
+def _kind(value: object) -> str:
+    kinds = {bool: "true or false", str: "text", int: "a whole number", float: "a number", list: "a list"}
+    return kinds.get(type(value), "a table" if isinstance(value, dict) else type(value).__name__)

@@ -1,0 +1,205 @@
+"""What a run of a published experiment gave, and the numbers measured on it.
+
+All rates are in the experiment's unit, ``rates_in``, from the problem on: IEWF's digits depend on the arithmetic, so
+capacities must be the numbers that the paper computed with.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.as_printed import run_pseudo_code
+from anabranch.errors import ScenarioError
+from anabranch.problem import Problem, problem_of
+from anabranch.scenario import read_scenario
+from anabranch.solve import solve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    from anabranch.experiment import Address, Ratio, Run
+    from anabranch.paths import Paths
+
+OVERLOAD = 1e-9
+"""Relative load over capacity that arithmetic alone makes."""
+
+REPEATS = 300
+"""How often a run is timed; the times are medians over this many."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rates, how they were found, and whose they are."""
+
+    run: Run
+    problem: Problem
+    paths: Paths
+    path_rates: NDArray[np.float64]
+    passes: int
+    converged: bool
+    steps: int | None
+    trace: Trace | None
+
+    @property
+    def connection_rates(self) -> NDArray[np.float64]:
+        """Sums over the paths of each connection."""
+        return self.problem.core.sum_by_connection(self.path_rates)
+
+    def certificate(self) -> _core.Certificate:
+        """Check the rates by the definitions alone."""
+        return self.problem.core.certify(self.path_rates, self.run.tolerance)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Rates of the connections after each pass, and how long the pass took."""
+
+    rates: NDArray[np.float64]
+    """Shape (passes, connections)."""
+    time_us: NDArray[np.float64]
+    """Median over `REPEATS` runs, of each pass alone."""
+
+
+def execute(run: Run, unit_bps: float, *, timed: bool = False) -> Outcome:
+    """Do a run, rates in so many bit/s; with `timed`, also follow it pass by pass (c-SLEN and IEWF only)."""
+    scenario = read_scenario(run.scenario)
+    paths = scenario.demands.paths
+    if paths is None:
+        raise ScenarioError(f"{run.scenario}: it gives no paths; an experiment needs those of the paper")
+    problem = problem_of(paths, unit_bps=unit_bps)
+    stop_change = None if run.stop_change_bps is None else run.stop_change_bps / unit_bps
+    unit = None if run.unit_bps is None else run.unit_bps / unit_bps
+    if run.method == "given":
+        return _given(run, problem, paths)
+    if run.method == "pseudo-code":
+        reading: Literal["as-printed", "as-meant"] = "as-printed" if run.reading == "as-printed" else "as-meant"
+        assert stop_change is not None, "the reader asks for it"
+        found = run_pseudo_code(problem, reading=reading, stop_change=stop_change, most=run.passes)
+        return Outcome(run, problem, paths, found.path_rates, found.passes, found.converged, found.steps, None)
+    answer = solve(
+        problem,
+        fairness="max-min" if run.method == "lp" else "upward-max-min",
+        method=run.method,
+        tolerance=run.tolerance,
+        max_passes=run.passes,
+        stop_change=stop_change,
+        unit=unit,
+    )
+    steps = _steps(problem, unit, answer.passes) if run.method == "iewf" else None
+    trace = _trace(run, problem, unit, answer.passes) if timed else None
+    return Outcome(run, problem, paths, answer.path_rates, answer.passes, answer.converged, steps, trace)
+
+
+def _given(run: Run, problem: Problem, paths: Paths) -> Outcome:
+    if len(run.path_rates) != len(paths):
+        remedy = f"{run.scenario} has {len(paths)} subflows; give a rate for each"
+        raise ScenarioError(f"run `{run.name}`: `path_rates` has {len(run.path_rates)} numbers; {remedy}")
+    return Outcome(run, problem, paths, np.array(run.path_rates), 0, True, None, None)
+
+
+def _start(run: Run, problem: Problem, unit: float | None) -> _core.CSlen | _core.Iewf:
+    return _core.iewf(problem.core, "equal", unit) if run.method == "iewf" else _core.c_slen(problem.core, "equal")
+
+
+def _steps(problem: Problem, unit: float | None, passes: int) -> int:
+    solver = _core.iewf(problem.core, "equal", unit)
+    for _ in range(passes):
+        solver.advance()
+    return solver.steps
+
+
+def _trace(run: Run, problem: Problem, unit: float | None, passes: int) -> Trace:
+    """Follow a run once for the rates, and `REPEATS` times for the clock alone."""
+    solver = _start(run, problem, unit)
+    rates = np.empty((passes, problem.core.connections))
+    for row in rates:
+        solver.advance()
+        row[:] = solver.allocation(False, run.tolerance).connection_rates
+    took = np.empty((REPEATS, passes))
+    for row in took:
+        solver = _start(run, problem, unit)
+        for i in range(passes):
+            began = time.perf_counter()
+            solver.advance()
+            row[i] = time.perf_counter() - began
+    return Trace(rates, np.median(took, axis=0) * 1e6)
+
+
+def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
+    """Give one number of a run.
+
+    ``rate c1``, ``subflow c1.2`` (the second of the connection), ``load l3``, ``capacity l3``, ``total``; ``overload``
+    (the greatest load over capacity, less 1), ``oversaturated`` (links over capacity), ``residual`` (the largest
+    shortfall of a subflow from its best bottleneck: 0 is upward max-min fair); ``passes``, ``steps``, ``converged``,
+    and ``time`` (in microseconds, of all passes).
+
+    Raises
+    ------
+    ScenarioError
+        There is no such connection, subflow or link, or the run does not give this number.
+    """
+    outcome = outcomes[address.run]
+    if address.measure in ("rate", "subflow"):
+        return _rate(outcome, address, place)
+    if address.measure in ("load", "capacity"):
+        link = _find(outcome.paths.demands.network.core.link_names, address, address.subject, "link", place)
+        values = outcome.certificate().loads if address.measure == "load" else outcome.problem.capacity
+        return float(values[link])
+    number = _of_run(outcome, address.measure)
+    if number is None:
+        remedy = "steps are of iewf and pseudo-code, times of runs in a figure"
+        raise ScenarioError(f"{place}: `{address}`: run `{address.run}` does not give this; {remedy}")
+    return number
+
+
+def measure_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> float:
+    """Give one number of a run, or the quotient of two."""
+    top = measure(outcomes, ratio.top, place)
+    return top if ratio.bottom is None else top / measure(outcomes, ratio.bottom, place)
+
+
+def _rate(outcome: Outcome, address: Address, place: Path) -> float:
+    names = outcome.paths.demands.core.names
+    if address.measure == "rate":
+        return float(outcome.connection_rates[_find(names, address, address.subject, "connection", place)])
+    name, _, rank = address.subject.rpartition(".")
+    connection = _find(names, address, name, "connection", place)
+    first, end = outcome.paths.connection_offsets[connection : connection + 2].tolist()
+    if not rank.isdecimal() or not 1 <= int(rank) <= end - first:
+        raise ScenarioError(f"{place}: `{address}`: there is no such subflow; `{name}` has 1 to {end - first}")
+    return float(outcome.path_rates[first + int(rank) - 1])
+
+
+def _of_run(outcome: Outcome, name: str) -> float | None:
+    found = outcome.certificate()
+    if name == "total":
+        return float(outcome.connection_rates.sum())
+    if name == "overload":
+        return found.overload
+    if name == "oversaturated":
+        return float((found.loads > outcome.problem.capacity * (1.0 + OVERLOAD)).sum())
+    if name == "residual":
+        return found.residual
+    if name == "passes":
+        return float(outcome.passes)
+    if name == "converged":
+        return float(outcome.converged)
+    if name == "steps":
+        return None if outcome.steps is None else float(outcome.steps)
+    return None if outcome.trace is None else float(outcome.trace.time_us.sum())
+
+
+def _find(names: list[str], address: Address, name: str, what: str, place: Path) -> int:
+    if name in names:
+        return names.index(name)
+    near = _core.nearest_name(name, names)
+    hint = f"did you mean `{near}`?" if near else f"name one of the scenario's {len(names)}"
+    raise ScenarioError(f"{place}: `{address}`: there is no {what} `{name}`; {hint}")

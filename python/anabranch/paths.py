@@ -1,0 +1,127 @@
+"""The paths of each connection: the shortest, all equally short, disjoint, or given by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from anabranch.demands import Demands
+
+Kind = Literal["shortest", "equal-cost", "disjoint"]
+Metric = Literal["hops", "delay"]
+
+
+class Paths:
+    """Paths of the connections of some demands, best first; immutable.
+
+    Attributes
+    ----------
+    demands : Demands
+        Whose connections they serve.
+    connection_offsets : ndarray of int64, shape (connections + 1,)
+        Paths of connection c: ``connection_offsets[c]:connection_offsets[c + 1]``.
+    path_offsets : ndarray of int64, shape (paths + 1,)
+        Links of path p: ``path_links[path_offsets[p]:path_offsets[p + 1]]``.
+    path_links : ndarray of uint32
+        Link numbers in order.
+    """
+
+    def __init__(self, demands: Demands, core: _core.Paths) -> None:
+        self.demands = demands
+        self.connection_offsets = core.connection_offsets
+        self.path_offsets = core.path_offsets
+        self.path_links = core.path_links
+
+    def __len__(self) -> int:
+        return len(self.path_offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"<Paths {len(self)} paths of {len(self.connection_offsets) - 1} connections>"
+
+    @property
+    def connection(self) -> NDArray[np.uint32]:
+        """The connection that each path belongs to."""
+        counts = np.diff(self.connection_offsets)
+        return np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+
+    @property
+    def without(self) -> NDArray[np.int64]:
+        """The connections that have no path."""
+        return np.flatnonzero(np.diff(self.connection_offsets) == 0)
+
+    def nodes(self) -> pl.Series:
+        """Give the nodes along each path as text: ``Oslo > Bergen > Stavanger``."""
+        core = self.demands.network.core
+        names = np.array(core.node_names, dtype=object)
+        hops = np.diff(self.path_offsets)
+        path = np.repeat(np.arange(len(self), dtype=np.uint32), hops)
+        ends = pl.DataFrame({"path": path, "node": names[core.link_target[self.path_links]].tolist()})
+        if not len(self):
+            return pl.Series("path", [], dtype=pl.String)
+        first = names[core.link_source[self.path_links[self.path_offsets[:-1]]]].tolist()
+        rest = ends.group_by("path", maintain_order=True).agg(pl.col("node").str.join(" > "))
+        return (pl.Series(first) + " > " + rest["node"]).rename("path")
+
+
+def find_paths(
+    demands: Demands,
+    count: int = 4,
+    *,
+    kind: Kind = "shortest",
+    metric: Metric | NDArray[np.float64] = "hops",
+    progress: Callable[[int], None] | None = None,
+) -> Paths:
+    """Find paths for every connection.
+
+    Parameters
+    ----------
+    count : int
+        The most for each connection.
+    kind : {"shortest", "equal-cost", "disjoint"}
+        The shortest loopless paths [yen1971]; all of the least metric, ``count`` at the most; or paths that share no
+        link, of the least metric in total [suurballe1974].
+    metric : {"hops", "delay"} or ndarray of float64, shape (links,)
+        What makes a path short. Ties go to fewer links, then to the lower link numbers from the first link on, so
+        the answer does not depend on the order of the search.
+    progress : callable, optional
+        Told the number of connections done since it was last told.
+
+    Raises
+    ------
+    ValueError
+        A count of zero, an unknown kind or metric.
+    """
+    values = metric if isinstance(metric, str) else np.ascontiguousarray(metric, dtype=float)
+    return Paths(demands, _core.find_paths(demands.network.core, demands.core, kind, count, values, progress))
+
+
+def given_paths(demands: Demands, paths: Sequence[Sequence[Sequence[str]]], *, by: str = "nodes") -> Paths:
+    """Take paths given by hand.
+
+    Parameters
+    ----------
+    paths : sequence
+        For each connection its paths, best first, each the names of the nodes (or links) along it.
+    by : {"nodes", "links"}
+        What the names are. Parallel links can only be told apart by their own names.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown name, a gap, a loop, ends that are not those of the connection.
+    """
+    lists = [[list(path) for path in own] for own in paths]
+    try:
+        return Paths(demands, _core.given_paths(demands.network.core, demands.core, lists, by == "links"))
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error

@@ -1,0 +1,253 @@
+"""Reproduce a paper: run its experiments, and set every printed number or claim beside ours."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import ScenarioError
+from anabranch.experiment import Check, Experiment, Quantity, Ratio, find_experiments, list_experiments, read_experiment
+from anabranch.folder import new_folder
+from anabranch.outcome import execute, measure, measure_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from anabranch.outcome import Outcome
+
+EQUAL = 1e-9
+"""Numbers in a check with ``=`` may differ by this much."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A printed number or claim, and ours.
+
+    Attributes
+    ----------
+    item : str
+        Table or figure.
+    quantity : str
+        What it is, with its unit.
+    published : float, str or None
+        As printed; text for a claim, and for a slip of the paper with what is right; None if the paper prints none.
+    ours : float or str
+    tolerance : float or None
+        The most that ours may differ; None for a claim.
+    within : bool
+        Whether ours is within the tolerance of what is published (of what is right, for a slip; of what was recorded,
+        if nothing is published), or the claim holds.
+    note : str
+    """
+
+    item: str
+    quantity: str
+    published: float | str | None
+    ours: float | str
+    tolerance: float | None
+    within: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a figure is drawn from.
+
+    ``frame`` has a row for each run, pass and connection: ``run``, ``pass``, ``time_us``, ``connection``, ``rate``.
+    """
+
+    file: str
+    title: str
+    caption: str
+    rates_in: str
+    targets: dict[str, float]
+    frame: pl.DataFrame
+
+
+class Rows(list[Row]):
+    """Rows, and the curves that the figures of their report are drawn from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.curves: list[Curves] = []
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows as a table of text and numbers."""
+        columns = {name: [getattr(row, name) for row in self] for name in Row.__dataclass_fields__}
+        text = {name: [None if v is None else _text(v) for v in columns[name]] for name in ("published", "ours")}
+        return pl.DataFrame(columns | text, strict=False)
+
+
+def reproduce(name: str, item: str | None = None, *, experiments: str | Path | None = None) -> Rows:
+    """Run the experiments of a paper.
+
+    Parameters
+    ----------
+    name : str
+        The paper, such as ``"upward-max-min"``.
+    item : str, optional
+        A table or figure, such as ``"table-7"``; all if not given.
+    experiments : path, optional
+        Folder of experiments; ``./experiments`` or that of the source checkout if not given.
+
+    Returns
+    -------
+    Rows
+        A list of `Row`, one for each printed number or claim.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown paper or item; a mistake in an experiment's files.
+    """
+    folder = find_experiments(experiments)
+    papers = list_experiments(folder)
+    if name not in papers:
+        near = _core.nearest_name(name, list(papers))
+        hint = f" (did you mean `{near}`?)" if near else ""
+        raise ScenarioError(f"{folder}: there is no paper `{name}`{hint}; there is {', '.join(papers)}")
+    if item is not None and item not in papers[name]:
+        raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(papers[name])}")
+    rows = Rows()
+    for own in papers[name] if item is None else [item]:
+        _reproduce(read_experiment(folder / f"{name}-{own}"), rows)
+    return rows
+
+
+def _reproduce(experiment: Experiment, rows: Rows) -> None:
+    figure = experiment.figure
+    timed = set(figure.runs) if figure else set()
+    outcomes = {name: execute(run, experiment.unit_bps, timed=name in timed) for name, run in experiment.runs.items()}
+    rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
+    if figure is not None:
+        aim = outcomes[figure.target]
+        targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))
+        frame = pl.concat(_curve(name, outcomes[name]) for name in figure.runs)
+        title = f"{experiment.item.replace('-', ' ').capitalize()}: {experiment.title}"
+        rows.curves.append(Curves(figure.file, title, figure.caption, experiment.rates_in, targets, frame))
+
+
+def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome]) -> Row:
+    place = experiment.folder / "expected.toml"
+    if quantity.check is not None:
+        holds, words = _judge(experiment, quantity.check, outcomes)
+        shown = [f"{_text(measure_ratio(outcomes, r, place))} {_label(experiment, r)}" for r in quantity.show]
+        ours = "; ".join([words, *shown])
+        return Row(experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
+    assert quantity.address is not None, "a quantity without a check has an address"
+    value = measure(outcomes, quantity.address, place)
+    label = f"{quantity.name}, {experiment.unit_of(quantity.address)}"
+    aim, published, why = _aim(quantity, experiment.digits)
+    notes = [why, quantity.note]
+    if quantity.recorded is None and f"{value:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
+        notes.append("matches to the printed digit" if quantity.right is None else "ours is right to that digit")
+    within = abs(value - aim) <= quantity.tolerance
+    note = "; ".join(n for n in notes if n)
+    return Row(experiment.item, label, published, value, quantity.tolerance, within, note)
+
+
+def _aim(quantity: Quantity, digits: int) -> tuple[float, float | str | None, str]:
+    """Give what ours is judged against, what the row shows as published, and why they differ."""
+    if quantity.right is not None:
+        assert isinstance(quantity.published, float), "the reader asks for it"
+        shown = f"{quantity.published:.{digits}f} (a slip for {quantity.right:.{digits}f})"
+        return quantity.right, shown, f"the paper's slip: {quantity.why}"
+    if isinstance(quantity.published, float):
+        return quantity.published, quantity.published, ""
+    assert quantity.recorded is not None, "the reader asks for one of the two"
+    return quantity.recorded, None, f"not printed in the paper; judged against our record, {_text(quantity.recorded)}"
+
+
+def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -> tuple[bool, str]:
+    place = experiment.folder / "expected.toml"
+    left = measure_ratio(outcomes, check.left, place)
+    right = measure_ratio(outcomes, check.right, place) if isinstance(check.right, Ratio) else check.right
+    holds = {
+        "<=": left <= right,
+        ">=": left >= right,
+        "<": left < right,
+        ">": left > right,
+        "=": abs(left - right) <= EQUAL,
+    }[check.comparison]
+    named = f" {check.right}" if isinstance(check.right, Ratio) else ""
+    sign = check.comparison if holds else f"not {check.comparison}"
+    return holds, f"{_text(left)} {check.left} {sign} {_text(right)}{named}"
+
+
+def _label(experiment: Experiment, ratio: Ratio) -> str:
+    unit = "" if ratio.bottom is not None else f" ({experiment.unit_of(ratio.top)})"
+    return f"{ratio}{unit}"
+
+
+def _curve(name: str, outcome: Outcome) -> pl.DataFrame:
+    assert outcome.trace is not None, "the runs of a figure are timed"
+    passes, connections = outcome.trace.rates.shape
+    return pl.DataFrame(
+        {
+            "run": [name] * (passes * connections),
+            "connection": [c for c in outcome.paths.demands.core.names for _ in range(passes)],
+            "pass": list(range(1, passes + 1)) * connections,
+            "time_us": outcome.trace.time_us.cumsum().tolist() * connections,
+            "rate": outcome.trace.rates.T.ravel(),
+        }
+    ).select("run", "pass", "time_us", "connection", "rate")
+
+
+def report(rows: Iterable[Row], folder: str | Path) -> None:
+    """Write rows and figures to a new folder: ``rows.json``, ``report.md``, and each figure with its numbers as CSV.
+
+    Parameters
+    ----------
+    rows : Rows or iterable of Row
+        From `reproduce`; a plain list gives no figures.
+
+    Raises
+    ------
+    ScenarioError
+        The folder exists or cannot be made.
+    """
+    # Only now: matplotlib takes longer to load than the experiments take to run.
+    from anabranch.figures import draw_convergence
+
+    all_rows = list(rows)
+    curves = rows.curves if isinstance(rows, Rows) else []
+    with new_folder(folder) as aside:
+        text = json.dumps([asdict(row) for row in all_rows], indent=1, ensure_ascii=False)
+        (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
+        (aside / "report.md").write_text(_markdown(all_rows, curves), encoding="utf-8")
+        for curve in curves:
+            curve.frame.write_csv(aside / f"{curve.file}.csv")
+            for suffix in (".svg", ".png"):
+                draw_convergence(
+                    curve.frame,
+                    targets=curve.targets,
+                    rates_in=curve.rates_in,
+                    title=curve.title,
+                    caption=curve.caption,
+                    file=aside / f"{curve.file}{suffix}",
+                )
+
+
+def _markdown(rows: list[Row], curves: list[Curves]) -> str:
+    outside = sum(not row.within for row in rows)
+    lines = ["# Published and ours", "", f"{len(rows)} numbers and claims, {outside} outside their band."]
+    for item in dict.fromkeys(row.item for row in rows):
+        lines += ["", f"## {item.replace('-', ' ').capitalize()}", ""]
+        lines += ["| quantity | published | ours | tolerance | within | note |", "|---|---:|---:|---:|---|---|"]
+        for row in (r for r in rows if r.item == item):
+            cells = [row.quantity, row.published, row.ours, row.tolerance, "yes" if row.within else "**no**", row.note]
+            lines.append("| " + " | ".join("" if c is None else _text(c).replace("|", "\\|") for c in cells) + " |")
+        for curve in (c for c in curves if c.file == item):
+            lines += ["", f"![{curve.title}]({curve.file}.svg)", "", curve.caption]
+            lines += ["", f"Numbers: [{curve.file}.csv]({curve.file}.csv)"]
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,281 @@
+"""Fair rates in one call: paths, problem, solver, allocation."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.allocation import Allocation
+from anabranch.demands import Demands
+from anabranch.errors import ConvergenceWarning, ScenarioError
+from anabranch.exact import global_max_min
+from anabranch.network import Network, rate_bps
+from anabranch.paths import Metric, Paths, find_paths
+from anabranch.problem import Problem, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Progress = Callable[[str, int, int], None]
+
+Fairness = Literal["max-min", "upward-max-min"]
+Method = Literal["c-slen", "iewf", "progressive-filling", "lp"]
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "max-min": ("progressive-filling", "lp"),
+    "upward-max-min": ("c-slen", "iewf", "progressive-filling"),
+}
+"""The methods for each kind of fairness, the usual one for several paths first or second."""
+
+DEFAULT_PATHS = 4
+
+DEFAULT_TOLERANCE = 1e-2
+"""Within a hundredth of fair for the worst-off subflow of all: seconds on a network of 200 nodes, all pairs."""
+
+LOOK_S = 0.2
+"""How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
+
+
+@overload
+def solve(
+    network: Network,
+    demands: Demands,
+    *,
+    fairness: Fairness = ...,
+    method: Method | None = ...,
+    paths: int | Paths | None = ...,
+    metric: Metric | NDArray[np.float64] = ...,
+    start: str | float | ArrayLike = ...,
+    tolerance: float = ...,
+    max_passes: int = ...,
+    stop_change: float | str | None = ...,
+    unit: float | str | None = ...,
+    allow_unreachable: bool = ...,
+    progress: Progress | None = ...,
+) -> Allocation: ...
+
+
+@overload
+def solve(
+    network: Problem,
+    demands: None = ...,
+    *,
+    fairness: Fairness = ...,
+    method: Method | None = ...,
+    start: str | float | ArrayLike = ...,
+    tolerance: float = ...,
+    max_passes: int = ...,
+    stop_change: float | str | None = ...,
+    unit: float | str | None = ...,
+    progress: Progress | None = ...,
+) -> Allocation: ...
+
+
+def solve(
+    network: Network | Problem,
+    demands: Demands | None = None,
+    *,
+    fairness: Fairness = "upward-max-min",
+    method: Method | None = None,
+    paths: int | Paths | None = None,
+    metric: Metric | NDArray[np.float64] = "hops",
+    start: str | float | ArrayLike = "equal",
+    tolerance: float = DEFAULT_TOLERANCE,
+    max_passes: int = 10_000,
+    stop_change: float | str | None = None,
+    unit: float | str | None = None,
+    allow_unreachable: bool = False,
+    progress: Progress | None = None,
+) -> Allocation:
+    """Divide the network's capacity fairly among the demands.
+
+    Parameters
+    ----------
+    network : Network or Problem
+        A network with its `demands`, or a problem as index arrays on its own.
+    demands : Demands
+        On this network.
+    fairness : {"upward-max-min", "max-min"}
+        Upward max-min: no connection can gain even if all with greater rates are removed [danna2017]. Max-min: the
+        least rate is as great as can be, then the second least, and so on, over all ways to use the paths.
+    method : {"c-slen", "iewf", "progressive-filling", "lp"}, optional
+        The usual one if not given: progressive filling where every connection has one path at the most; else c-SLEN
+        [ludena2021] for upward max-min, and a chain of linear programs for max-min (exact, and slow beyond some
+        thousand subflows).
+    paths : int or Paths, optional
+        The most shortest loopless paths for each connection, or paths found otherwise (`find_paths`, `given_paths`).
+        Those that came with the demands if not given, or else 4.
+    metric : {"hops", "delay"} or ndarray of float64, shape (links,)
+        What makes a path short, if they are to be found.
+    start : {"equal"}, float or array_like
+        Starting portions of the iterative methods: equal, geometric (``ratio ** rank``; favours the shortest path), or
+        one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
+    tolerance : float
+        Relative; the answer is done when every path has a bottleneck to this tolerance.
+    max_passes : int
+        A solver that is not done by then stops, and warns.
+    stop_change : float or str, optional
+        Stop instead when no connection's rate changed by this much in a pass, the rule of [ludena2021]; it may stop
+        far from a fair allocation. In the unit of the capacities, or text such as ``"1 kbit/s"``. For IEWF the
+        default is 2 % of `unit`.
+    unit : float or str, optional
+        What IEWF adds to a connection in a step; 5 % of the smallest capacity if not given.
+    allow_unreachable : bool
+        Give connections without any path the rate 0 instead of refusing them.
+    progress : callable, optional
+        Called with a stage (``"paths"``, ``"passes"``), how much of it is done, and how much there is.
+
+    Returns
+    -------
+    Allocation
+        With tables ``connections``, ``subflows``, ``links``, arrays ``path_rates``, ``connection_rates``, and the
+        proof: ``certify()``.
+
+    Raises
+    ------
+    ScenarioError
+        A connection without a path, or that nothing limits.
+    ValueError
+        An option out of its range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        The solver was not done after `max_passes`; the message says how far the answer is from fair.
+    """
+    found: Paths | None = None
+    if isinstance(network, Problem):
+        if demands is not None:
+            raise ValueError("a problem was given with demands besides; it has its own, so give it alone")
+        problem = network
+    else:
+        if demands is None:
+            raise ValueError("a network was given without demands; give them as the second argument")
+        found = _paths(network, demands, paths, metric, progress)
+        if not allow_unreachable:
+            _refuse_unreachable(found)
+        problem = problem_of(found)
+    if not 0.0 < tolerance < 1.0:
+        raise ValueError(f"tolerance is {tolerance}; it must be over 0 and under 1")
+    if max_passes < 1:
+        raise ValueError(f"max_passes is {max_passes}; it must be 1 or more")
+    chosen = _method(problem, fairness, method)
+    if chosen == "lp":
+        rates, programs = global_max_min(problem, progress=progress)
+        passes, converged = programs, True
+    elif chosen == "progressive-filling":
+        filled = problem.core.max_min()
+        rates, passes, converged = filled.path_rates, filled.passes, True
+    else:
+        unit_rate = None if unit is None else rate_bps(unit, "unit")
+        solver = _start_solver(problem, chosen, start, unit_rate)
+        change = None if stop_change is None else rate_bps(stop_change, "stop_change")
+        if change is None and isinstance(solver, _core.Iewf):
+            change = 0.02 * solver.unit
+        rule = ("certificate", tolerance) if change is None else ("change", change)
+        converged = _run(solver, rule, max_passes, progress)
+        answer = solver.allocation(converged, tolerance)
+        rates, passes = answer.path_rates, answer.passes
+    allocation = Allocation(
+        problem,
+        rates,
+        fairness=fairness,
+        method=chosen,
+        tolerance=tolerance,
+        passes=passes,
+        converged=converged,
+        paths=found,
+    )
+    if not converged:
+        warnings.warn(
+            f"{chosen} stopped after {passes} passes with a residual of {allocation.residual:.3g}, over the tolerance"
+            f" of {tolerance:g}; raise max_passes or the tolerance",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return allocation
+
+
+def _paths(
+    network: Network,
+    demands: Demands,
+    paths: int | Paths | None,
+    metric: Metric | NDArray[np.float64],
+    progress: Progress | None,
+) -> Paths:
+    if demands.network is not network:
+        raise ValueError("the demands are on another network; make them on this one")
+    if paths is None and demands.paths is not None:
+        return demands.paths
+    if isinstance(paths, Paths):
+        if paths.demands is not demands:
+            raise ValueError("the paths are of other demands; find them for these")
+        return paths
+    done = 0
+
+    def tell(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress("paths", done, len(demands))
+
+    return find_paths(demands, DEFAULT_PATHS if paths is None else paths, metric=metric, progress=tell)
+
+
+def _refuse_unreachable(paths: Paths) -> None:
+    cut_off = paths.without
+    if not len(cut_off):
+        return
+    demands = paths.demands
+    core, nodes = demands.core, demands.network.core.node_names
+    first = int(cut_off[0])
+    source, target = nodes[core.source[first]], nodes[core.target[first]]
+    parts = int(demands.network.parts.max()) + 1
+    where = f"the network has {parts} parts that no link joins" if parts > 1 else "no directed way leads there"
+    raise ScenarioError(
+        f"connection `{core.names[first]}`: there is no path from `{source}` to `{target}` ({where}; {len(cut_off)} of"
+        f" {len(demands)} connections have none); leave such demands out, or give them rate 0 with --allow-unreachable"
+        " (in Python: allow_unreachable=True)"
+    )
+
+
+def _method(problem: Problem, fairness: str, method: str | None) -> str:
+    if fairness not in METHODS:
+        raise ValueError(f'fairness is "{fairness}"; it must be one of {", ".join(METHODS)}')
+    if method is not None:
+        if method not in METHODS[fairness]:
+            raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
+        return method
+    most = np.bincount(problem.path_connection).max(initial=0)
+    if most <= 1:
+        return "progressive-filling"
+    return "lp" if fairness == "max-min" else "c-slen"
+
+
+def _start_solver(
+    problem: Problem, method: str, start: str | float | ArrayLike, unit: float | None
+) -> _core.CSlen | _core.Iewf:
+    portions = start if isinstance(start, str | float | int) else np.ascontiguousarray(start, dtype=float)
+    if method == "iewf":
+        return _core.iewf(problem.core, portions, unit)
+    return _core.c_slen(problem.core, portions)
+
+
+def _run(solver: _core.CSlen | _core.Iewf, rule: tuple[str, float], max_passes: int, progress: Progress | None) -> bool:
+    """Run in stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn."""
+    stretch = 1
+    while True:
+        began = time.perf_counter()
+        met = solver.run(*rule, min(solver.passes + stretch, max_passes))
+        if progress is not None:
+            progress("passes", solver.passes, max_passes)
+        if met or solver.passes >= max_passes:
+            return met
+        took = time.perf_counter() - began
+        stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))

@@ -1,0 +1,197 @@
+"""The command line as a person meets it: what it prints, what it refuses, what it leaves behind."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+ANABRANCH = Path(sys.executable).with_name("anabranch")
+
+GML = """graph [
+  node [ id 0 label "a" ]
+  node [ id 1 label "b" ]
+  node [ id 2 label "c" ]
+  edge [ source 0 target 1 LinkSpeedRaw 1000000 ]
+  edge [ source 1 target 2 LinkSpeedRaw 4000000 ]
+]
+"""
+
+
+def run(*arguments, cwd=None):
+    """The finished process of an ``anabranch`` command."""
+    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
+    command = [str(ANABRANCH), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
+
+
+@pytest.fixture
+def topology(tmp_path):
+    path = tmp_path / "abc.gml"
+    path.write_text(GML, encoding="utf-8")
+    return path
+
+
+def test_solve_prints_rates_levels_bottlenecks_and_proof(topology):
+    done = run("solve", topology, "--demands", "uniform:3Mbit/s", "--seed", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:6] == ["connection", "rate", "demand", "met", "level", "bottleneck"]
+    assert "certified: every subflow has a bottleneck to 0.01" in done.stdout
+    assert done.stderr == ""
+
+
+def test_solve_writes_tables_and_a_figure_and_nothing_else(topology, tmp_path):
+    out, figure = tmp_path / "runs" / "one", tmp_path / "abc.svg"
+    done = run("solve", topology, "--demands", "gravity:3Mbit/s", "--out", out, "--figure", figure)
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in out.iterdir()) == [
+        "connections.parquet",
+        "links.parquet",
+        "meta.json",
+        "subflows.parquet",
+    ]
+    assert pl.read_parquet(out / "connections.parquet").height == 6
+    assert figure.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["abc.gml", "abc.svg", "runs"]
+
+
+def test_solve_gives_json_to_machines(topology):
+    done = run("solve", topology, "--demands", "uniform:9Mbit/s", "--json", "--paths", "2")
+    answer = json.loads(done.stdout)
+    assert answer["summary"]["certified"] is True
+    assert {row["name"] for row in answer["links"]} == {"a-b", "b-a", "b-c", "c-b"}
+    assert len(answer["connections"]) == 6
+
+
+def test_a_scenario_brings_its_own_connections():
+    done = run("solve", SCENARIOS / "two-paths.toml", "--json", "--tolerance", "1e-6")
+    rates = {row["name"]: row["rate_bps"] for row in json.loads(done.stdout)["connections"]}
+    assert rates == pytest.approx({"both": 6e6, "fast-only": 6e6, "slow-only": 6e6}, rel=1e-5)
+
+
+def test_every_scenario_is_solved():
+    for scenario in sorted(SCENARIOS.glob("*.toml")):
+        has_connections = "[[connection]]" in scenario.read_text(encoding="utf-8")
+        demands = () if has_connections else ("--demands", "gravity:1Tbit/s")
+        done = run("solve", scenario, *demands)
+        assert done.returncode == 0, (scenario, done.stderr)
+        assert "\ncertified" in done.stdout
+
+
+def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_path):
+    scenario = tmp_path / "tie.toml"
+    link = '[[link]]\nname = "{}"\nsource = "a"\ntarget = "b"\ncapacity = "2 Mbit/s"\n'
+    connection = '[[connection]]\nname = "{}"\nsource = "a"\ntarget = "b"\nlinks = {}\n'
+    parts = (
+        link.format("A"),
+        link.format("B"),
+        connection.format("c1", '[["A"], ["B"]]'),
+        connection.format("c2", '[["A"]]'),
+    )
+    scenario.write_text("".join(parts), encoding="utf-8")
+    done = run("solve", scenario, "--max-passes", "5")
+    assert done.returncode == 1
+    assert "c-slen stopped after 5 passes with a residual of 0.167, over the tolerance of 0.01" in done.stderr
+    assert "NOT certified" in done.stdout
+
+
+def test_topology_info_convert_and_generate_go_round(topology, tmp_path):
+    facts = json.loads(run("topology", "info", topology, "--json").stdout)
+    assert (facts["nodes"], facts["directed_links"], facts["diameter_hops"]) == (3, 4, 2)
+    target = tmp_path / "abc.graphml"
+    assert run("topology", "convert", topology, target).returncode == 0
+    again = json.loads(run("topology", "info", target, "--json").stdout)
+    assert again | {"name": ""} == facts | {"name": ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes"),
+    [
+        ("dumbbell", 6),
+        ("parking-lot", 12),
+        ("ring", 8),
+        ("grid", 16),
+        ("fat-tree", 36),
+        ("leaf-spine", 22),
+        ("waxman", 50),
+        ("random-regular", 20),
+        ("transit-stub", 110),
+    ],
+)
+def test_every_kind_of_network_is_generated_alike_by_the_same_seed(kind, nodes, tmp_path):
+    files = [tmp_path / name for name in ("one.graphml", "two.graphml")]
+    for file in files:
+        done = run("topology", "generate", kind, file)
+        assert done.returncode == 0, done.stderr
+    assert files[0].read_bytes() == files[1].read_bytes()
+    facts = json.loads(run("topology", "info", files[0], "--json").stdout)
+    assert (facts["nodes"], facts["parts"]) == (nodes, 1)
+
+
+def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp_path):
+    (tmp_path / "noise.gml").write_bytes(random.Random(1).randbytes(10_000_000))
+    (tmp_path / "bare.gml").write_text(GML.replace("LinkSpeedRaw 4000000", ""), encoding="utf-8")
+    (tmp_path / "negative.csv").write_text("source,target,capacity_bps\na,b,-1\n", encoding="utf-8")
+    (tmp_path / "nan.csv").write_text("source,target,capacity_bps\na,b,nan\n", encoding="utf-8")
+    (tmp_path / "twice.csv").write_text("source,target,capacity_bps,name\na,b,1,x\nb,a,1,x\n", encoding="utf-8")
+    (tmp_path / "demands.csv").write_text("source,target\na,nowhere\n", encoding="utf-8")
+    (tmp_path / "apart.csv").write_text("source,target,capacity_bps\na,b,1\n", encoding="utf-8")
+    (tmp_path / "back.csv").write_text("source,target\nb,a\n", encoding="utf-8")
+    path = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "1 Mbit/s"\n[[link]]\nsource = "b"\ntarget = "c"\n'
+    path += 'capacity = "1 Mbit/s"\n[[connection]]\nsource = "a"\ntarget = "c"\npaths = [{}]\n'
+    (tmp_path / "gap.toml").write_text(path.format('["a", "c"]'), encoding="utf-8")
+    (tmp_path / "loop.toml").write_text(path.format('["a", "b", "a", "b", "c"]'), encoding="utf-8")
+    (tmp_path / "syntax.toml").write_text("[[link]\n", encoding="utf-8")
+    rule = ("--demands", "gravity:1Gbit/s")
+    cases = [
+        (("missing.gml", *rule), "missing.gml: there is no such file"),
+        (("noise.gml", *rule), "noise.gml"),
+        (
+            ("bare.gml", *rule),
+            "link `b-c`: the file gives no capacity (1 of 2 links have none); fill them with --capacity",
+        ),
+        (("negative.csv", *rule), "-1"),
+        (("nan.csv", *rule), "nan"),
+        (("twice.csv", *rule), "already taken"),
+        (("abc.gml", "--demands", "demands.csv"), "there is no node `nowhere`"),
+        (("abc.gml", "--demands", "absent.csv"), "there is no such file"),
+        (("abc.gml", "--demands", "magic:1Gbit/s"), "neither a file nor a rule"),
+        (("abc.gml", "--demands", "gravity"), "the rule has no rate"),
+        (("abc.gml", "--demands", "gravity:1"), "it has no unit"),
+        (("abc.gml",), "the file has no demands; give them with --demands"),
+        (("apart.csv", "--demands", "back.csv"), "there is no path from `b` to `a`"),
+        (("gap.toml",), "line 12, column 9: connection `a>c`, path 1: no link leads from node `a` to node `c`"),
+        (("loop.toml",), "it comes to node `a` twice"),
+        (("syntax.toml",), "line 1, column"),
+        (("abc.gml", *rule, "--start", "quick"), "--start quick"),
+        (("abc.gml", *rule, "--tolerance", "0"), "tolerance is 0"),
+        (("abc.gml", *rule, "--method", "lp"), "must be one of"),
+        (("abc.gml", *rule, "--out", "abc.gml"), "it exists already"),
+        (("abc.gml", *rule, "--figure", "picture.xyz"), "picture.xyz"),
+    ]
+    before = sorted(p.name for p in tmp_path.iterdir())
+    for arguments, said in cases:
+        done = run("solve", *arguments, cwd=tmp_path)
+        assert done.returncode == 2, (arguments, done.returncode, done.stderr)
+        assert said in done.stderr, (arguments, done.stderr)
+        assert done.stderr.startswith("anabranch: ")
+        assert done.stderr.count("\n") == 1, (arguments, done.stderr)
+        assert done.stdout == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_reproduce_has_codes_and_json():
+    done = run("reproduce", "upward-max-min", "table-10", "--json")
+    rows = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert set(rows[0]) == {"item", "quantity", "published", "ours", "tolerance", "within", "note"}
+    assert run("reproduce", "no-such-paper").returncode == 2
+
+
+def test_the_version_is_printed():
+    assert run("--version").stdout.startswith("anabranch 0.")

@@ -1,0 +1,264 @@
+"""Published results: every printed number is there, ours are beside it, and mistakes in the files are told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anabranch.as_printed import run_pseudo_code
+from anabranch.errors import ScenarioError
+from anabranch.experiment import find_experiments, list_experiments, read_experiment
+from anabranch.problem import Problem
+from anabranch.reproduce import Rows, report, reproduce
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+PAPER = "upward-max-min"
+ITEMS = ["table-7", "table-8", "table-9", "table-10", "figure-1", "figure-2"]
+
+SUBFLOWS_1 = (
+    "rate c1,rate c2,rate c3,subflow c1.1,subflow c1.2,subflow c1.3,subflow c2.1,subflow c3.1,subflow c3.2,total"
+)
+SUBFLOWS_2 = (
+    "rate c1,rate c2,rate c3,rate c4,subflow c1.1,subflow c1.2,subflow c2.1,subflow c2.2,subflow c3.1,subflow c3.2,"
+    "subflow c4.1,subflow c4.2,total"
+)
+LOADS_1 = ",".join(f"load l{i}" for i in range(1, 11))
+LOADS_2 = ",".join(f"load l{i}" for i in range(1, 6))
+
+PRINTED = {
+    # Table, run: what, and the printed cells, with the overlined decimals rounded.
+    ("table-7", "gmmf"): (SUBFLOWS_1, "1.33 1.67 1.33 0.67 0.00 0.67 1.67 0.33 1.00 4.33"),
+    ("table-7", "c-slen"): (SUBFLOWS_1, "1.20 1.80 1.20 0.40 0.40 0.40 1.80 0.20 1.00 4.20"),
+    ("table-7", "iewf"): (SUBFLOWS_1, "1.20 1.75 1.25 0.40 0.40 0.40 1.75 0.23 1.02 4.20"),
+    ("table-8", "c-slen"): (LOADS_1, "0.80 0.40 1.00 0.60 0.80 1.00 0.80 3.00 0.20 1.00"),
+    ("table-8", "iewf"): (LOADS_1, "0.80 0.40 1.03 0.63 0.80 1.03 0.80 3.00 0.23 1.02"),
+    ("table-8", "c-slen "): (LOADS_1.replace("load", "capacity"), "1 1 1 1 1 1 1 3 1 1"),
+    ("table-9", "gmmf"): ("rate c1,rate c2,rate c3,rate c4,total", "8.00 8.00 8.00 8.00 32.00"),
+    ("table-9", "c-slen"): (SUBFLOWS_2, "8.01 8.00 7.99 7.99 6.00 2.01 6.99 1.01 3.99 4.00 2.99 5.00 32.00"),
+    ("table-9", "iewf"): (SUBFLOWS_2, "8.15 8.10 7.95 7.95 6.03 2.12 6.90 1.20 3.90 4.05 2.93 5.02 32.15"),
+    ("table-10", "c-slen"): (LOADS_2, "6.00 9.00 8.00 4.00 5.00"),
+    ("table-10", "iewf"): (LOADS_2, "6.03 9.02 8.03 4.05 5.02"),
+    ("table-10", "c-slen "): (LOADS_2.replace("load", "capacity"), "6 9 8 4 5"),
+}
+
+SLIPS = {
+    ("table-7", "gmmf subflow c1.1"): 0.0,
+    ("table-7", "gmmf subflow c1.2"): 2 / 3,
+    ("table-8", "c-slen load l5"): 0.40,
+    ("table-8", "iewf load l5"): 0.40,
+}
+"""Cells that the paper has wrong, and what is right."""
+
+
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    return reproduce(PAPER, experiments=EXPERIMENTS)
+
+
+def test_every_row_is_within_its_band(rows: Rows) -> None:
+    assert [f"{row.item}: {row.quantity}" for row in rows if not row.within] == []
+    assert list(dict.fromkeys(row.item for row in rows)) == ITEMS
+
+
+@pytest.mark.parametrize(("item", "run"), PRINTED)
+def test_every_printed_cell_is_expected_as_printed(item: str, run: str) -> None:
+    names, cells = PRINTED[item, run]
+    expected = {q.name: q for q in read_experiment(EXPERIMENTS / f"{PAPER}-{item}").quantities}
+    for name, cell in zip(names.split(","), cells.split(), strict=True):
+        quantity = expected[f"{run.strip()} {name}"]
+        assert isinstance(quantity.published, float)
+        assert f"{quantity.published:.2f}" == f"{float(cell):.2f}", quantity.name
+        assert quantity.right == pytest.approx(SLIPS.get((item, quantity.name)), abs=1e-6)
+
+
+@pytest.mark.parametrize(("item", "run"), PRINTED)
+def test_every_printed_cell_is_met_to_the_printed_digit(rows: Rows, item: str, run: str) -> None:
+    names, cells = PRINTED[item, run]
+    ours = {row.quantity: row.ours for row in rows if row.item == item}
+    for name, cell in zip(names.split(","), cells.split(), strict=True):
+        quantity = f"{run.strip()} {name}"
+        aim = SLIPS.get((item, quantity), float(cell))
+        assert f"{ours[f'{quantity}, Mbit/s']:.2f}" == f"{aim:.2f}", quantity
+
+
+def test_slips_are_shown_as_printed_and_as_right(rows: Rows) -> None:
+    shown = {(r.item, r.quantity.removesuffix(", Mbit/s")): r for r in rows if "slip for" in str(r.published)}
+    assert set(shown) == set(SLIPS)
+    assert shown["table-8", "c-slen load l5"].published == "0.80 (a slip for 0.40)"
+    assert all("the paper's slip" in row.note for row in shown.values())
+
+
+def test_rows_are_plain_data(rows: Rows) -> None:
+    found = json.loads(json.dumps([asdict(row) for row in rows]))
+    assert set(found[0]) == {"item", "quantity", "published", "ours", "tolerance", "within", "note"}
+    assert rows.frame.height == len(rows)
+
+
+def test_no_timing_decides_anything() -> None:
+    for item in ITEMS:
+        for quantity in read_experiment(EXPERIMENTS / f"{PAPER}-{item}").quantities:
+            judged = [] if quantity.address is None else [quantity.address]
+            if quantity.check is not None:
+                sides = (quantity.check.left, quantity.check.right)
+                judged += [a for side in sides if not isinstance(side, float) for a in side.addresses]
+            assert all(address.measure != "time" for address in judged), quantity.name
+
+
+def test_a_report_has_rows_table_and_figures(rows: Rows, tmp_path: Path) -> None:
+    report(rows, tmp_path / "report")
+    names = {p.name for p in (tmp_path / "report").iterdir()}
+    figures = {f"figure-{i}{suffix}" for i in (1, 2) for suffix in (".svg", ".png", ".csv")}
+    assert names == {"rows.json", "report.md", *figures}
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert f"{len(rows)} numbers and claims, 0 outside their band" in text
+    assert "| iewf rate c1, Mbit/s | 8.15 | 8.15 |" in text
+    with pytest.raises(ScenarioError, match="exists already"):
+        report(rows, tmp_path / "report")
+
+
+def test_curves_end_at_the_rates_of_the_tables(rows: Rows) -> None:
+    curve = next(c for c in rows.curves if c.file == "figure-1").frame
+    last = curve.filter(curve["run"] == "c-slen").group_by("connection", maintain_order=True).last()
+    assert last["rate"].round(2).to_list() == [1.20, 1.80, 1.20]
+    assert (curve["time_us"] > 0).all()
+
+
+def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
+    # Link 0 of capacity 2 has a path of c1 alone; link 1 of capacity 1 is shared by the other path of c1 and by c2.
+    problem = Problem([2.0, 1.0], [0, 1, 2, 3], [0, 1, 1], [0, 0, 1])
+    meant = run_pseudo_code(problem, reading="as-meant", stop_change=1e-3, most=1)
+    printed = run_pseudo_code(problem, reading="as-printed", stop_change=1e-3, most=1)
+    # First round, portions 1/2, 1/2 and 1: link 1 saturates at level 2/3 with 1/3 + 2/3. The first path has 1/3 by
+    # then; as meant it gets what is left of link 0, 5/3 more; as printed it gets the whole capacity of 2 more.
+    np.testing.assert_allclose(meant.path_rates, [2.0, 1 / 3, 2 / 3])
+    np.testing.assert_allclose(printed.path_rates, [2.0 + 1 / 3, 1 / 3, 2 / 3])
+
+
+def test_experiments_are_found_and_ordered_by_number() -> None:
+    assert list_experiments(EXPERIMENTS) == {PAPER: ITEMS}
+
+
+def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_experiments() == EXPERIMENTS
+    (tmp_path / "experiments").mkdir()
+    assert find_experiments() == EXPERIMENTS, "a folder without experiments is passed over"
+    shutil.copytree(EXPERIMENTS, tmp_path / "experiments", dirs_exist_ok=True)
+    assert find_experiments() == Path("experiments")
+    with pytest.raises(ScenarioError, match=r"there are no experiments in .*nowhere"):
+        find_experiments(tmp_path / "nowhere")
+
+
+def test_an_unknown_paper_or_item_lists_what_there_is() -> None:
+    with pytest.raises(ScenarioError, match=r"no paper `upward`.*there is upward-max-min"):
+        reproduce("upward", experiments=EXPERIMENTS)
+    with pytest.raises(ScenarioError, match=r"no `table-70` of upward-max-min; there is table-7, table-8"):
+        reproduce(PAPER, "table-70", experiments=EXPERIMENTS)
+
+
+def changed(tmp_path: Path, file: str, old: str, new: str) -> Path:
+    """Copy the experiments and change something in one file of table 8."""
+    copy = tmp_path / "experiments"
+    shutil.copytree(EXPERIMENTS, copy)
+    place = copy / f"{PAPER}-table-8" / file
+    text = place.read_text()
+    assert old in text
+    place.write_text(text.replace(old, new, 1))
+    return copy
+
+
+MISTAKES = [
+    ("expected.toml", "published = 1.0", "publihsed = 1.0", r"`published`: there must be exactly one of"),
+    ("expected.toml", "published = 1.0", 'published = "1.0"', r"`published`: it is text, and there is no check"),
+    ("expected.toml", "published = 1.0", "published = nan", r"`published`: it is a number; it must be a finite number"),
+    (
+        "expected.toml",
+        "published = 1.0",
+        "published = 1.0\nnotes = 'x'",
+        r"`notes`: there is no such key; did you mean",
+    ),
+    ("expected.toml", "published = 1.0", "published = 1.0\nnote = 3", r"`note`: it is a whole number; it must be text"),
+    (
+        "expected.toml",
+        "published = 1.0",
+        "published = 1.0\ntolerance = -1",
+        r"`tolerance`: it is -1; it must be over 0",
+    ),
+    ("expected.toml", "published = 1.0", "published = 1.0\nrecorded = 1", r"exactly one of `published` and `recorded`"),
+    ("expected.toml", "right = 0.40\n", "", r"quantity 15 \(`c-slen load l5`\): `right`: a slip has both"),
+    (
+        "expected.toml",
+        '"c-slen load l1"',
+        '"cslen load l1"',
+        r"there is no run `cslen`; begin with one of c-slen, iewf",
+    ),
+    ("expected.toml", '"c-slen load l1"', '"c-slen loads l1"', r"no measure `loads`; the second word must be one of"),
+    ("expected.toml", '"c-slen load l1"', '"c-slen load"', r"does not say what it must; say whose it is"),
+    ("expected.toml", '"c-slen load l1"', '"c-slen load l11"', r"there is no link `l11`; did you mean `l1`"),
+    ("expected.toml", '"c-slen load l1"', '"c-slen rate c9"', r"there is no connection `c9`"),
+    ("expected.toml", '"c-slen load l1"', '"c-slen subflow c1.4"', r"there is no such subflow; `c1` has 1 to 3"),
+    ("expected.toml", '"c-slen load l1"', '"c-slen steps"', r"run `c-slen` does not give this; steps are of"),
+    ("expected.toml", "overload <= 1e-9", "overload", r"`check`: `c-slen overload` compares nothing"),
+    ("expected.toml", "digits = 2", "digits = 2.5", r"expected.toml: `digits`: it is a number 2.5; it must be a whole"),
+    ("expected.toml", "digits = 2", "digits = = 2", r"expected.toml: it is not TOML: .*line 4"),
+    ("experiment.toml", 'method = "iewf"', 'method = "ieuf"', r"run 2: `method`: it is `ieuf`; it must be one of"),
+    ("experiment.toml", 'name = "iewf"', 'name = "c-slen"', r"run 2: `name`: there are two runs `c-slen`"),
+    (
+        "experiment.toml",
+        'item = "table-8"',
+        'item = "table-80"',
+        r"the folder is called `upward-max-min-table-8`; call",
+    ),
+    ("experiment.toml", 'unit = "0.05 Mbit/s"', "unit = 0.05", r"run 2: `unit`: it is a number; it must be text"),
+    ("experiment.toml", 'unit = "0.05 Mbit/s"', 'unit = "0.05 Mb"', r"run 2: `unit`: `0.05 Mb` is not a rate"),
+    ("experiment.toml", 'rates_in = "Mbit/s"', 'rates_in = "furlong"', r"`rates_in`: `1 furlong` is not a rate"),
+    ("experiment.toml", 'method = "iewf"', 'method = "given"', r"`path_rates`: the method is given; give path_rates"),
+    ("experiment.toml", 'unit = "0.05 Mbit/s"', "passes = 0", r"`passes`: it is a whole number 0; it must be"),
+    ("experiment.toml", "scenario-1/scenario.toml", "scenario-7/scenario.toml", r"there is no such file"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "message"), MISTAKES)
+def test_a_mistake_in_a_file_is_told(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:
+    copy = changed(tmp_path, file, old, new)
+    item = "table-80" if "table-80" in new else "table-8"
+    with pytest.raises(ScenarioError, match=message):
+        read_experiment(copy / f"{PAPER}-table-8") if item == "table-80" else reproduce(PAPER, item, experiments=copy)
+
+
+def test_a_number_outside_its_band_is_told(tmp_path: Path) -> None:
+    copy = changed(tmp_path, "expected.toml", '"iewf load l3"\npublished = 1.03', '"iewf load l3"\npublished = 1.05')
+    outside = [row for row in reproduce(PAPER, "table-8", experiments=copy) if not row.within]
+    assert [row.quantity for row in outside] == ["iewf load l3, Mbit/s"]
+    assert "matches" not in outside[0].note
+
+
+def test_a_claim_that_fails_is_told(tmp_path: Path) -> None:
+    copy = changed(tmp_path, "expected.toml", "c-slen overload <= 1e-9", "iewf overload <= 1e-9")
+    outside = [row for row in reproduce(PAPER, "table-8", experiments=copy) if not row.within]
+    assert [row.quantity for row in outside] == ["c-SLEN never oversaturates a link"]
+    assert "not <=" in str(outside[0].ours)
+
+
+def test_an_experiment_needs_no_registration(tmp_path: Path) -> None:
+    # Two connections share a link of 10 Mbit/s: 5 each.
+    folder = tmp_path / "mine-table-1"
+    folder.mkdir()
+    (folder / "scenario.toml").write_text(
+        '[[link]]\nname = "l"\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\n'
+        + "".join(f'[[connection]]\nname = "c{i}"\nsource = "a"\ntarget = "b"\npaths = 1\n' for i in (1, 2))
+    )
+    (folder / "experiment.toml").write_text(
+        'paper = "mine"\nitem = "table-1"\ntitle = "t"\nrates_in = "Mbit/s"\nscenario = "scenario.toml"\n'
+        '[[run]]\nname = "fair"\nmethod = "progressive-filling"\n'
+    )
+    (folder / "expected.toml").write_text('[[quantity]]\nname = "fair rate c2"\npublished = 5.0\n')
+    (row,) = reproduce("mine", experiments=tmp_path)
+    assert (row.ours, row.within) == (5.0, True)
+    report([row], tmp_path / "report")
+    assert {p.name for p in (tmp_path / "report").iterdir()} == {"rows.json", "report.md"}
