@@ -1,7 +1,7 @@
 """Solve every network of ../shared/data/topologies with gravity demands; prints a Markdown table and a summary.
 
-Every link has 10 Gbit/s, the demands sum to half of all capacity, each has up to 4 paths. Kdl, with 567,762 connections,
-takes minutes; name networks as arguments to solve only those.
+Every link has 10 Gbit/s, the demands sum to half of all capacity, each has up to 4 paths. Kdl, with 567,762
+connections, takes minutes; name networks as arguments to solve only those.
 """
 
 import sys

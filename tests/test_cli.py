@@ -172,7 +172,7 @@ def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp
         (("abc.gml", *rule, "--tolerance", "0"), "tolerance is 0"),
         (("abc.gml", *rule, "--method", "lp"), "must be one of"),
         (("abc.gml", *rule, "--out", "abc.gml"), "it exists already"),
-        (("abc.gml", *rule, "--figure", "picture.xyz"), "picture.xyz"),
+        (("abc.gml", *rule, "--figure", "picture.xyz", "--out", "new"), "there is no picture format `.xyz`"),
     ]
     before = sorted(p.name for p in tmp_path.iterdir())
     for arguments, said in cases:

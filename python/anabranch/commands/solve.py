@@ -76,6 +76,12 @@ def command(
     """Run `HELP`."""
     if out is not None and out.exists():
         raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
+    if figure is not None:
+        # Only now: matplotlib takes longer to load than most networks take to solve.
+        from anabranch.figures import draw_network
+        from anabranch.figures.save import check_suffix
+
+        check_suffix(figure)
     network, wanted = _read(input, demands, capacity, delay, format, seed)
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -99,9 +105,6 @@ def command(
     if out is not None:
         allocation.write(out)
     if figure is not None:
-        # Only now: matplotlib takes longer to load than most networks take to solve.
-        from anabranch.figures import draw_network
-
         draw_network(network, allocation, file=figure)
     if as_json:
         typer.echo(_json(allocation))
