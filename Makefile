@@ -10,7 +10,7 @@ RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.
 # Solve a continental network, draw it, and set the paper's tables beside ours.
 demo: install
 	rm -rf runs/continent
-	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:600Gbit/s --paths 4 --out runs/continent --figure runs/continent.svg
+	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:2Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg
 	$(BIN)/anabranch reproduce upward-max-min
 
 # Everything that a change must pass.
@@ -33,7 +33,7 @@ $(BIN)/maturin: constraints.txt pyproject.toml
 	touch $@
 
 $(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml
-	PIP_CONSTRAINT=constraints.txt VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 PIP_CONSTRAINT=constraints.txt VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	touch $@
 
 # Time the solvers; see benches/README.md.

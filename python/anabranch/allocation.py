@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from html import escape
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -254,6 +255,7 @@ class Allocation:
         """Give what was asked, what came out and how it was proved, as plain values."""
         found = self.certificate
         core = self.problem.core
+        unit = "" if self.paths is None else "_bps"
         return {
             "fairness": self.fairness,
             "method": self.method,
@@ -266,15 +268,20 @@ class Allocation:
             "certified": found.holds,
             "residual": found.residual,
             "overload": found.overload,
-            "total_rate": float(self.connection_rates.sum()),
-            "least_rate": float(self.connection_rates.min(initial=np.inf)) if core.connections else 0.0,
+            f"total_rate{unit}": float(self.connection_rates.sum()),
+            f"least_rate{unit}": float(self.connection_rates.min(initial=np.inf)) if core.connections else 0.0,
             "saturated_links": int((self.links["utilisation"] >= 1.0 - self.tolerance).sum()),
         }
 
-    def write(self, folder: str | Path) -> None:
+    def write(self, folder: str | Path, *, origin: dict[str, Any] | None = None) -> None:
         """Write ``connections``, ``subflows`` and ``links`` as Parquet tables, and ``meta.json``, to a new folder.
 
         The folder appears when it is whole, or not at all.
+
+        Parameters
+        ----------
+        origin : dict, optional
+            Where the numbers come from (files, options, seed), kept in ``meta.json``.
 
         Raises
         ------
@@ -285,7 +292,8 @@ class Allocation:
             self.connections.write_parquet(aside / "connections.parquet")
             self.subflows.write_parquet(aside / "subflows.parquet")
             self.links.write_parquet(aside / "links.parquet")
-            (aside / "meta.json").write_text(json.dumps(self.summary(), indent=2) + "\n", encoding="utf-8")
+            meta = {"anabranch": version("anabranch"), "summary": self.summary(), "origin": origin or {}}
+            (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
 
     def __repr__(self) -> str:
         core = self.problem.core

@@ -103,9 +103,11 @@ impl Iewf {
         let mut portions = self.portions.clone();
         let mut is_live: Vec<bool> = portions.iter().map(|&p| p > 0.0).collect();
         let offsets = problem.connection_offsets();
-        for c in (0..problem.connections()).filter(|&c| problem.demand(c) == 0.0) {
-            is_live[offsets[c]..offsets[c + 1]].fill(false);
+        for (f, &path) in problem.grouped().iter().enumerate() {
+            let is_dead = problem.links_of(path as usize).iter().any(|&l| problem.capacity(l as usize) == 0.0);
+            is_live[f] &= !is_dead && problem.demand(problem.connection(path as usize)) > 0.0;
         }
+        renormalise(offsets, &is_live, &mut portions);
         let mut loads = vec![0.0; problem.links()];
         self.rates.fill(0.0);
         while is_live.contains(&true) {

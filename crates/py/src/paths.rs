@@ -1,6 +1,8 @@
 //! Path searches.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use anabranch_core::paths::{self, Metric, SearchError, check_path, links_along, links_named};
 use anabranch_core::{LinkId, Network, NodeId, Paths};
@@ -85,24 +87,47 @@ fn find_paths(
     }
     let metric = metric.into_metric()?;
     let pairs: Vec<_> = demands.0.connections().iter().map(|c| (c.source, c.target)).collect();
-    let raised = std::sync::Mutex::new(None);
-    let report = |done: usize| {
-        Python::attach(|py| {
-            let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (done,)).map(|_| ()));
-            match told.and_then(|()| py.check_signals()) {
-                Ok(()) => true,
-                Err(error) => {
-                    raised.lock().expect("no holder panics").get_or_insert(error);
-                    false
-                }
-            }
-        })
-    };
-    let found = py.detach(|| search(&network.0, &pairs, count, &metric, &report));
-    if let Some(error) = raised.into_inner().expect("no holder panics") {
-        return Err(error);
-    }
+    let found = watched(py, progress, |report| search(&network.0, &pairs, count, &metric, report))?;
     found.map(|paths| PyPaths(Arc::new(paths))).map_err(value_error)
+}
+
+/// How often progress is told and the keyboard looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs `work` on a thread of its own, while this one, the only that Python lets look at the keyboard, tells `progress`
+/// and calls the work off at Ctrl-C or at whatever `progress` raises.
+fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(paths::Progress<'_>) -> T + Send,
+) -> PyResult<T> {
+    let (done, is_called_off) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let report = |count: usize| {
+        done.fetch_add(count, Ordering::Relaxed);
+        !is_called_off.load(Ordering::Relaxed)
+    };
+    let (send, receive) = mpsc::channel();
+    let receive = Mutex::new(receive);
+    let mut raised = None;
+    let answer = std::thread::scope(|scope| {
+        scope.spawn(|| send.send(work(&report)));
+        loop {
+            let answer = py.detach(|| receive.lock().expect("no other holder").recv_timeout(LOOK));
+            let count = done.swap(0, Ordering::Relaxed);
+            let told = match &progress {
+                Some(progress) if count > 0 => progress.call1(py, (count,)).map(|_| ()),
+                _ => Ok(()),
+            };
+            if let Err(error) = told.and_then(|()| py.check_signals()) {
+                is_called_off.store(true, Ordering::Relaxed);
+                raised.get_or_insert(error);
+            }
+            if let Ok(answer) = answer {
+                return answer;
+            }
+        }
+    });
+    raised.map_or(Ok(answer), Err)
 }
 
 /// Paths by hand: for each connection a list of paths, each a list of node names or of link names.

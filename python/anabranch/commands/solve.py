@@ -38,6 +38,7 @@ DEFAULT_ROWS = 20
 
 
 def command(
+    context: typer.Context,
     input: Input,
     demands: Annotated[
         str | None,
@@ -103,7 +104,7 @@ def command(
             progress=tell,
         )
     if out is not None:
-        allocation.write(out)
+        allocation.write(out, origin=_origin(context))
     if figure is not None:
         draw_network(network, allocation, file=figure)
     if as_json:
@@ -129,6 +130,11 @@ def _read(
         return scenario.network, scenario.demands
     network = load_network(input, capacity, delay, format)
     return network, load_demands(input, network, demands, seed, format)
+
+
+def _origin(context: typer.Context) -> dict[str, Any]:
+    """Give every option with its value, so that the numbers can be made again."""
+    return {name: str(value) if isinstance(value, Path) else value for name, value in context.params.items()}
 
 
 def _start(start: str) -> str | float:
@@ -173,7 +179,7 @@ def _print(allocation: Allocation, rows: int) -> None:
 
 def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame) -> None:
     facts = allocation.summary()
-    carried = _core.format_rate(facts["total_rate"])
+    carried = _core.format_rate(facts["total_rate_bps"])
     asked = None if frame["demand_bps"].null_count() else float(frame["demand_bps"].sum())
     of = "" if asked is None else f" of {_core.format_rate(asked)} asked for"
     proof = "certified" if facts["certified"] else "NOT certified"
