@@ -22,9 +22,10 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::allocation::Allocation;
+use crate::certify::certify;
+use crate::passes::{Outcome, Passes, Stop};
 use crate::problem::Problem;
 use crate::start::{self, Start, StartError};
-use crate::upward::Stop;
 
 /// More steps than this in a pass are refused.
 const MOST_STEPS: f64 = 1e7;
@@ -48,12 +49,7 @@ pub enum UnitError {
 pub struct Iewf {
     problem: Arc<Problem>,
     unit: f64,
-    /// Of each path in grouped order.
-    portions: Vec<f64>,
-    rates: Vec<f64>,
-    totals: Vec<f64>,
-    change: f64,
-    passes: usize,
+    outcome: Outcome,
     steps: usize,
 }
 
@@ -71,8 +67,8 @@ impl Iewf {
             return Err(UnitError::Steps { unit, steps, least: unit * steps / MOST_STEPS });
         }
         let portions = start::portions(&problem, start)?;
-        let (rates, totals) = (vec![0.0; problem.paths()], vec![0.0; problem.connections()]);
-        Ok(Self { problem, unit, portions, rates, totals, change: f64::INFINITY, passes: 0, steps: 0 })
+        let outcome = Outcome::new(&problem, portions);
+        Ok(Self { problem, unit, outcome, steps: 0 })
     }
 
     /// A unit of 5 % of the smallest positive capacity, as in [ludena2021, sec. III-C].
@@ -81,26 +77,19 @@ impl Iewf {
         0.05 * capacities.filter(|c| *c > 0.0).fold(f64::INFINITY, f64::min).min(f64::MAX)
     }
 
-    /// One pass: rates from nothing up, then the portions from the rates.
-    pub fn pass(&mut self) {
-        self.fill();
-        self.change = 0.0;
-        let problem = &self.problem;
-        for c in 0..problem.connections() {
-            let own = problem.connection_offsets()[c]..problem.connection_offsets()[c + 1];
-            let total: f64 = self.rates[own.clone()].iter().sum();
-            self.change = self.change.max((total - self.totals[c]).abs());
-            self.totals[c] = total;
-            if total > 0.0 {
-                own.for_each(|f| self.portions[f] = self.rates[f] / total);
-            }
-        }
-        self.passes += 1;
+    /// What a connection of weight 1 gains in a step.
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+
+    /// Steps done in all passes.
+    pub fn steps(&self) -> usize {
+        self.steps
     }
 
     fn fill(&mut self) {
         let problem = &*self.problem;
-        let mut portions = self.portions.clone();
+        let mut portions = self.outcome.portions.clone();
         let mut is_live: Vec<bool> = portions.iter().map(|&p| p > 0.0).collect();
         let offsets = problem.connection_offsets();
         for (f, &path) in problem.grouped().iter().enumerate() {
@@ -109,14 +98,14 @@ impl Iewf {
         }
         renormalise(offsets, &is_live, &mut portions);
         let mut loads = vec![0.0; problem.links()];
-        self.rates.fill(0.0);
+        self.outcome.rates.fill(0.0);
         while is_live.contains(&true) {
             self.steps += 1;
             for c in 0..problem.connections() {
                 let step = self.unit * problem.weight(c);
                 for f in offsets[c]..offsets[c + 1] {
                     if is_live[f] {
-                        self.rates[f] += step * portions[f];
+                        self.outcome.rates[f] += step * portions[f];
                     }
                 }
             }
@@ -124,7 +113,7 @@ impl Iewf {
             let mut froze = false;
             for c in 0..problem.connections() {
                 let own = offsets[c]..offsets[c + 1];
-                let has_demand = self.rates[own.clone()].iter().sum::<f64>() >= problem.demand(c);
+                let has_demand = self.outcome.rates[own.clone()].iter().sum::<f64>() >= problem.demand(c);
                 for f in own.clone().filter(|&f| is_live[f]).collect::<Vec<_>>() {
                     let links = problem.links_of(problem.grouped()[f] as usize);
                     if has_demand || links.iter().any(|&l| loads[l as usize] >= problem.capacity(l as usize)) {
@@ -142,65 +131,42 @@ impl Iewf {
     /// The loads under the present rates, summed in path order.
     fn add_up(&self, loads: &mut [f64]) {
         loads.fill(0.0);
-        for (&path, &rate) in self.problem.grouped().iter().zip(&self.rates) {
+        for (&path, &rate) in self.problem.grouped().iter().zip(&self.outcome.rates) {
             for (link, coefficient) in self.problem.uses_of(path as usize) {
                 loads[link] += coefficient * rate;
             }
         }
     }
+}
 
-    /// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
-    pub fn run(&mut self, stop: Stop, most: usize) -> bool {
-        while !self.has_met(stop) {
-            if self.passes >= most {
-                return false;
-            }
-            self.pass();
-        }
-        true
+impl Passes for Iewf {
+    fn pass(&mut self) {
+        self.fill();
+        self.outcome.end_pass(&self.problem);
     }
 
-    /// Whether the last pass ended as `stop` asks; false before the first. A certificate is met if every subflow has a bottleneck to the
-    /// tolerance; overloads, which IEWF always makes, do not count against it.
-    pub fn has_met(&self, stop: Stop) -> bool {
+    fn passes(&self) -> usize {
+        self.outcome.passes
+    }
+
+    /// A certificate is met if every subflow has a bottleneck to the tolerance; overloads, which IEWF always makes, do
+    /// not count against it.
+    fn has_met(&self, stop: Stop) -> bool {
         match stop {
-            Stop::Certificate(tolerance) => self.passes > 0 && self.residual(tolerance) <= tolerance,
-            Stop::Change(least) => self.change < least,
+            Stop::Certificate(tolerance) => self.outcome.passes > 0 && self.residual(tolerance) <= tolerance,
+            Stop::Change(least) => self.outcome.change < least,
         }
     }
 
+    /// Links may be overloaded by up to a step.
+    fn allocation(&self, converged: bool, tolerance: f64) -> Allocation {
+        self.outcome.allocation(&self.problem, converged, || self.residual(tolerance))
+    }
+}
+
+impl Iewf {
     fn residual(&self, tolerance: f64) -> f64 {
-        crate::certify::certify(&self.problem, &self.path_rates(), tolerance).residual
-    }
-
-    fn path_rates(&self) -> Vec<f64> {
-        let mut path_rates = vec![0.0; self.problem.paths()];
-        for (&path, &rate) in self.problem.grouped().iter().zip(&self.rates) {
-            path_rates[path as usize] = rate;
-        }
-        path_rates
-    }
-
-    /// Passes done.
-    pub fn passes(&self) -> usize {
-        self.passes
-    }
-
-    /// What a connection of weight 1 gains in a step.
-    pub fn unit(&self) -> f64 {
-        self.unit
-    }
-
-    /// Steps done in all passes.
-    pub fn steps(&self) -> usize {
-        self.steps
-    }
-
-    /// The rates after the last pass; links may be overloaded by up to a step. `converged` is the caller's word.
-    pub fn allocation(&self, converged: bool, tolerance: f64) -> Allocation {
-        let residual = if self.passes == 0 { f64::INFINITY } else { self.residual(tolerance) };
-        let (path_rates, connection_rates) = (self.path_rates(), self.totals.clone());
-        Allocation { path_rates, connection_rates, passes: self.passes, converged, residual }
+        certify(&self.problem, &self.outcome.path_rates(&self.problem), tolerance).residual
     }
 }
 

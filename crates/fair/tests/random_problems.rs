@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use anabranch_fair::upward::{Stop, upward_max_min};
-use anabranch_fair::{CSlen, Problem, ProblemParts, Start, certify, max_min};
+use anabranch_fair::upward::upward_max_min;
+use anabranch_fair::{CSlen, Passes, Problem, ProblemParts, Start, Stop, certify, max_min};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use anabranch_fair::upward::Stop;
-use anabranch_fair::{Allocation, Bottleneck, CSlen, Iewf, Problem, ProblemParts, Start, certify, max_min};
+use anabranch_fair::{
+    Allocation, Bottleneck, CSlen, Iewf, Passes, Problem, ProblemParts, Start, Stop, certify, max_min,
+};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 

@@ -9,7 +9,7 @@ use crate::incidence::bits;
 impl CSlen {
     /// Level of a connection: its rate by weight.
     fn level(&self, c: usize) -> f64 {
-        self.totals[c] / self.problem.weight(c)
+        self.outcome.totals[c] / self.problem.weight(c)
     }
 
     /// On each link the greatest level of a connection with a subflow there of more than `tolerance` of its rate.
@@ -20,8 +20,8 @@ impl CSlen {
             if level <= 0.0 {
                 continue;
             }
-            let least = tolerance * self.totals[c as usize];
-            let rates = self.rates[self.incidence.paths_of(group)].iter().enumerate();
+            let least = tolerance * self.outcome.totals[c as usize];
+            let rates = self.outcome.rates[self.incidence.paths_of(group)].iter().enumerate();
             let counted = rates.fold(0u64, |word, (bit, &rate)| word | u64::from(rate > least) << bit);
             for pair in self.incidence.pairs_of(group) {
                 let link = self.incidence.link[pair] as usize;
@@ -34,7 +34,7 @@ impl CSlen {
     }
 
     fn has_its_demand(&self, c: usize, tolerance: f64) -> bool {
-        self.totals[c] >= self.problem.demand(c) * (1.0 - tolerance)
+        self.outcome.totals[c] >= self.problem.demand(c) * (1.0 - tolerance)
     }
 
     /// How far `link` is from a bottleneck for a connection of this level: the larger of its relative slack and the
@@ -72,7 +72,7 @@ impl CSlen {
         for (group, &c) in self.incidence.connection.iter().enumerate() {
             let c = c as usize;
             let demand = self.problem.demand(c);
-            let unmet = if demand > 0.0 { (1.0 - self.totals[c] / demand).max(0.0) } else { 0.0 };
+            let unmet = if demand > 0.0 { (1.0 - self.outcome.totals[c] / demand).max(0.0) } else { 0.0 };
             let mut best = [unmet; 64];
             let level = self.level(c);
             for pair in self.incidence.pairs_of(group) {

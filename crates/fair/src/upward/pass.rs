@@ -168,7 +168,7 @@ impl CSlen {
     /// All subflows with a portion unfrozen, all links empty.
     fn begin(&mut self) {
         let (problem, incidence, state) = (&*self.problem, &self.incidence, &mut self.state);
-        self.rates.fill(0.0);
+        self.outcome.rates.fill(0.0);
         for (number, link) in state.filling.links.iter_mut().enumerate() {
             *link = Link { left: problem.capacity(number), ..Link::default() };
         }
@@ -177,7 +177,7 @@ impl CSlen {
         for c in 0..problem.connections() {
             let mut gain = 0.0;
             for group in incidence.groups_of(c) {
-                let own = &self.portions[incidence.paths_of(group)];
+                let own = &self.outcome.portions[incidence.paths_of(group)];
                 let is_live = |&(_, portion): &(usize, &f64)| *portion > TINY;
                 let live = own.iter().enumerate().filter(is_live).fold(0, |word, (bit, _)| word | 1 << bit);
                 state.live[group] = live;
@@ -190,7 +190,7 @@ impl CSlen {
             state.connections[c] = Growth { gain, ..Growth::default() };
             let growth = problem.weight(c) / gain;
             for group in incidence.groups_of(c) {
-                let (own, live) = (&self.portions[incidence.paths_of(group)], state.live[group]);
+                let (own, live) = (&self.outcome.portions[incidence.paths_of(group)], state.live[group]);
                 for pair in incidence.pairs_of(group) {
                     let word = incidence.mask[pair] & live;
                     let sum = sum_over(word, own);
@@ -230,7 +230,7 @@ impl CSlen {
         self.set_rates(c, group, hit);
         self.state.live[group] &= !hit;
         let groups = self.incidence.groups_of(c);
-        let live_portions = |g: usize| sum_over(self.state.live[g], &self.portions[self.incidence.paths_of(g)]);
+        let live_portions = |g: usize| sum_over(self.state.live[g], &self.outcome.portions[self.incidence.paths_of(g)]);
         let gain: f64 = groups.clone().map(live_portions).sum();
         if gain > 0.0 {
             self.regrow(c, group, hit, gain, z);
@@ -270,7 +270,7 @@ impl CSlen {
     fn set_rates(&mut self, c: usize, group: usize, hit: u64) {
         let grown = self.state.connections[c].grown;
         let paths = self.incidence.paths_of(group);
-        let (rates, portions) = (&mut self.rates[paths.clone()], &self.portions[paths]);
+        let (rates, portions) = (&mut self.outcome.rates[paths.clone()], &self.outcome.portions[paths]);
         for bit in bits(hit) {
             rates[bit] = portions[bit] * grown;
         }
@@ -283,7 +283,7 @@ impl CSlen {
         let (before, after) = (weight / state.connections[c].gain, weight / gain);
         state.connections[c].gain = gain;
         for g in incidence.groups_of(c) {
-            let own = &self.portions[incidence.paths_of(g)];
+            let own = &self.outcome.portions[incidence.paths_of(g)];
             let (live, hit) = (state.live[g], if g == group { hit } else { 0 });
             let range = incidence.pairs_of(g);
             let first = range.start;
