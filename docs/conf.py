@@ -1,0 +1,145 @@
+"""How Sphinx makes the documentation: Markdown pages, docstrings, and two pages made here.
+
+``reference/command-line.md`` is what ``--help`` prints; ``reference/references.md`` is ``references.bib`` in words.
+A key in square brackets, as in ``[danna2017, sec. 2]``, becomes a link to its entry, in pages and in docstrings.
+"""
+
+import os
+import re
+import unicodedata
+from pathlib import Path
+
+import typer
+from typer.testing import CliRunner
+
+from anabranch.cli import app as commands
+
+HERE = Path(__file__).parent
+GENERATED = HERE / "reference"
+
+project = "anabranch"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_param = False
+napoleon_use_rtype = False
+html_theme = "alabaster"
+html_theme_options = {"description": "Fair sharing of network capacity over many paths", "page_width": "1100px"}
+html_show_copyright = False
+html_show_sphinx = False
+
+ACCENTS = {"'": "\u0301", "`": "\u0300", "~": "\u0303", '"': "\u0308", "^": "\u0302"}
+FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", re.MULTILINE)
+CITED = re.compile(r"\[([a-z]+(?:19|20)\d\d\b[^\]]*)\](?!\()")
+KEY = re.compile(r"\b[a-z]+(?:19|20)\d\d\b")
+COLON, NO_BREAK = "\ue000", "\u00a0"
+ATTRIBUTE_TYPE = re.compile(r"^:vartype ([^:]+): (.*)\n?", re.MULTILINE)
+
+
+def plain(tex: str) -> str:
+    """Turn the little TeX that a bibliography needs into plain text."""
+    accented = re.sub(r"""\{?\\(['`~"^])\{?\\?(\w)\}?\}?""", lambda m: m[2] + ACCENTS[m[1]], tex)
+    return unicodedata.normalize("NFC", re.sub(r"[{}]", "", accented)).replace("--", "\u2013")
+
+
+def entry_text(entry: str) -> str:
+    """Write one entry of the bibliography as a paragraph with a label."""
+    key = entry.partition("{")[2].partition(",")[0]
+    has = {name: plain(text) for name, text in FIELD.findall(entry)}
+    people = has["author"].split(" and ")
+    authors = people[0] if len(people) == 1 else ", ".join(people[:-1]) + " and " + people[-1]
+    place = has.get("journal") or has.get("booktitle") or has.get("publisher", "")
+    if "series" in has:
+        place += f", {has['series']}"
+    if "volume" in has:
+        place += f" {has['volume']}" + (f"({has['number']})" if "number" in has else "")
+    pages = f", {has['pages']}" if "pages" in has else ""
+    doi = f". doi:{has['doi']}" if "doi" in has else ""
+    return f"(ref-{key})=\n**{key}**. {authors}. *{has['title']}*. {place}{pages}, {has['year']}{doi}.\n"
+
+
+def references_page() -> str:
+    """Give the bibliography as a page, by key."""
+    entries = re.split(r"\n(?=@)", (HERE / "references.bib").read_text(encoding="utf-8").strip())
+    entries.sort(key=lambda entry: entry.partition("{")[2])
+    return "# References\n\n" + "\n".join(entry_text(entry) for entry in entries)
+
+
+def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """List a command and all below it."""
+    below = getattr(command, "commands", {})
+    return [path, *(name for own, sub in below.items() for name in command_names(sub, (*path, own)))]
+
+
+def command_line_page() -> str:
+    """Give what ``--help`` says of every command."""
+    parts = ["# The command line", "What `--help` prints, command by command.", EXIT_CODES]
+    for path in command_names(typer.main.get_command(commands)):
+        printed = CliRunner().invoke(commands, [*path, "--help"], prog_name="anabranch").output.strip()
+        heading = "## " if len(path) < 2 else "### "
+        parts.append(f"{heading}`{' '.join(('anabranch', *path))}`\n\n```text\n{printed}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+EXIT_CODES = """| exit code | means |
+|---|---|
+| 0 | done |
+| 1 | the run failed: the solver did not converge within `--max-passes` |
+| 2 | the input or an option is wrong |
+| 3 | a reproduced number is outside its band |
+| 130 | stopped by Ctrl-C |"""
+
+
+def make_pages(_app) -> None:
+    """Write the generated pages, if they changed."""
+    os.environ["COLUMNS"] = "100"
+    GENERATED.mkdir(exist_ok=True)
+    for name, text in (("command-line.md", command_line_page()), ("references.md", references_page())):
+        page = GENERATED / name
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def linked(text: str, role: str) -> str:
+    """Make links of the keys in square brackets, except in code."""
+
+    def link(found: re.Match[str]) -> str:
+        return "[" + KEY.sub(lambda key: f"{role}`{key[0]} <ref-{key[0]}>`", found[1]) + "]"
+
+    return CITED.sub(link, text)
+
+
+def link_page(_app, _name: str, source: list[str]) -> None:
+    """Make links of the keys in a page, outside its fences."""
+    pieces = re.split(r"(^```.*?^```$)", source[0], flags=re.MULTILINE | re.DOTALL)
+    source[0] = "".join(piece if piece.startswith("```") else linked(piece, "{ref}") for piece in pieces)
+
+
+def hide_colon(_app, what, _name, _object, _options, lines: list[str]) -> None:
+    """Keep napoleon from taking "A row for each link: its name" for a type and its description."""
+    if what in {"attribute", "property"} and lines:
+        lines[0] = lines[0].replace(": ", f"{COLON} ")
+
+
+def link_docstring(_app, _what, _name, _object, _options, lines: list[str]) -> None:
+    """Make links of the keys in a docstring, and plain text of the types of attributes."""
+    text = "\n".join(lines).replace(COLON, ":")
+    types = dict(ATTRIBUTE_TYPE.findall(text))
+    text = ATTRIBUTE_TYPE.sub("", text)
+    for name, type_text in types.items():
+        # A name like "fairness, method" must be one word to Sphinx.
+        text = text.replace(f":ivar {name}:", f":ivar {name.replace(' ', NO_BREAK)}: ({type_text})", 1)
+    lines[:] = linked(text, ":ref:").splitlines()
+
+
+def setup(app) -> None:
+    """Tell Sphinx when to do all this."""
+    app.connect("builder-inited", make_pages)
+    app.connect("source-read", link_page)
+    app.connect("autodoc-process-docstring", hide_colon, priority=100)
+    app.connect("autodoc-process-docstring", link_docstring, priority=900)
