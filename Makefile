@@ -10,7 +10,7 @@ RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.
 # Solve a continental network, draw it, and set the paper's tables beside ours.
 demo: install
 	rm -rf runs/continent
-	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:2Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg
+	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:1Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg
 	$(BIN)/anabranch reproduce upward-max-min
 
 # Everything that a change must pass.

@@ -96,7 +96,7 @@ def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_pa
     scenario.write_text("".join(parts), encoding="utf-8")
     done = run("solve", scenario, "--max-passes", "5")
     assert done.returncode == 1
-    assert "c-slen stopped after 5 passes with a residual of 0.167, over the tolerance of 0.01" in done.stderr
+    assert "c-slen stopped at its limit of 5 passes with a residual of 0.167, over the tolerance of 0.01" in done.stderr
     assert "NOT certified" in done.stdout
 
 

@@ -145,7 +145,7 @@ def test_options_out_of_range_are_told():
 def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
     # c1 on A or B, c2 on A, both links of 2: the answer (2, 2) is approached like 1/n.
     problem = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
-    with pytest.warns(ab.ConvergenceWarning, match=r"stopped after 5 passes with a residual of 0\.167"):
+    with pytest.warns(ab.ConvergenceWarning, match=r"stopped at its limit of 5 passes with a residual of 0\.167"):
         allocation = ab.solve(problem, max_passes=5)
     assert not allocation.converged
     with pytest.raises(ab.CertificateError, match=r"no link holds it back: its best one is 0\.167"):

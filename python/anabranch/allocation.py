@@ -92,7 +92,8 @@ class Allocation:
         Parameters
         ----------
         allow_overload : float
-            Relative overload of links and demands to overlook; IEWF makes some by design.
+            Relative overload of links and demands to overlook; IEWF makes some by design, the more the greater its
+            unit. It says nothing of fairness: every path must have a bottleneck all the same.
 
         Returns
         -------
@@ -165,7 +166,8 @@ class Allocation:
 
         ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate by weight),
         ``bottleneck`` (of its largest subflow: a link, or "demand"), ``paths``. From a network also ``name``,
-        ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``.
+        ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``, and
+        the weight is the ``claim``: weight times QoS factor.
         """
         demand = self.problem.demand
         bottlenecks = np.append(self.certificate.bottlenecks, UNHELD)
@@ -187,7 +189,7 @@ class Allocation:
             columns = ["connection", "rate", "demand", "met", "weight", "level", "bottleneck", "paths"]
             return frame.with_row_index("connection").select(columns)
         names = self.paths.demands.connections.select("name", "source", "target")
-        units = {"rate": "rate_bps", "demand": "demand_bps", "level": "level_bps"}
+        units = {"rate": "rate_bps", "demand": "demand_bps", "level": "level_bps", "weight": "claim"}
         order = [
             "name",
             "source",
@@ -195,7 +197,7 @@ class Allocation:
             "rate_bps",
             "demand_bps",
             "met",
-            "weight",
+            "claim",
             "level_bps",
             "bottleneck",
             "paths",

@@ -36,7 +36,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 DEFAULT_PATHS = 4
 
 DEFAULT_TOLERANCE = 1e-2
-"""Within a hundredth of fair for the worst-off subflow of all: seconds on a network of 200 nodes, all pairs."""
+"""Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""
 
 LOOK_S = 0.2
 """How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
@@ -50,7 +50,7 @@ def solve(
     fairness: Fairness = ...,
     method: Method | None = ...,
     paths: int | Paths | None = ...,
-    metric: Metric | NDArray[np.float64] = ...,
+    metric: Metric | NDArray[np.float64] | None = ...,
     start: str | float | ArrayLike = ...,
     tolerance: float = ...,
     max_passes: int = ...,
@@ -84,7 +84,7 @@ def solve(
     fairness: Fairness = "upward-max-min",
     method: Method | None = None,
     paths: int | Paths | None = None,
-    metric: Metric | NDArray[np.float64] = "hops",
+    metric: Metric | NDArray[np.float64] | None = None,
     start: str | float | ArrayLike = "equal",
     tolerance: float = DEFAULT_TOLERANCE,
     max_passes: int = 10_000,
@@ -110,9 +110,9 @@ def solve(
         thousand subflows).
     paths : int or Paths, optional
         The most shortest loopless paths for each connection, or paths found otherwise (`find_paths`, `given_paths`).
-        Those that came with the demands if not given, or else 4.
-    metric : {"hops", "delay"} or ndarray of float64, shape (links,)
-        What makes a path short, if they are to be found.
+        If neither this nor `metric` is given, those that came with the demands, or else 4.
+    metric : {"hops", "delay"} or ndarray of float64, shape (links,), optional
+        What makes a path short, if they are to be found; hops if not given.
     start : {"equal"}, float or array_like
         Starting portions of the iterative methods: equal, geometric (``ratio ** rank``; favours the shortest path), or
         one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
@@ -166,6 +166,8 @@ def solve(
     if max_passes < 1:
         raise ValueError(f"max_passes is {max_passes}; it must be 1 or more")
     chosen = _method(problem, fairness, method)
+    if unit is not None and chosen != "iewf":
+        raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
     if chosen == "lp":
         rates, programs = global_max_min(problem, progress=progress)
         passes, converged = programs, True
@@ -194,8 +196,8 @@ def solve(
     )
     if not converged:
         warnings.warn(
-            f"{chosen} stopped after {passes} passes with a residual of {allocation.residual:.3g}, over the tolerance"
-            f" of {tolerance:g}; raise max_passes or the tolerance",
+            f"{chosen} stopped at its limit of {passes} passes with a residual of {allocation.residual:.3g}, over the"
+            f" tolerance of {tolerance:g}; raise max_passes or the tolerance",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -206,14 +208,16 @@ def _paths(
     network: Network,
     demands: Demands,
     paths: int | Paths | None,
-    metric: Metric | NDArray[np.float64],
+    metric: Metric | NDArray[np.float64] | None,
     progress: Progress | None,
 ) -> Paths:
     if demands.network is not network:
         raise ValueError("the demands are on another network; make them on this one")
-    if paths is None and demands.paths is not None:
+    if paths is None and metric is None and demands.paths is not None:
         return demands.paths
     if isinstance(paths, Paths):
+        if metric is not None:
+            raise ValueError("a metric was given with paths that are found already; leave one of them out")
         if paths.demands is not demands:
             raise ValueError("the paths are of other demands; find them for these")
         return paths
@@ -225,7 +229,8 @@ def _paths(
         if progress is not None:
             progress("paths", done, len(demands))
 
-    return find_paths(demands, DEFAULT_PATHS if paths is None else paths, metric=metric, progress=tell)
+    count = DEFAULT_PATHS if paths is None else paths
+    return find_paths(demands, count, metric="hops" if metric is None else metric, progress=tell)
 
 
 def _refuse_unreachable(paths: Paths) -> None:

@@ -42,6 +42,9 @@ impl Kind {
             .and_then(|n| trimmed.char_indices().nth(n))
             .map_or(trimmed.len(), |(at, _)| at);
         let (number, unit) = (trimmed[..unit_at].trim(), trimmed[unit_at..].trim());
+        if number.is_empty() {
+            return Err(self.error(text, "it does not begin with a number"));
+        }
         let value: f64 = number.parse().map_err(|_| self.error(text, format!("`{number}` is not a number")))?;
         if !value.is_finite() || value < 0.0 {
             return Err(self.error(text, "it must be finite and not negative"));

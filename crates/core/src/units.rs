@@ -82,7 +82,8 @@ impl AddAssign for Span {
 
 /// Writes `value` with the largest of `scales` that leaves at least 1 before the point.
 fn scaled(f: &mut fmt::Formatter<'_>, value: f64, scales: &[(f64, &str)]) -> fmt::Result {
-    let fits = scales.iter().find(|(size, _)| value.abs() >= *size);
+    // What four decimals round up to 1 of a unit is written in it.
+    let fits = scales.iter().find(|(size, _)| value.abs() >= 0.99995 * size);
     let (size, unit) = fits.or(scales.last()).expect("a unit has scales");
     let digits = format!("{:.4}", value / size);
     let short = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
@@ -110,6 +111,7 @@ mod tests {
     fn a_rate_reads_in_its_largest_fitting_unit() {
         assert_eq!(Rate(10e9).to_string(), "10 Gbit/s");
         assert_eq!(Rate(1_544_000.0).to_string(), "1.544 Mbit/s");
+        assert_eq!(Rate(999_999_999_999.9).to_string(), "1 Tbit/s");
         assert_eq!(Rate(0.0).to_string(), "0 bit/s");
         assert_eq!(Rate(f64::INFINITY).to_string(), "inf Tbit/s");
     }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "connection {connection} has {paths} paths; progressive filling takes one for each connection (give one path, \
-     or ask for upward max-min fairness)"
+     or take another method)"
 )]
 pub struct MultipathError {
     connection: usize,

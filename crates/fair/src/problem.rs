@@ -176,7 +176,9 @@ impl Problem {
 
     /// For each connection the sum of `path_rates` over its paths.
     pub fn sum_by_connection(&self, path_rates: &[f64]) -> Vec<f64> {
-        (0..self.connections()).map(|c| self.paths_of(c).iter().map(|&p| path_rates[p as usize]).sum()).collect()
+        // Folded from 0, since an empty sum of floats is -0.
+        let total = |c| self.paths_of(c).iter().fold(0.0, |sum, &path| sum + path_rates[path as usize]);
+        (0..self.connections()).map(total).collect()
     }
 
     /// The load on each link under `path_rates`.

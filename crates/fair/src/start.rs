@@ -1,8 +1,8 @@
 //! The portions from which the iterative solvers start.
 //!
 //! Upward max-min fair allocations are not unique, and where the iteration ends depends on where it starts: equal
-//! portions are those of the papers; geometric ones, which favour the first (shortest) path, end closer to global
-//! max-min and carry more in total.
+//! portions are those of the papers; geometric ones favour the first (shortest) path, and on large networks with many
+//! paths often carry more in total.
 
 use thiserror::Error;
 

@@ -135,6 +135,15 @@ pub struct PyCertificate(anabranch_fair::Certificate);
 
 #[pymethods]
 impl PyCertificate {
+    fn __repr__(&self) -> String {
+        let found = &self.0;
+        let proof = if found.holds() { "holds" } else { "does NOT hold" };
+        format!(
+            "<Certificate {proof}: overload {:.2e}, residual {:.3e}, tolerance {:e}>",
+            found.overload, found.residual, found.tolerance
+        )
+    }
+
     #[getter]
     fn overload(&self) -> f64 {
         self.0.overload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,9 @@ def is_scenario(path: Path) -> bool:
 def load_network(path: Path, capacity: str | float | None, delay: str | None, format: str | None) -> Network:
     """Read a network, from a topology file or a scenario."""
     if is_scenario(path):
+        for option, value in (("--capacity", capacity), ("--delay", delay), ("--format", format)):
+            if value is not None and value != math.inf:
+                raise ScenarioError(f"{path}: {option} does nothing for a scenario; write it into the file instead")
         return read_scenario(path).network
     return read_network(path, capacity=capacity, delay=delay, format=format)
 

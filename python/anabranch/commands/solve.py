@@ -17,7 +17,7 @@ from anabranch import _core
 from anabranch.commands.inputs import Capacity, Delay, Format, Input, is_scenario, load_demands, load_network
 from anabranch.commands.progress import progress_bar
 from anabranch.errors import ConvergenceWarning, ScenarioError
-from anabranch.paths import find_paths
+from anabranch.paths import Paths, find_paths
 from anabranch.scenario import read_scenario
 from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE
 from anabranch.solve import solve as solve_network
@@ -32,6 +32,8 @@ HELP = """Divide a network's capacity fairly among demands over several paths ea
 Prints a row for each connection: those that a link holds back first, by rising level, then those that have all they
 asked for. Rate, demand and how much of it is met, level (rate by weight), and the bottleneck. Exit code 1 if the
 solver did not converge, 2 if the input is wrong.
+
+Paths are those that the input gives, if any; --paths, --path-kind or --metric find others in their place.
 """
 
 DEFAULT_ROWS = 20
@@ -53,12 +55,16 @@ def command(
         typer.Option(help="How to find it; the usual way if not given."),
     ] = None,
     paths: Annotated[
-        int | None, typer.Option(min=1, help=f"The most paths for each connection; {DEFAULT_PATHS} if not given.")
+        int | None,
+        typer.Option(min=1, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."),
     ] = None,
     path_kind: Annotated[
-        Literal["shortest", "equal-cost", "disjoint"], typer.Option(help="Which paths to use.")
-    ] = "shortest",
-    metric: Annotated[Literal["hops", "delay"], typer.Option(help="What makes a path short.")] = "hops",
+        Literal["shortest", "equal-cost", "disjoint"] | None,
+        typer.Option(help="Which paths to find; the shortest if not given."),
+    ] = None,
+    metric: Annotated[
+        Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
+    ] = None,
     start: Annotated[str, typer.Option(help="Starting portions: equal, or the ratio of geometric ones.")] = "equal",
     unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
     tolerance: Annotated[
@@ -86,16 +92,16 @@ def command(
     network, wanted = _read(input, demands, capacity, delay, format, seed)
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        choice: Any = paths
-        if path_kind != "shortest":
-            choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric)
+        choice: int | Paths | None = paths
+        if path_kind is not None:
+            choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric or "hops")
         allocation = solve_network(
             network,
             wanted,
             fairness=fairness,
             method=method,
             paths=choice,
-            metric=metric,
+            metric=None if isinstance(choice, Paths) else metric,
             start=_start(start),
             tolerance=tolerance,
             max_passes=max_passes,
@@ -113,7 +119,7 @@ def command(
         _print(allocation, rows)
     if not allocation.converged:
         typer.echo(
-            f"anabranch: {allocation.method} stopped after {allocation.passes} passes with a residual of"
+            f"anabranch: {allocation.method} stopped at its limit of {allocation.passes} passes with a residual of"
             f" {allocation.residual:.3g}, over the tolerance of {tolerance:g}; raise --max-passes or --tolerance",
             err=True,
         )
@@ -182,13 +188,15 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
     carried = _core.format_rate(facts["total_rate_bps"])
     asked = None if frame["demand_bps"].null_count() else float(frame["demand_bps"].sum())
     of = "" if asked is None else f" of {_core.format_rate(asked)} asked for"
-    proof = "certified" if facts["certified"] else "NOT certified"
+    short = f"to {facts['tolerance']:g} (worst {facts['residual']:.2g})"
+    held = f"every subflow has a bottleneck {short}"
+    proof = f"certified: {held}" if facts["certified"] else f"NOT certified: not {held}"
+    passes = "1 pass" if facts["passes"] == 1 else f"{facts['passes']} passes"
     lines = (
         f"{facts['fairness']} by {facts['method']}: {facts['connections']} connections, {facts['subflows']} subflows,"
         f" {facts['links']} links ({facts['saturated_links']} saturated)",
-        f"carried {carried}{of}; passes {facts['passes']}",
-        f"{proof}: every subflow has a bottleneck to {facts['tolerance']:g} (worst {facts['residual']:.2g}), links are"
-        f" overloaded by at most {facts['overload']:.1g}",
+        f"carried {carried}{of}; {passes}",
+        f"{proof}, links are overloaded by at most {facts['overload']:.1g}",
     )
     console.print()
     for line in lines:

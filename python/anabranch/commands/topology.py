@@ -43,7 +43,7 @@ def info(
         typer.echo(json.dumps(facts, indent=1))
         return
     for name, value in facts.items():
-        typer.echo(f"{name.replace('_', ' '):<24}{_text(name, value)}")
+        typer.echo(f"{_label(name):<24}{_text(name, value)}")
 
 
 def describe(network: Network) -> dict[str, Any]:
@@ -87,6 +87,11 @@ def _diameter(network: Network) -> int | None:
     return max(far for _, far in reach) if all(count == len(network) for count, _ in reach) else None
 
 
+def _label(name: str) -> str:
+    """Give the name of a fact without its unit, which stands beside the value."""
+    return name.removesuffix("_bps").removesuffix("_s").replace("two_way", "two-way").replace("_", " ")
+
+
 def _text(name: str, value: Any) -> str:
     if value is None:
         return "-"
@@ -99,10 +104,18 @@ def _text(name: str, value: Any) -> str:
 
 @app.command()
 def convert(
-    input: Input, target: Target, capacity: Capacity = None, delay: Delay = None, format: Format = None
+    input: Input,
+    target: Target,
+    capacity: Capacity = None,
+    delay: Delay = None,
+    format: Format = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Format to write, if the name of the file does not tell.")
+    ] = None,
+    nodes: Annotated[Path | None, typer.Option(help="With CSV: a second file to write the nodes to.")] = None,
 ) -> None:
-    """Write a network in the format that the target's name tells."""
-    write_network(load_network(input, capacity, delay, format), target)
+    """Write a network in another format."""
+    write_network(load_network(input, capacity, delay, format), target, format=to, nodes=nodes)
 
 
 Rate = Annotated[str, typer.Option(metavar="RATE")]

@@ -2,7 +2,7 @@
 
 A node's name is its id as text. A link's name is its ``name``, or its ``key`` if that is text. Capacity, delay and
 position: see `attributes`; a bare number in ``capacity`` is Mbit/s, as in the files of traffic-engineering papers,
-unless the object ``graph`` has ``capacity_unit``. (`from_networkx` takes it for bit/s; ``capacity_bps`` is bit/s in
+unless the object ``graph`` has ``capacity_unit``. (`from_networkx` refuses it; ``capacity_bps`` is bit/s in
 both.)
 """
 
