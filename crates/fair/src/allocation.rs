@@ -11,6 +11,6 @@ pub struct Allocation {
     pub passes: usize,
     /// Whether the solver's stop rule was met, rather than its cap on passes.
     pub converged: bool,
-    /// How far the answer is from fair by the solver's own reckoning: see [`crate::certify`] for the definition.
+    /// How far the answer is from fair: see [`crate::certify()`] for the definition.
     pub residual: f64,
 }

@@ -14,6 +14,7 @@
 //! until no connection's rate changed by `least`
 //! ```
 //!
+//! differs: a connection takes no more in a step than what its demand leaves, which its source knows.
 //! A frozen subflow is not pulled back: links are overloaded by up to a step of all their connections. The test is a
 //! plain `>=` on the sum of the rates in path order; any tolerance changes the printed digits.
 
@@ -27,8 +28,8 @@ use crate::passes::{Outcome, Passes, Stop};
 use crate::problem::Problem;
 use crate::start::{self, Start, StartError};
 
-/// More steps than this in a pass are refused.
-const MOST_STEPS: f64 = 1e7;
+/// Rates that a pass may add to in all its steps, some seconds' worth; more is refused.
+const MOST_WORK: f64 = 1e9;
 
 /// Starting portions or a unit of subflow that cannot be.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -39,10 +40,10 @@ pub enum UnitError {
     #[error("the unit of subflow is {0}; it must be positive and finite")]
     Unit(f64),
     #[error(
-        "the unit of subflow is {unit}: a pass could take {steps:.0} steps, and more than {MOST_STEPS:.0} are refused; \
-         give a unit of {least} or more"
+        "the unit of subflow is {unit}: a pass could take {steps:.0} steps, and more than {most:.0} are refused for a \
+         problem of this size; give one of {least:.3e} or more"
     )]
-    Steps { unit: f64, steps: f64, least: f64 },
+    Steps { unit: f64, steps: f64, most: f64, least: f64 },
 }
 
 /// IEWF, pass by pass.
@@ -57,24 +58,35 @@ impl Iewf {
     /// Ready for the first pass. `unit` is in the unit of the capacities.
     ///
     /// # Errors
-    /// Portions that cannot be, a unit that is not positive, or one so small that a pass would take over 10^7 steps.
+    /// Portions that cannot be, a unit that is not positive, or one so small that a pass would take too many steps.
     pub fn new(problem: Arc<Problem>, start: &Start, unit: f64) -> Result<Self, UnitError> {
         if !(unit > 0.0 && unit.is_finite()) {
             return Err(UnitError::Unit(unit));
         }
         let steps = (0..problem.connections()).map(|c| highest_level(&problem, c) / unit).fold(0.0, f64::max);
-        if steps > MOST_STEPS {
-            return Err(UnitError::Steps { unit, steps, least: unit * steps / MOST_STEPS });
+        let most = MOST_WORK / (problem.entry_count() + problem.paths()).max(1) as f64;
+        if steps > most {
+            return Err(UnitError::Steps { unit, steps, most, least: unit * steps / most });
         }
         let portions = start::portions(&problem, start)?;
         let outcome = Outcome::new(&problem, portions);
         Ok(Self { problem, unit, outcome, steps: 0 })
     }
 
-    /// A unit of 5 % of the smallest positive capacity, as in [ludena2021, sec. III-C].
+    /// A unit of 5 % of the smallest positive capacity, as in [ludena2021, sec. III-C]; where no capacity is finite, of
+    /// the smallest demand.
     pub fn default_unit(problem: &Problem) -> f64 {
-        let capacities = (0..problem.links()).map(|l| problem.capacity(l));
-        0.05 * capacities.filter(|c| *c > 0.0).fold(f64::INFINITY, f64::min).min(f64::MAX)
+        let smallest = |amounts: &mut dyn Iterator<Item = f64>| {
+            amounts.filter(|a| *a > 0.0 && a.is_finite()).fold(f64::INFINITY, f64::min)
+        };
+        let capacity = smallest(&mut (0..problem.links()).map(|l| problem.capacity(l)));
+        let amount = if capacity.is_finite() {
+            capacity
+        } else {
+            smallest(&mut (0..problem.connections()).map(|c| problem.demand(c)))
+        };
+        // Nothing is positive and finite only where nothing can have a rate.
+        if amount.is_finite() { 0.05 * amount } else { 1.0 }
     }
 
     /// What a connection of weight 1 gains in a step.
@@ -101,31 +113,38 @@ impl Iewf {
         self.outcome.rates.fill(0.0);
         while is_live.contains(&true) {
             self.steps += 1;
-            for c in 0..problem.connections() {
-                let step = self.unit * problem.weight(c);
-                for f in offsets[c]..offsets[c + 1] {
-                    if is_live[f] {
-                        self.outcome.rates[f] += step * portions[f];
-                    }
-                }
-            }
+            let is_sated = self.grow(&portions, &is_live);
             self.add_up(&mut loads);
             let mut froze = false;
-            for c in 0..problem.connections() {
-                let own = offsets[c]..offsets[c + 1];
-                let has_demand = self.outcome.rates[own.clone()].iter().sum::<f64>() >= problem.demand(c);
-                for f in own.clone().filter(|&f| is_live[f]).collect::<Vec<_>>() {
-                    let links = problem.links_of(problem.grouped()[f] as usize);
-                    if has_demand || links.iter().any(|&l| loads[l as usize] >= problem.capacity(l as usize)) {
-                        is_live[f] = false;
-                        froze = true;
-                    }
-                }
+            for (f, &path) in self.problem.grouped().iter().enumerate() {
+                let is_full = |l: &u32| loads[*l as usize] >= self.problem.capacity(*l as usize);
+                let links = self.problem.links_of(path as usize);
+                let ends = is_sated[self.problem.connection(path as usize)] || links.iter().any(is_full);
+                froze |= is_live[f] && ends;
+                is_live[f] &= !ends;
             }
             if froze {
-                renormalise(offsets, &is_live, &mut portions);
+                renormalise(self.problem.connection_offsets(), &is_live, &mut portions);
             }
         }
+    }
+
+    /// A step: every unfrozen subflow grows. Says which connections have their demand.
+    fn grow(&mut self, portions: &[f64], is_live: &[bool]) -> Vec<bool> {
+        let problem = &*self.problem;
+        let grow_one = |(c, own): (usize, std::ops::Range<usize>)| {
+            let rates = &mut self.outcome.rates[own.clone()];
+            let full_step = self.unit * problem.weight(c);
+            let left = problem.demand(c) - rates.iter().sum::<f64>();
+            let step = full_step.min(left.max(0.0));
+            for ((rate, portion), live) in rates.iter_mut().zip(&portions[own.clone()]).zip(&is_live[own]) {
+                if *live {
+                    *rate += step * portion;
+                }
+            }
+            left <= full_step
+        };
+        problem.connection_offsets().windows(2).map(|w| w[0]..w[1]).enumerate().map(grow_one).collect()
     }
 
     /// The loads under the present rates, summed in path order.
@@ -160,7 +179,8 @@ impl Passes for Iewf {
 
     /// Links may be overloaded by up to a step.
     fn allocation(&self, converged: bool, tolerance: f64) -> Allocation {
-        self.outcome.allocation(&self.problem, converged, || self.residual(tolerance))
+        let path_rates = self.outcome.path_rates(&self.problem);
+        self.outcome.allocation(&self.problem, path_rates, converged, tolerance)
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use thiserror::Error;
 
 use crate::allocation::Allocation;
-use crate::problem::Problem;
+use crate::problem::{Problem, trim};
 
 /// A connection that has more than one path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -46,8 +46,9 @@ impl Ord for Level {
 struct Filling {
     /// Capacity left at level `since`.
     left: f64,
-    /// Growth of the load by level.
+    /// Growth of the load by level, and what it was when last summed anew.
     slope: f64,
+    summed: f64,
     since: f64,
     /// Paths on it that are not frozen.
     live: u32,
@@ -64,10 +65,16 @@ impl Filling {
     }
 }
 
+/// A slope that fell by this factor is summed anew, since what subtraction left of it may be rounding error.
+const STALE: f64 = 1e-4;
+
 /// Everything that fills.
 struct Filler<'a> {
     problem: &'a Problem,
     links: Vec<Filling>,
+    /// Paths on link l: `paths_on[offsets[l]..offsets[l + 1]]`.
+    offsets: Vec<usize>,
+    paths_on: Vec<u32>,
     is_frozen: Vec<bool>,
     path_rates: Vec<f64>,
 }
@@ -83,7 +90,8 @@ pub fn max_min(problem: &Problem) -> Result<Allocation, MultipathError> {
     }
     let mut filler = Filler::new(problem);
     filler.fill();
-    let path_rates = filler.path_rates;
+    let mut path_rates = filler.path_rates;
+    trim(problem, &mut path_rates);
     let connection_rates = problem.sum_by_connection(&path_rates);
     Ok(Allocation { path_rates, connection_rates, passes: 1, converged: true, residual: 0.0 })
 }
@@ -103,16 +111,24 @@ impl<'a> Filler<'a> {
         }
         // A link that never binds never comes up.
         for (l, link) in links.iter_mut().enumerate() {
+            link.summed = link.slope;
             if problem.capacity(l).is_infinite() {
                 *link = Filling::default();
             }
         }
-        Self { problem, links, is_frozen: vec![false; problem.paths()], path_rates: vec![0.0; problem.paths()] }
+        let (offsets, paths_on) = paths_by_link(problem);
+        Self {
+            problem,
+            links,
+            offsets,
+            paths_on,
+            is_frozen: vec![false; problem.paths()],
+            path_rates: vec![0.0; problem.paths()],
+        }
     }
 
     fn fill(&mut self) {
         let problem = self.problem;
-        let (offsets, paths_on) = paths_by_link(problem);
         let mut heap: BinaryHeap<Reverse<(Level, u32)>> =
             (0..problem.links()).filter(|&l| self.links[l].live > 0).map(|l| self.entry(l)).collect();
         let mut demands: Vec<(f64, u32)> = (0..problem.paths())
@@ -136,8 +152,8 @@ impl<'a> Filler<'a> {
                 continue;
             }
             z = level.max(z);
-            for &path in &paths_on[offsets[link as usize]..offsets[link as usize + 1]] {
-                self.freeze(path as usize, z);
+            for at in self.offsets[link as usize]..self.offsets[link as usize + 1] {
+                self.freeze(self.paths_on[at] as usize, z);
             }
         }
         for (reached, path) in demands {
@@ -155,15 +171,29 @@ impl<'a> Filler<'a> {
         }
         let weight = self.problem.weight(self.problem.connection(path));
         self.path_rates[path] = weight * z;
-        for (link, coefficient) in self.problem.uses_of(path) {
-            let link = &mut self.links[link];
+        for (number, coefficient) in self.problem.uses_of(path) {
+            let link = &mut self.links[number];
             if link.live == 0 {
                 continue;
             }
             link.advance(z);
             link.slope -= weight * coefficient;
             link.live -= 1;
+            if link.live > 0 && link.slope < STALE * link.summed {
+                self.sum_anew(number);
+            }
         }
+    }
+
+    fn sum_anew(&mut self, number: usize) {
+        let live = self.paths_on[self.offsets[number]..self.offsets[number + 1]].iter().map(|&path| path as usize);
+        let uses = live.filter(|&path| !self.is_frozen[path]).map(|path| {
+            let weight = self.problem.weight(self.problem.connection(path));
+            let on_link = self.problem.uses_of(path).find(|(link, _)| *link == number);
+            weight * on_link.expect("a path listed on a link uses it").1
+        });
+        let slope = uses.sum();
+        (self.links[number].slope, self.links[number].summed) = (slope, slope);
     }
 }
 
@@ -256,6 +286,13 @@ mod tests {
     fn links_without_limit_never_bind() {
         let problem = single(&[f64::INFINITY, 6.0], &[&[0], &[0, 1]], &[5.0, NONE], &[1.0; 2]);
         assert_close(&max_min(&problem).unwrap().path_rates, &[5.0, 6.0]);
+    }
+
+    #[test]
+    fn a_light_connection_beside_a_heavy_one_is_not_lost() {
+        // The heavy one has its demand of 1; the light one has the other 9, though its weight is 1e-18 of the other's.
+        let problem = single(&[10.0], &[&[0], &[0]], &[1.0, NONE], &[1e9, 1e-9]);
+        assert_close(&max_min(&problem).unwrap().path_rates, &[1.0, 9.0]);
     }
 
     #[test]

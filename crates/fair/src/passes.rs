@@ -1,6 +1,7 @@
 //! What solvers by passes share: the loop, when it stops, and how portions follow from rates.
 
 use crate::allocation::Allocation;
+use crate::certify::certify;
 use crate::problem::Problem;
 
 /// When to stop.
@@ -86,14 +87,12 @@ impl Outcome {
         path_rates
     }
 
-    /// The allocation with a residual that the solver computes; infinite before the first pass.
-    pub fn allocation(&self, problem: &Problem, converged: bool, residual: impl FnOnce() -> f64) -> Allocation {
-        Allocation {
-            path_rates: self.path_rates(problem),
-            connection_rates: self.totals.clone(),
-            passes: self.passes,
-            converged,
-            residual: if self.passes == 0 { f64::INFINITY } else { residual() },
-        }
+    /// The allocation of these path rates, with the residual that its certificate finds; infinite before the first
+    /// pass.
+    pub fn allocation(&self, problem: &Problem, path_rates: Vec<f64>, converged: bool, tolerance: f64) -> Allocation {
+        let connection_rates = problem.sum_by_connection(&path_rates);
+        let is_done = self.passes > 0;
+        let residual = if is_done { certify(problem, &path_rates, tolerance).residual } else { f64::INFINITY };
+        Allocation { path_rates, connection_rates, passes: self.passes, converged, residual }
     }
 }

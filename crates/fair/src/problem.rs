@@ -193,6 +193,23 @@ impl Problem {
     }
 }
 
+/// Takes back what rounding put over a capacity or a demand: each path is divided by the worst excess on it.
+pub(crate) fn trim(problem: &Problem, path_rates: &mut [f64]) {
+    let over = |amount: f64, limit: f64| if limit > 0.0 { (amount / limit).max(1.0) } else { 1.0 };
+    let links: Vec<f64> =
+        problem.loads(path_rates).iter().enumerate().map(|(l, &load)| over(load, problem.capacity(l))).collect();
+    let connections: Vec<f64> = problem
+        .sum_by_connection(path_rates)
+        .iter()
+        .enumerate()
+        .map(|(c, &rate)| over(rate, problem.demand(c)))
+        .collect();
+    for (path, rate) in path_rates.iter_mut().enumerate() {
+        let on_links = problem.links_of(path).iter().map(|&l| links[l as usize]);
+        *rate /= on_links.fold(connections[problem.connection(path)], f64::max);
+    }
+}
+
 fn check_lengths(parts: &ProblemParts) -> Result<(), ProblemError> {
     let (paths, entries) = (parts.path_connection.len(), parts.path_links.len());
     if parts.path_offsets.len() != paths + 1 {

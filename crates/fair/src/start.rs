@@ -15,7 +15,7 @@ pub enum Start {
     Equal,
     /// In proportion to `ratio^rank`, rank 0 for the connection's first path; ratio in (0, 1].
     Geometric(f64),
-    /// In proportion to these numbers, one for each path in the order of the problem. A path given 0 stays at 0.
+    /// In proportion to these positive numbers, one for each path in the order of the problem.
     Given(Vec<f64>),
 }
 
@@ -27,10 +27,11 @@ pub enum StartError {
     Ratio(f64),
     #[error("{found} starting portions for {paths} paths; give one for each")]
     Count { found: usize, paths: usize },
-    #[error("path {path}: its starting portion is {value}; it must be finite and 0 or more")]
+    #[error(
+        "path {path}: its starting portion is {value}; it must be positive and finite (a path that starts at 0 would \
+         stay there; leave it out of the problem instead)"
+    )]
     Value { path: usize, value: f64 },
-    #[error("connection {connection}: its starting portions sum to 0; one of them must be positive")]
-    AllZero { connection: usize },
 }
 
 /// The least portion that a geometric start gives, so that a long list of paths does not vanish from the beginning.
@@ -51,9 +52,6 @@ pub(crate) fn portions(problem: &Problem, start: &Start) -> Result<Vec<f64>, Sta
         let own = &mut portions[begin..];
         // Scaled first, so that a sum of huge numbers does not overflow.
         let top = own.iter().copied().fold(0.0, f64::max);
-        if top == 0.0 && !paths.is_empty() {
-            return Err(StartError::AllZero { connection: c });
-        }
         for portion in own.iter_mut() {
             *portion /= top;
         }
@@ -73,7 +71,7 @@ fn check(problem: &Problem, start: &Start) -> Result<(), StartError> {
         Start::Given(given) if given.len() != problem.paths() => {
             Err(StartError::Count { found: given.len(), paths: problem.paths() })
         }
-        Start::Given(given) => match given.iter().position(|v| !(v.is_finite() && *v >= 0.0)) {
+        Start::Given(given) => match given.iter().position(|v| !(v.is_finite() && *v > 0.0)) {
             Some(path) => Err(StartError::Value { path, value: given[path] }),
             None => Ok(()),
         },

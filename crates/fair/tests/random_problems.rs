@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anabranch_fair::upward::upward_max_min;
-use anabranch_fair::{CSlen, Passes, Problem, ProblemParts, Start, Stop, certify, max_min};
+use anabranch_fair::{CSlen, Iewf, Passes, Problem, ProblemParts, Start, Stop, certify, max_min};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,14 +13,17 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Clone, Copy)]
 struct Kind {
     most_paths: usize,
-    has_limits: bool,
-    has_coefficients: bool,
-    has_dead_ends: bool,
+    /// Demands, weights, coefficients, dead links, links without limit, connections without a path.
+    is_rich: bool,
+    /// Capacities over 18 orders of magnitude, weights and demands over as many.
+    is_wide: bool,
 }
 
-const PLAIN: Kind = Kind { most_paths: 4, has_limits: false, has_coefficients: false, has_dead_ends: false };
-const RICH: Kind = Kind { most_paths: 6, has_limits: true, has_coefficients: true, has_dead_ends: true };
+const PLAIN: Kind = Kind { most_paths: 4, is_rich: false, is_wide: false };
+const RICH: Kind = Kind { most_paths: 6, is_rich: true, is_wide: false };
 const SINGLE: Kind = Kind { most_paths: 1, ..RICH };
+const WIDE: Kind = Kind { is_wide: true, ..RICH };
+const WIDE_SINGLE: Kind = Kind { is_wide: true, ..SINGLE };
 
 fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -30,9 +33,10 @@ fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
     // Whole numbers make ties; a wide range makes small numbers beside large ones.
     let is_whole = rng.random_bool(0.5);
     for _ in 0..links {
-        let capacity =
-            if is_whole { f64::from(rng.random_range(1..6)) } else { 10f64.powf(rng.random_range(-3.0..5.0)) };
-        let special = if kind.has_dead_ends { rng.random_range(0..12) } else { 9 };
+        let exponent = if kind.is_wide { rng.random_range(-6.0..12.0) } else { rng.random_range(-3.0..5.0) };
+        let is_small = is_whole && !kind.is_wide;
+        let capacity = if is_small { f64::from(rng.random_range(1..6)) } else { 10f64.powf(exponent) };
+        let special = if kind.is_rich { rng.random_range(0..12) } else { 9 };
         parts.capacity.push(if special == 0 {
             0.0
         } else if special == 1 {
@@ -43,11 +47,13 @@ fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
     }
     let all: Vec<u32> = (0..links as u32).collect();
     for c in 0..connections {
-        let is_limited = kind.has_limits && rng.random_bool(0.4);
-        let demand = if is_limited { f64::from(rng.random_range(0..5)) * 0.7 } else { f64::INFINITY };
+        let is_limited = kind.is_rich && rng.random_bool(0.4);
+        let amount = if kind.is_wide { 10f64.powf(rng.random_range(-6.0..12.0)) } else { 0.7 };
+        let demand = if is_limited { f64::from(rng.random_range(0..5)) * amount } else { f64::INFINITY };
+        let spread = if kind.is_wide { 10f64.powf(rng.random_range(-9.0..9.0)) } else { 1.0 };
         parts.demand.push(demand);
-        parts.weight.push(if kind.has_limits { *[0.5, 1.0, 2.0, 3.7].choose(&mut rng).unwrap() } else { 1.0 });
-        let least = usize::from(!kind.has_dead_ends);
+        parts.weight.push(if kind.is_rich { spread * [0.5, 1.0, 2.0, 3.7].choose(&mut rng).unwrap() } else { 1.0 });
+        let least = usize::from(!kind.is_rich);
         for _ in 0..rng.random_range(least..=kind.most_paths) {
             let length = rng.random_range(1..=links.min(5));
             let path: Vec<u32> = all.sample(&mut rng, length).copied().collect();
@@ -55,7 +61,7 @@ fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
             if is_stopped {
                 for &link in &path {
                     parts.path_links.push(link);
-                    if kind.has_coefficients {
+                    if kind.is_rich {
                         parts.coefficient.push(*[1.0, 1.0, 0.05, 2.5].choose(&mut rng).unwrap());
                     }
                 }
@@ -81,6 +87,42 @@ fn every_answer_is_feasible_and_certified_at_the_residual_that_it_states() {
         assert!(solved.converged, "seed {seed}: residual {}", solved.residual);
         assert!(certificate.holds(), "seed {seed}: residual {}", certificate.residual);
         assert!((solved.residual - certificate.residual).abs() <= 1e-9, "seed {seed}: {}", solved.residual);
+    }
+}
+
+#[test]
+fn numbers_of_very_different_size_are_kept_apart() {
+    for seed in 0..600 {
+        let problem = problem(seed, WIDE);
+        // Some converge like 1/n; what counts here is that rounding neither overloads nor misleads.
+        let solved = upward_max_min(Arc::clone(&problem), &Start::Equal, Stop::Certificate(1e-2), 1_000).unwrap();
+        let certificate = certify(&problem, &solved.path_rates, 1e-2);
+        let found = (certificate.overload, certificate.residual);
+        assert!(certificate.is_feasible() && solved.converged == certificate.holds(), "seed {seed}: {found:?}");
+    }
+    for seed in 0..2_000 {
+        let problem = problem(seed, WIDE_SINGLE);
+        let certificate = certify(&problem, &max_min(&problem).unwrap().path_rates, 1e-6);
+        assert!(certificate.holds(), "seed {seed}: {} {}", certificate.overload, certificate.residual);
+    }
+}
+
+#[test]
+fn iewf_ends_finite_within_a_step_of_the_capacities() {
+    for seed in 0..300 {
+        let problem = problem(seed, RICH);
+        let capacities = (0..problem.links()).map(|l| problem.capacity(l)).filter(|c| c.is_finite());
+        let unit = capacities.fold(1.0, f64::max) / 100.0;
+        let mut iewf = Iewf::new(Arc::clone(&problem), &Start::Equal, unit).unwrap();
+        iewf.run(Stop::Change(1e-3), 20);
+        let allocation = iewf.allocation(true, 1e-2);
+        let certificate = certify(&problem, &allocation.path_rates, 1e-2);
+        assert!(certificate.bad_rate.is_none() && certificate.over_demand <= 1e-9, "seed {seed}");
+        for (link, load) in problem.loads(&allocation.path_rates).iter().enumerate() {
+            // Each connection adds at most a unit by weight (3.7) and coefficient (2.5) in the step that fills a link.
+            let most = problem.capacity(link) + unit * 3.7 * 2.5 * problem.connections() as f64;
+            assert!(*load <= most, "seed {seed}, link {link}: {load}");
+        }
     }
 }
 

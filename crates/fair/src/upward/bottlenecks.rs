@@ -1,10 +1,9 @@
-//! Whether every subflow has a bottleneck after a pass: the solver's own stop rule.
+//! Whether every subflow seems to have a bottleneck after a pass: the quick half of the stop rule.
 //!
 //! It reckons with the pairs and the free capacity that the pass left, so it costs a fraction of a pass. The
-//! definitions are those of [`crate::certify()`], which checks the outcome without any of this.
+//! definitions are those of [`crate::certify()`], which has the last word before the solver stops.
 
 use super::CSlen;
-use crate::incidence::bits;
 
 impl CSlen {
     /// Level of a connection: its rate by weight.
@@ -46,8 +45,8 @@ impl CSlen {
         slack.max(excess)
     }
 
-    /// Whether every subflow has a bottleneck to the tolerance.
-    pub(super) fn is_certified(&self, tolerance: f64) -> bool {
+    /// Whether every subflow has a bottleneck to the tolerance, as far as the pass can tell.
+    pub(super) fn seems_certified(&self, tolerance: f64) -> bool {
         let top = self.top_levels(tolerance);
         (0..self.incidence.groups()).all(|group| {
             let c = self.incidence.connection[group] as usize;
@@ -62,29 +61,5 @@ impl CSlen {
             });
             held.count_ones() as usize == self.incidence.paths_of(group).len()
         })
-    }
-
-    /// The worst subflow's distance from its best candidate for a bottleneck; subflows of up to `tolerance` of
-    /// their connection's rate do not count as the others on a link.
-    pub(super) fn residual(&self, tolerance: f64) -> f64 {
-        let top = self.top_levels(tolerance);
-        let mut worst = 0.0f64;
-        for (group, &c) in self.incidence.connection.iter().enumerate() {
-            let c = c as usize;
-            let demand = self.problem.demand(c);
-            let unmet = if demand > 0.0 { (1.0 - self.outcome.totals[c] / demand).max(0.0) } else { 0.0 };
-            let mut best = [unmet; 64];
-            let level = self.level(c);
-            for pair in self.incidence.pairs_of(group) {
-                let link = self.incidence.link[pair] as usize;
-                let shortfall = self.shortfall(link, level, top[link]);
-                for bit in bits(self.incidence.mask[pair]) {
-                    best[bit] = best[bit].min(shortfall);
-                }
-            }
-            let paths = self.incidence.paths_of(group).len();
-            worst = best[..paths].iter().copied().fold(worst, f64::max);
-        }
-        worst
     }
 }

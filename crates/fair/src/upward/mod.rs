@@ -20,7 +20,7 @@
 //! differs: the stop rule is the certificate, "every subflow has a bottleneck", not a small change between passes;
 //! a small change may come long before the answer. The paper's rule is there for comparison ([`Stop::Change`]).
 //!
-//! The limit depends on the start (see [`Start`]); portions that reach 0 stay there.
+//! The limit depends on the start (see [`Start`]); a portion that reaches 0 stays there.
 
 mod bottlenecks;
 mod pass;
@@ -28,9 +28,10 @@ mod pass;
 use std::sync::Arc;
 
 use crate::allocation::Allocation;
+use crate::certify::certify;
 use crate::incidence::Incidence;
 use crate::passes::{Outcome, Passes, Stop};
-use crate::problem::Problem;
+use crate::problem::{Problem, trim};
 use crate::start::{self, Start, StartError};
 
 /// c-SLEN, pass by pass.
@@ -75,13 +76,25 @@ impl Passes for CSlen {
 
     fn has_met(&self, stop: Stop) -> bool {
         match stop {
-            Stop::Certificate(tolerance) => self.outcome.passes > 0 && self.is_certified(tolerance),
+            Stop::Certificate(tolerance) => {
+                let is_worth_a_look = self.outcome.passes > 0 && self.seems_certified(tolerance);
+                is_worth_a_look && certify(&self.problem, &self.path_rates(), tolerance).holds()
+            }
             Stop::Change(least) => self.outcome.change < least,
         }
     }
 
     fn allocation(&self, converged: bool, tolerance: f64) -> Allocation {
-        self.outcome.allocation(&self.problem, converged, || self.residual(tolerance))
+        self.outcome.allocation(&self.problem, self.path_rates(), converged, tolerance)
+    }
+}
+
+impl CSlen {
+    /// The rates after the last pass, without what rounding put over a capacity.
+    fn path_rates(&self) -> Vec<f64> {
+        let mut path_rates = self.outcome.path_rates(&self.problem);
+        trim(&self.problem, &mut path_rates);
+        path_rates
     }
 }
 

@@ -183,8 +183,8 @@ fn starts_that_cannot_be_are_refused() {
     assert!(said(Start::Geometric(0.0)).contains("over 0 and at most 1"));
     assert!(said(Start::Given(vec![1.0])).contains("1 starting portions for 8 paths"));
     assert!(said(Start::Given(vec![-1.0; 8])).contains("path 0"));
-    assert!(said(Start::Given(vec![0.0; 8])).contains("connection 0"));
+    assert!(said(Start::Given(vec![0.0; 8])).contains("path 0: its starting portion is 0; it must be positive"));
     let iewf = |unit| crate::Iewf::new(Arc::clone(&problem), &Start::Equal, unit).err().unwrap().to_string();
     assert!(iewf(0.0).contains("must be positive"));
-    assert!(iewf(1e-9).contains("give a unit of"));
+    assert!(iewf(1e-9).contains("give one of"));
 }
