@@ -1,12 +1,16 @@
 //! Demands: who wants to send how much to whom, with what weight, and when.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
 use crate::id::NodeId;
 use crate::network::Network;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Short, Time};
+
+/// The least and the most that a weight, and a weight times its QoS factor, may be.
+const CLAIMS: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// A pair of nodes with a demand.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +23,7 @@ pub struct Connection {
     pub target: NodeId,
     /// The most it can use; `None` if it takes all it can get.
     pub demand: Option<Rate>,
-    /// Its claim relative to others; positive.
+    /// Its claim relative to others, 1e-30 to 1e30.
     pub weight: f64,
     /// The factor by which its claim is lowered for quality of service, over 0 and at most 1 [ludena2021, sec. IV].
     pub qos: f64,
@@ -50,12 +54,17 @@ pub enum DemandError {
     DuplicateName(String),
     #[error("connection `{0}`: source and target are both node `{1}`; they must differ")]
     SameEnds(String, String),
-    #[error("connection `{0}`: demand is {1} bit/s; it must be finite and 0 or more (leave it out for no limit)")]
+    #[error(
+        "connection `{0}`: demand is {bps} bit/s; it must be 0 to 1e100 (leave it out for no limit)",
+        bps = Short(*.1)
+    )]
     Demand(String, f64),
-    #[error("connection `{0}`: weight is {1}; it must be positive and finite")]
+    #[error("connection `{0}`: weight is {weight}; it must be 1e-30 to 1e30", weight = Short(*.1))]
     Weight(String, f64),
-    #[error("connection `{0}`: qos is {1}; it must be over 0 and at most 1")]
+    #[error("connection `{0}`: qos is {qos}; it must be over 0 and at most 1", qos = Short(*.1))]
     Qos(String, f64),
+    #[error("connection `{0}`: weight times qos is {claim}; it must be 1e-30 or more", claim = Short(*.1))]
+    Claim(String, f64),
     #[error("connection `{0}`: it stops at {1} s and starts at {2} s; it must stop after it starts")]
     StopBeforeStart(String, f64, f64),
 }
@@ -81,16 +90,19 @@ impl Demands {
             if c.source == c.target {
                 return Err(DemandError::SameEnds(name(), network.node(c.source).name.clone()));
             }
-            if let Some(Rate(demand)) = c.demand
-                && !(demand.is_finite() && demand >= 0.0)
+            if let Some(demand) = c.demand
+                && !demand.is_amount()
             {
-                return Err(DemandError::Demand(name(), demand));
+                return Err(DemandError::Demand(name(), demand.0));
             }
-            if !(c.weight.is_finite() && c.weight > 0.0) {
+            if !CLAIMS.contains(&c.weight) {
                 return Err(DemandError::Weight(name(), c.weight));
             }
             if !(c.qos > 0.0 && c.qos <= 1.0) {
                 return Err(DemandError::Qos(name(), c.qos));
+            }
+            if !CLAIMS.contains(&c.claim()) {
+                return Err(DemandError::Claim(name(), c.claim()));
             }
             if let Some(stop) = c.stop
                 && stop <= c.start
@@ -123,13 +135,18 @@ mod tests {
             Connection { target: a, ..plain() },
             Connection { demand: Some(Rate(-1.0)), ..plain() },
             Connection { demand: Some(Rate(f64::NAN)), ..plain() },
+            Connection { demand: Some(Rate(1e200)), ..plain() },
+            Connection { demand: Some(Rate(f64::INFINITY)), ..plain() },
             Connection { weight: 0.0, ..plain() },
+            Connection { weight: 1e-31, ..plain() },
+            Connection { weight: 1e31, ..plain() },
             Connection { qos: 1.5, ..plain() },
+            Connection { weight: 1e-20, qos: 1e-11, ..plain() },
             Connection { stop: Some(Time(0)), ..plain() },
         ];
         for mistake in mistakes {
             let said = Demands::new(&network, vec![mistake]).unwrap_err().to_string();
-            assert!(said.starts_with("connection `x`: "), "{said}");
+            assert!(said.starts_with("connection `x`: ") && said.len() < 120, "{said}");
         }
         assert!(Demands::new(&network, vec![plain(), plain()]).is_err());
         assert!(Demands::new(&network, vec![plain(), Connection::new("y", a, b)]).is_ok());

@@ -3,10 +3,12 @@
 pub mod demand;
 pub mod generate;
 pub mod id;
+pub mod names;
 pub mod network;
 pub mod parse;
 pub mod paths;
 pub mod random;
+pub mod spelling;
 pub mod units;
 
 pub use demand::{Connection, DemandError, Demands};

@@ -18,6 +18,9 @@ pub struct QuantityError {
     example: &'static str,
 }
 
+/// In bit/s; what is over it was not meant.
+const MOST_RATE: f64 = 1e30;
+
 /// What is being read, for the error message.
 struct Kind {
     name: &'static str,
@@ -84,13 +87,17 @@ fn is_unit_start(text: &str, at: usize, c: char) -> bool {
 /// Reads a rate such as `10 Gbit/s`, `1.5 Mbps` or `100 MB/s`.
 ///
 /// # Errors
-/// No number, no unit, an unknown unit, a negative or infinite value.
+/// No number, no unit, an unknown unit, a negative value, or more than 1e30 bit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let (value, unit) = RATE.split(text)?;
     let units = [("bit/s", 1.0), ("bits/s", 1.0), ("bps", 1.0), ("b/s", 1.0), ("B/s", 8.0)];
     let found = units.iter().find_map(|(name, bits)| unit.strip_suffix(name).map(|prefix| (prefix, bits)));
     let (prefix, bits) = found.ok_or_else(|| RATE.error(text, format!("`{unit}` is not a unit of rate")))?;
-    Ok(Rate(value * RATE.scale(text, prefix)? * bits))
+    let rate = value * RATE.scale(text, prefix)? * bits;
+    if rate > MOST_RATE {
+        return Err(RATE.error(text, "it is too large, over 1e30 bit/s"));
+    }
+    Ok(Rate(rate))
 }
 
 /// Reads a length of time such as `5 ms`, `20 us` or `1.5 s`.
@@ -163,5 +170,16 @@ mod tests {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         assert!(parse_span("300 days").is_err());
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused() {
+        let said = parse_rate("1e308 Tbit/s").unwrap_err().to_string();
+        assert!(said.contains("it is too large, over 1e30 bit/s"), "{said}");
+        assert!(parse_rate("2e18 Tbit/s").is_err());
+        assert_eq!(parse_rate("1e30 bit/s"), Ok(Rate(1e30)));
+        // The number alone is finite, in hours and gibibytes it is not.
+        assert!(parse_span("1e308 h").is_err());
+        assert!(parse_bytes("1e308 GiB").is_err());
     }
 }

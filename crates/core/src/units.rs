@@ -24,6 +24,21 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
 
+impl Rate {
+    /// The most that a demand or a capacity may be, unless infinite: sums and quotients of such never overflow.
+    pub const MOST: Self = Self(1e100);
+
+    /// Whether it is 0 to [`Self::MOST`].
+    pub fn is_amount(self) -> bool {
+        (0.0..=Self::MOST.0).contains(&self.0)
+    }
+
+    /// Whether it is 0 to [`Self::MOST`], or infinite.
+    pub fn is_capacity(self) -> bool {
+        self.is_amount() || self.0 == f64::INFINITY
+    }
+}
+
 fn picoseconds(seconds: f64) -> Option<u64> {
     let ps = (seconds * PICOSECONDS).round();
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
@@ -85,8 +100,12 @@ fn scaled(f: &mut fmt::Formatter<'_>, value: f64, scales: &[(f64, &str)]) -> fmt
     // What four decimals round up to 1 of a unit is written in it.
     let fits = scales.iter().find(|(size, _)| value.abs() >= 0.99995 * size);
     let (size, unit) = fits.or(scales.last()).expect("a unit has scales");
-    let digits = format!("{:.4}", value / size);
-    let short = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    let digits = if is_long(value / size) { format!("{:e}", value / size) } else { format!("{:.4}", value / size) };
+    let short = if digits.contains('.') && !digits.contains('e') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &digits
+    };
     write!(f, "{short} {unit}")
 }
 
@@ -103,6 +122,23 @@ impl fmt::Display for Span {
     }
 }
 
+/// A number in a message, with an exponent where it would have many digits without: `1e100`.
+#[derive(Clone, Copy, Debug)]
+pub struct Short(pub f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.0;
+        let is_tiny = value != 0.0 && value.abs() < 1e-4;
+        if is_long(value) || is_tiny { write!(f, "{value:e}") } else { write!(f, "{value}") }
+    }
+}
+
+/// Whether a number has 17 digits or more before the point.
+fn is_long(value: f64) -> bool {
+    value.is_finite() && value.abs() >= 1e16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +150,27 @@ mod tests {
         assert_eq!(Rate(999_999_999_999.9).to_string(), "1 Tbit/s");
         assert_eq!(Rate(0.0).to_string(), "0 bit/s");
         assert_eq!(Rate(f64::INFINITY).to_string(), "inf Tbit/s");
+        assert_eq!(Rate(2e28).to_string(), "2e16 Tbit/s");
+    }
+
+    #[test]
+    fn long_numbers_have_an_exponent() {
+        let texts = [0.0, -1.0, 0.25, 1e15, 1e16, -1e100, 2.5e-300, f64::INFINITY].map(|x| Short(x).to_string());
+        assert_eq!(texts, ["0", "-1", "0.25", "1000000000000000", "1e16", "-1e100", "2.5e-300", "inf"]);
+    }
+
+    #[test]
+    fn a_demand_is_finite_and_a_capacity_may_be_infinite() {
+        for (bps, is_amount, is_capacity) in [
+            (0.0, true, true),
+            (1e100, true, true),
+            (1.1e100, false, false),
+            (f64::INFINITY, false, true),
+            (f64::NAN, false, false),
+            (-1.0, false, false),
+        ] {
+            assert_eq!((Rate(bps).is_amount(), Rate(bps).is_capacity()), (is_amount, is_capacity), "{bps}");
+        }
     }
 
     #[test]

@@ -82,8 +82,8 @@ fn find_paths(
             return Err(value_error(format!("the kind of paths is \"{kind}\"; {must}")));
         }
     };
-    if count == 0 {
-        return Err(value_error("the number of paths for each connection is 0; it must be 1 or more"));
+    if !(1..=paths::MOST_PATHS).contains(&count) {
+        return Err(value_error(format!("the number of paths for each connection is {count}; it must be 1 to 65,536")));
     }
     let metric = metric.into_metric()?;
     let pairs: Vec<_> = demands.0.connections().iter().map(|c| (c.source, c.target)).collect();
@@ -96,7 +96,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs `work` on a thread of its own, while this one, the only that Python lets look at the keyboard, tells `progress`
 /// and calls the work off at Ctrl-C or at whatever `progress` raises.
-fn watched<T: Send>(
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(paths::Progress<'_>) -> T + Send,

@@ -6,7 +6,7 @@ use anabranch_scenario::{NetworkSource, Scenario};
 use pyo3::prelude::*;
 
 use crate::network::{PyDemands, PyNetwork, value_error};
-use crate::paths::PyPaths;
+use crate::paths::{PyPaths, watched};
 
 /// A network's file, and the capacity in bit/s and the delay for links that have none in it.
 type NetworkFile = (String, Option<f64>, Option<String>);
@@ -47,8 +47,10 @@ impl PyScenario {
         self.0.demands(&network.0).map(|d| PyDemands(Arc::new(d))).map_err(value_error)
     }
 
-    fn paths(&self, network: &PyNetwork, demands: &PyDemands) -> PyResult<PyPaths> {
-        self.0.paths(&network.0, &demands.0).map(|p| PyPaths(Arc::new(p))).map_err(value_error)
+    /// Ctrl-C calls the search off.
+    fn paths(&self, py: Python<'_>, network: &PyNetwork, demands: &PyDemands) -> PyResult<PyPaths> {
+        let found = watched(py, None, |report| self.0.paths(&network.0, &demands.0, report))?;
+        found.map(|paths| PyPaths(Arc::new(paths))).map_err(value_error)
     }
 }
 

@@ -1,10 +1,13 @@
 //! From the file as written to a checked scenario.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use anabranch_core::paths::{Metric, SearchError, check_path, k_shortest, links_along, links_named};
-use anabranch_core::{Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Position, Time};
+use anabranch_core::names::FreeNames;
+use anabranch_core::paths::{Metric, Progress, check_path, k_shortest, links_along, links_named};
+use anabranch_core::{
+    Connection, ConnectionId, Demands, LinkId, Network, NetworkBuilder, NodeId, PathError, Paths, Position, Time,
+};
 use thiserror::Error;
 use toml::Spanned;
 
@@ -110,6 +113,7 @@ impl Scenario {
     /// An unknown node, a repeated name, a number out of its range.
     pub fn demands(&self, network: &Network) -> Result<Demands, ScenarioError> {
         let mut taken: HashSet<String> = self.file.connection.iter().filter_map(|c| c.get_ref().name.clone()).collect();
+        let mut free_names = FreeNames::new();
         let mut connections = Vec::with_capacity(self.file.connection.len());
         for table in &self.file.connection {
             let span = table.span();
@@ -122,7 +126,9 @@ impl Scenario {
                 })
             };
             let (source, target) = (node(&table.source, "source")?, node(&table.target, "target")?);
-            let name = table.name.clone().unwrap_or_else(|| free_name(&mut taken, &table.source, &table.target));
+            let made = || free_names.find(format!("{}>{}", table.source, table.target), |name| taken.contains(name));
+            let name = table.name.clone().unwrap_or_else(made);
+            taken.insert(name.clone());
             connections.push(connection(table, name, source, target));
             // Checked one by one, so that the error has the place of its connection.
             Demands::new(network, connections[connections.len() - 1..].to_vec())
@@ -134,25 +140,45 @@ impl Scenario {
 
     /// The paths of all connections: as given, or the shortest ones.
     ///
+    /// `progress` is told how many connections a search for shortest paths has finished, and calls it off with false.
+    ///
     /// # Errors
-    /// A path that cannot be, or paths given both by nodes and by links.
-    pub fn paths(&self, network: &Network, demands: &Demands) -> Result<Paths, ScenarioError> {
+    /// A path that cannot be, paths given both by nodes and by links, or a search that was called off.
+    pub fn paths(&self, network: &Network, demands: &Demands, progress: Progress<'_>) -> Result<Paths, ScenarioError> {
+        let connections = demands.connections();
+        let mut own = Vec::with_capacity(connections.len());
+        let mut wanted: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (c, (table, connection)) in self.file.connection.iter().zip(connections).enumerate() {
+            own.push(match self.choice(table, connection)? {
+                Choice::Given(given) => self.resolved(&given, connection, network)?,
+                Choice::Shortest(count) => {
+                    wanted.entry(count).or_default().push(c);
+                    Vec::new()
+                }
+            });
+        }
+        for (count, members) in wanted {
+            let pairs: Vec<_> = members.iter().map(|&c| (connections[c].source, connections[c].target)).collect();
+            let found = k_shortest(network, &pairs, count, &Metric::Hops, progress)
+                .map_err(|e| self.error(self.file.connection[members[0]].span(), e.to_string()))?;
+            for (i, &c) in members.iter().enumerate() {
+                own[c] = found.of(ConnectionId::new(i)).map(<[LinkId]>::to_vec).collect();
+            }
+        }
         let mut paths = Paths::new();
-        for (table, connection) in self.file.connection.iter().zip(demands.connections()) {
-            let own = self.paths_of(table, connection, network)?;
-            paths.push_connection(own);
+        for of_connection in own {
+            paths.push_connection(of_connection);
         }
         Ok(paths)
     }
 
-    fn paths_of(
+    fn choice<'a>(
         &self,
-        table: &Spanned<ConnectionTable>,
+        table: &'a Spanned<ConnectionTable>,
         connection: &Connection,
-        network: &Network,
-    ) -> Result<Vec<Vec<LinkId>>, ScenarioError> {
+    ) -> Result<Choice<'a>, ScenarioError> {
         let (nodes, links) = (&table.get_ref().paths, &table.get_ref().links);
-        let (span, named, by_links): (_, &[Vec<String>], bool) = match (nodes, links) {
+        Ok(match (nodes, links) {
             (Some(_), Some(links)) => {
                 let message = format!(
                     "connection `{}`: its paths are given both by nodes and by links; leave one out",
@@ -160,44 +186,54 @@ impl Scenario {
                 );
                 return Err(self.error(links.span(), message));
             }
-            (None, Some(links)) => (links.span(), links.get_ref(), true),
+            (None, Some(links)) => {
+                Choice::Given(Given { span: links.span(), paths: links.get_ref(), resolve: links_named })
+            }
             (Some(choice), None) => match choice.get_ref() {
-                PathChoice::Nodes(paths) => (choice.span(), paths, false),
-                PathChoice::Shortest(count) => return self.shortest(connection, network, *count, choice.span()),
+                PathChoice::Nodes(paths) => Choice::Given(Given { span: choice.span(), paths, resolve: links_along }),
+                PathChoice::Shortest(count) => Choice::Shortest(*count),
             },
-            (None, None) => return self.shortest(connection, network, DEFAULT_PATHS, table.span()),
-        };
-        let mut found = Vec::with_capacity(named.len());
-        for (i, names) in named.iter().enumerate() {
-            let place = format!("connection `{}`, path {}", connection.name, i + 1);
-            let path = if by_links { links_named(network, names, &place) } else { links_along(network, names, &place) };
-            let path = path
-                .and_then(|path| {
-                    check_path(network, &path, connection.source, connection.target, &place).map(|()| path)
-                })
-                .map_err(|e| self.error(span.clone(), e.to_string()))?;
-            found.push(path);
-        }
-        Ok(found)
+            (None, None) => Choice::Shortest(DEFAULT_PATHS),
+        })
     }
 
-    fn shortest(
+    fn resolved(
         &self,
+        given: &Given<'_>,
         connection: &Connection,
         network: &Network,
-        count: usize,
-        span: Range<usize>,
     ) -> Result<Vec<Vec<LinkId>>, ScenarioError> {
-        let pair = [(connection.source, connection.target)];
-        let found = k_shortest(network, &pair, count, &Metric::Hops, &|_| true)
-            .map_err(|e: SearchError| self.error(span, e.to_string()))?;
-        Ok((0..found.len()).map(|p| found.path(p).to_vec()).collect())
+        let resolve = |(i, names): (usize, &Vec<String>)| {
+            let place = format!("connection `{}`, path {}", connection.name, i + 1);
+            let path = (given.resolve)(network, names, &place)?;
+            check_path(network, &path, connection.source, connection.target, &place)?;
+            Ok(path)
+        };
+        let paths: Result<_, PathError> = given.paths.iter().enumerate().map(resolve).collect();
+        paths.map_err(|e| self.error(given.span.clone(), e.to_string()))
     }
 
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.text, Some(span), message)
     }
 }
+
+/// Where the paths of a connection come from.
+enum Choice<'a> {
+    Given(Given<'a>),
+    /// So many shortest ones.
+    Shortest(usize),
+}
+
+/// Paths by the names of their nodes or links, and their place in the file.
+struct Given<'a> {
+    span: Range<usize>,
+    paths: &'a [Vec<String>],
+    resolve: Resolve,
+}
+
+/// Gives the links of a path from its names; the text says whose path it is.
+type Resolve = fn(&Network, &[String], &str) -> Result<Vec<LinkId>, PathError>;
 
 fn add_link(builder: &mut NetworkBuilder, link: &LinkTable) -> Result<(), anabranch_core::NetworkError> {
     let mut end = |name: &str| match builder.find_node(name) {
@@ -222,16 +258,6 @@ fn connection(table: &ConnectionTable, name: String, source: NodeId, target: Nod
         stop: table.stop.map(|s| Time(s.0.0)),
         ..Connection::new(name, source, target)
     }
-}
-
-/// `source>target`, with `#2` and so on where that is taken.
-fn free_name(taken: &mut HashSet<String>, source: &str, target: &str) -> String {
-    let base = format!("{source}>{target}");
-    let numbered = (2..).map(|n| format!("{base}#{n}"));
-    let free = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name));
-    let free = free.expect("some number is free");
-    taken.insert(free.clone());
-    free
 }
 
 #[cfg(test)]
@@ -274,7 +300,7 @@ demand = "2 Mbit/s"
         let scenario = Scenario::parse(text)?;
         let NetworkSource::Inline(network) = scenario.network()? else { panic!("the network is inline") };
         let demands = scenario.demands(&network)?;
-        let paths = scenario.paths(&network, &demands)?;
+        let paths = scenario.paths(&network, &demands, &|_| true)?;
         Ok((network, demands, paths))
     }
 
@@ -306,7 +332,10 @@ demand = "2 Mbit/s"
         assert!(said("target = \"c\"\npaths", "target = \"d\"\npaths").contains("there is no node `d`"));
         assert!(said("latitude = 59.9", "latitude = 159.9").contains("off the globe"));
         assert!(said("latitude = 59.9", "").contains("needs both"));
-        assert!(said("[[\"a\", \"b\", \"c\"], [\"a\", \"c\"]]", "0").contains("1 or more"));
+        for count in ["0", "-1", "65537", "9223372036854775807"] {
+            let said = said("[[\"a\", \"b\", \"c\"], [\"a\", \"c\"]]", count);
+            assert_eq!(said, "line 25, column 9: the number of paths must be 1 to 65,536");
+        }
         assert!(said("demand = \"2 Mbit/s\"", "weight = -1.0").contains("weight is -1"));
         assert!(read("title = \"x\"").unwrap_err().to_string().contains("there is no network"));
         assert!(read("title = ").is_err());
@@ -319,5 +348,42 @@ demand = "2 Mbit/s"
         assert_eq!(network.file, "abilene.gml");
         let both = format!("{TRIANGLE}\n[network]\nfile = \"x.gml\"");
         assert!(read(&both).unwrap_err().to_string().contains("no node or link may stand here"));
+    }
+
+    #[test]
+    fn each_connection_has_as_many_paths_as_it_asks_for() {
+        // From a to c there are two paths: the direct link, which is first, and a-b-c.
+        let ask = |paths: &str| format!("[[connection]]\nsource = \"a\"\ntarget = \"c\"\n{paths}\n");
+        let given = r#"paths = [["a", "b", "c"]]"#;
+        let tables = ["paths = 1", "paths = 9", given, "", "paths = 1"].map(ask).concat();
+        let (_, demands, paths) = read(&format!("{TRIANGLE}{tables}")).unwrap();
+        assert_eq!(paths.connection_offsets(), [0, 2, 3, 4, 6, 7, 9, 10]);
+        let direct = [LinkId(4)].as_slice();
+        assert_eq!([3, 4, 7, 9].map(|p| paths.path(p)), [direct; 4]);
+        assert_eq!(paths.path(6), [LinkId(0), LinkId(2)]);
+        let names: Vec<&str> = demands.connections()[2..].iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["a>c#2", "a>c#3", "a>c#4", "a>c#5", "a>c#6"]);
+    }
+
+    #[test]
+    fn a_search_can_be_called_off() {
+        let scenario = Scenario::parse(TRIANGLE).unwrap();
+        let NetworkSource::Inline(network) = scenario.network().unwrap() else { panic!("the network is inline") };
+        let demands = scenario.demands(&network).unwrap();
+        let said = scenario.paths(&network, &demands, &|_| false).unwrap_err().to_string();
+        // At the first connection that has to be searched for.
+        assert!(said.starts_with("line 26, column 1: ") && said.contains("called off"), "{said}");
+    }
+
+    #[test]
+    fn twenty_thousand_connections_of_one_pair_have_names_of_their_own() {
+        let mut text = "[[link]]\nsource = \"a\"\ntarget = \"b\"\ncapacity = \"1 Gbit/s\"\n".to_owned();
+        text += "[[connection]]\nname = \"a>b#2\"\nsource = \"a\"\ntarget = \"b\"\n";
+        text += &"[[connection]]\nsource = \"a\"\ntarget = \"b\"\npaths = 1\n".repeat(20_000);
+        let (_, demands, paths) = read(&text).unwrap();
+        let names: Vec<&str> = demands.connections().iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names[..4], ["a>b#2", "a>b", "a>b#3", "a>b#4"]);
+        assert_eq!(names[20_000], "a>b#20001");
+        assert_eq!(paths.len(), 20_001);
     }
 }

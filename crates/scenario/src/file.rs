@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anabranch_core::paths::MOST_PATHS;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use toml::Spanned;
@@ -104,7 +105,7 @@ pub struct ConnectionTable {
 /// The paths of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathChoice {
-    /// So many shortest loopless paths by hops.
+    /// So many shortest loopless paths by hops, 1 to 65,536.
     Shortest(usize),
     /// The nodes of each path.
     Nodes(Vec<Vec<String>>),
@@ -124,8 +125,8 @@ impl<'de> Deserialize<'de> for PathChoice {
             }
 
             fn visit_i64<E: Error>(self, count: i64) -> Result<PathChoice, E> {
-                let count = usize::try_from(count).ok().filter(|&n| n > 0);
-                count.map(PathChoice::Shortest).ok_or_else(|| E::custom("the number of paths must be 1 or more"))
+                let count = usize::try_from(count).ok().filter(|n| (1..=MOST_PATHS).contains(n));
+                count.map(PathChoice::Shortest).ok_or_else(|| E::custom("the number of paths must be 1 to 65,536"))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PathChoice, A::Error> {

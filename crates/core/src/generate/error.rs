@@ -5,7 +5,7 @@ use std::fmt::Display;
 use thiserror::Error;
 
 use super::link::{DelayRule, LinkKind, LinkRule};
-use crate::units::Rate;
+use crate::units::{Rate, Short};
 
 /// Parameters from which no network or demands can be made.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -44,12 +44,18 @@ impl Checks {
     }
 
     pub(super) fn positive(self, parameter: &'static str, value: f64) -> Result<(), GenerateError> {
-        self.require(value > 0.0 && value.is_finite(), parameter, value, "it must be positive and finite")
+        self.require(value > 0.0 && value.is_finite(), parameter, Short(value), "it must be positive and finite")
+    }
+
+    /// A demand in bit/s that is not zero.
+    pub(super) fn demand(self, parameter: &'static str, rate: Rate) -> Result<(), GenerateError> {
+        let good = rate.is_amount() && rate.0 > 0.0;
+        self.require(good, parameter, Short(rate.0), "it must be positive and at most 1e100")
     }
 
     /// A probability that is not zero, since nothing would be drawn.
     pub(super) fn probability(self, parameter: &'static str, value: f64) -> Result<(), GenerateError> {
-        self.require(value > 0.0 && value <= 1.0, parameter, value, "it must be over 0 and at most 1")
+        self.require(value > 0.0 && value <= 1.0, parameter, Short(value), "it must be over 0 and at most 1")
     }
 
     /// Ids fit in 32 bits; counts that overflowed come in as `usize::MAX`.
@@ -75,9 +81,9 @@ impl Checks {
         self.require(least <= most, parameter, range, "its end must not be before its beginning")
     }
 
-    fn capacity(self, parameter: &'static str, Rate(bps): Rate) -> Result<(), GenerateError> {
-        let value = format!("of capacity {bps} bit/s");
-        self.require(bps >= 0.0, parameter, value, "capacity must be 0 or more")
+    fn capacity(self, parameter: &'static str, rate: Rate) -> Result<(), GenerateError> {
+        let value = format!("of capacity {} bit/s", Short(rate.0));
+        self.require(rate.is_capacity(), parameter, value, "capacity must be 0 to 1e100, or infinite")
     }
 }
 
@@ -96,8 +102,11 @@ mod tests {
         assert_eq!(said(checks.at_least(3, "nodes", 2)), "ring: nodes is 2; it must be 3 or more");
         assert_eq!(
             said(checks.link_kind("link", LinkKind { capacity: Rate(-1.0), delay: Span(0) })),
-            "ring: link is of capacity -1 bit/s; capacity must be 0 or more"
+            "ring: link is of capacity -1 bit/s; capacity must be 0 to 1e100, or infinite"
         );
+        assert!(checks.link_kind("link", LinkKind { capacity: Rate(f64::INFINITY), delay: Span(0) }).is_ok());
+        assert!(said(checks.link_kind("link", LinkKind { capacity: Rate(1e200), delay: Span(0) })).contains("1e200"));
+        assert!(said(checks.demand("demand in bit/s", Rate(1e200))).contains("1e200; it must be positive"));
         let rule =
             LinkRule { capacity: Rate(1.0), delay: DelayRule::Uniform { least: Span(2_000), most: Span(1_000) } };
         assert_eq!(

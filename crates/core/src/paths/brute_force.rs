@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::id::{LinkId, NodeId};
+use super::{Metric, Paths, Progress, SearchError};
+use crate::id::{ConnectionId, LinkId, NodeId};
 use crate::network::{Network, NetworkBuilder};
 use crate::units::{Rate, Span};
 
@@ -19,6 +20,41 @@ pub(super) struct Ranked {
 pub(super) struct Case {
     pub network: Network,
     pub metrics: Vec<u32>,
+}
+
+/// `k_shortest`, `equal_cost` or `disjoint`.
+pub(super) type Search = fn(&Network, &[(NodeId, NodeId)], usize, &Metric, Progress<'_>) -> Result<Paths, SearchError>;
+
+impl Case {
+    /// What `search` finds for each pair of nodes, with every path that the pair has.
+    pub fn searched(&self, search: Search, count: usize) -> Vec<(Vec<Vec<LinkId>>, Vec<Ranked>)> {
+        let Self { network, metrics } = self;
+        let pairs = all_pairs(network);
+        let paths = search(network, &pairs, count, &self.metric(), &|_| true).unwrap();
+        let found = (0..pairs.len()).map(|pair| paths.of(ConnectionId::new(pair)).map(<[LinkId]>::to_vec).collect());
+        found
+            .zip(&pairs)
+            .map(|(found, &(source, target))| (found, all_paths(network, metrics, source, target)))
+            .collect()
+    }
+
+    pub fn metric(&self) -> Metric {
+        Metric::Given(self.metrics.iter().map(|&m| f64::from(m)).collect())
+    }
+}
+
+/// The paths that `search` finds from the first node to the last.
+pub(super) fn first_to_last(search: Search, network: &Network, count: usize, metric: &Metric) -> Vec<Vec<u32>> {
+    let ends = (NodeId(0), NodeId::new(network.nodes().len() - 1));
+    let paths = search(network, &[ends], count, metric, &|_| true).unwrap();
+    paths.of(ConnectionId(0)).map(|path| path.iter().map(|l| l.0).collect()).collect()
+}
+
+/// Fails if `search` finds a path against a link, or from a node to itself.
+pub(super) fn assert_no_way_no_path(search: Search) {
+    for network in [network(2, &[(1, 0)]), network(1, &[])] {
+        assert!(first_to_last(search, &network, 2, &Metric::Hops).is_empty());
+    }
 }
 
 /// One-way links between nodes given by number.

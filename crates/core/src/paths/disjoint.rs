@@ -197,13 +197,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::id::ConnectionId;
-    use crate::paths::brute_force::{Case, Ranked, all_pairs, all_paths, cases, network};
+    use crate::paths::brute_force::{Ranked, assert_no_way_no_path, cases, first_to_last, network};
 
     fn first_of(network: &Network, k: usize, metric: &Metric) -> Vec<Vec<u32>> {
-        let ends = (NodeId(0), NodeId::new(network.nodes().len() - 1));
-        let paths = disjoint(network, &[ends], k, metric, &|_| true).unwrap();
-        paths.of(ConnectionId(0)).map(|path| path.iter().map(|l| l.0).collect()).collect()
+        first_to_last(disjoint, network, k, metric)
     }
 
     #[test]
@@ -226,8 +223,7 @@ mod tests {
 
     #[test]
     fn no_way_no_path() {
-        assert!(first_of(&network(2, &[(1, 0)]), 2, &Metric::Hops).is_empty());
-        assert!(first_of(&network(1, &[]), 2, &Metric::Hops).is_empty());
+        assert_no_way_no_path(disjoint);
     }
 
     /// For each number of paths the least (metric, number of links) of a disjoint set of that many.
@@ -251,16 +247,9 @@ mod tests {
     proptest! {
         #[test]
         fn these_are_the_cheapest_disjoint_paths(case in cases(), k in 1usize..5) {
-            let Case { network, metrics } = case;
-            let pairs = all_pairs(&network);
-            let metric = Metric::Given(metrics.iter().map(|&m| f64::from(m)).collect());
-            let paths = disjoint(&network, &pairs, k, &metric, &|_| true).unwrap();
-            for (pair, &(source, target)) in pairs.iter().enumerate() {
-                let all = all_paths(&network, &metrics, source, target);
-                let found: Vec<Ranked> = paths
-                    .of(ConnectionId::new(pair))
-                    .map(|path| all.iter().find(|p| p.links == path).expect("it is a loopless path").clone())
-                    .collect();
+            for (found, all) in case.searched(disjoint, k) {
+                let ranked = |path: &Vec<LinkId>| all.iter().find(|p| p.links == *path).expect("it is a loopless path");
+                let found: Vec<Ranked> = found.iter().map(|path| ranked(path).clone()).collect();
                 prop_assert!(found.is_sorted());
                 let mut links: Vec<LinkId> = found.iter().flat_map(|p| p.links.clone()).collect();
                 links.sort();

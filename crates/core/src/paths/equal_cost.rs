@@ -145,13 +145,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::id::ConnectionId;
-    use crate::paths::brute_force::{Case, all_pairs, all_paths, cases, network};
+    use crate::paths::brute_force::{assert_no_way_no_path, cases, first_to_last, network};
 
     fn first_of(network: &Network, most: usize, metric: &Metric) -> Vec<Vec<u32>> {
-        let ends = (NodeId(0), NodeId::new(network.nodes().len() - 1));
-        let paths = equal_cost(network, &[ends], most, metric, &|_| true).unwrap();
-        paths.of(ConnectionId(0)).map(|path| path.iter().map(|l| l.0).collect()).collect()
+        first_to_last(equal_cost, network, most, metric)
     }
 
     #[test]
@@ -187,21 +184,20 @@ mod tests {
         assert_eq!(first_of(&network, 9, &free), [vec![0, 2, 5], vec![0, 4], vec![1, 3, 4], vec![1, 5]]);
     }
 
+    #[test]
+    fn no_way_no_path() {
+        assert_no_way_no_path(equal_cost);
+    }
+
     proptest! {
         #[test]
         fn these_are_all_paths_of_the_least_metric(case in cases(), most in 1usize..12) {
-            let Case { network, metrics } = case;
-            let pairs = all_pairs(&network);
-            let metric = Metric::Given(metrics.iter().map(|&m| f64::from(m)).collect());
-            let paths = equal_cost(&network, &pairs, most, &metric, &|_| true).unwrap();
-            for (pair, &(source, target)) in pairs.iter().enumerate() {
-                let mut expected = all_paths(&network, &metrics, source, target);
+            for (found, mut expected) in case.searched(equal_cost, most) {
                 let least = expected.iter().map(|p| p.metric).min();
                 expected.retain(|p| Some(p.metric) == least);
                 expected.sort_by(|a, b| a.links.cmp(&b.links));
                 expected.truncate(most);
-                let found: Vec<&[LinkId]> = paths.of(ConnectionId::new(pair)).collect();
-                prop_assert_eq!(found, expected.iter().map(|p| p.links.as_slice()).collect::<Vec<_>>());
+                prop_assert_eq!(found, expected.into_iter().map(|p| p.links).collect::<Vec<_>>());
             }
         }
     }

@@ -247,14 +247,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::id::ConnectionId;
-    use crate::paths::brute_force::{Case, all_pairs, all_paths, cases, network};
+    use crate::paths::brute_force::{all_pairs, assert_no_way_no_path, cases, first_to_last, network};
 
-    /// The paths from the first node to the last.
     fn first_of(network: &Network, k: usize, metric: &Metric) -> Vec<Vec<u32>> {
-        let ends = (NodeId(0), NodeId::new(network.nodes().len() - 1));
-        let paths = k_shortest(network, &[ends], k, metric, &|_| true).unwrap();
-        paths.of(ConnectionId(0)).map(|path| path.iter().map(|l| l.0).collect()).collect()
+        first_to_last(k_shortest, network, k, metric)
     }
 
     #[test]
@@ -287,30 +283,23 @@ mod tests {
 
     #[test]
     fn no_way_no_path() {
-        assert!(first_of(&network(2, &[(1, 0)]), 2, &Metric::Hops).is_empty());
-        assert!(first_of(&network(1, &[]), 2, &Metric::Hops).is_empty());
+        assert_no_way_no_path(k_shortest);
         assert!(first_of(&network(2, &[(0, 1)]), 0, &Metric::Hops).is_empty());
     }
 
     proptest! {
         #[test]
         fn these_are_the_first_k_of_all_paths(case in cases(), k in 1usize..12) {
-            let Case { network, metrics } = case;
-            let pairs = all_pairs(&network);
-            let metric = Metric::Given(metrics.iter().map(|&m| f64::from(m)).collect());
-            let paths = k_shortest(&network, &pairs, k, &metric, &|_| true).unwrap();
-            for (pair, &(source, target)) in pairs.iter().enumerate() {
-                let mut expected = all_paths(&network, &metrics, source, target);
+            for (found, mut expected) in case.searched(k_shortest, k) {
                 expected.truncate(k);
-                let found: Vec<&[LinkId]> = paths.of(ConnectionId::new(pair)).collect();
-                prop_assert_eq!(found, expected.iter().map(|p| p.links.as_slice()).collect::<Vec<_>>());
+                prop_assert_eq!(found, expected.into_iter().map(|p| p.links).collect::<Vec<_>>());
             }
         }
 
         #[test]
         fn threads_make_no_difference(case in cases(), k in 1usize..9) {
             let pairs = all_pairs(&case.network).repeat(3);
-            let metric = Metric::Given(case.metrics.iter().map(|&m| f64::from(m)).collect());
+            let metric = case.metric();
             let on = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| k_shortest(&case.network, &pairs, k, &metric, &|_| true).unwrap())

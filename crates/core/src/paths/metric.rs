@@ -13,6 +13,7 @@
 use thiserror::Error;
 
 use crate::network::Network;
+use crate::units::Short;
 
 /// What makes one path shorter than another.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +40,7 @@ pub enum Metric {
 pub enum MetricError {
     #[error("metric: {given} values are given for {links} links; give one for each link, in the order of the links")]
     Length { given: usize, links: usize },
-    #[error("link `{link}`: metric is {value}; it must be finite and 0 or more")]
+    #[error("link `{link}`: metric is {}; it must be finite and 0 or more", Short(*.value))]
     Value { link: String, value: f64 },
 }
 

@@ -27,6 +27,9 @@ pub use given::{links_along, links_named};
 pub use k_shortest::k_shortest;
 pub use metric::{Metric, MetricError};
 
+/// The most paths that may be asked for each connection, so that a slip does not fill the memory.
+pub const MOST_PATHS: usize = 65_536;
+
 /// A path that cannot be.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]

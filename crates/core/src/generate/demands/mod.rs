@@ -11,9 +11,10 @@ use rand::seq::index;
 
 use crate::demand::{Connection, Demands};
 use crate::id::NodeId;
+use crate::names::FreeNames;
 use crate::network::Network;
 use crate::random::{Purpose, stream};
-use crate::units::Rate;
+use crate::units::{Rate, Short};
 
 use super::error::{Checks, GenerateError};
 
@@ -31,7 +32,7 @@ pub enum Masses {
 /// Demands proportional to the product of the masses of their ends; their sum is `total` [roughan2005].
 ///
 /// # Errors
-/// Fewer than two nodes that can have a demand, masses that cannot be, or a total that is not positive and finite.
+/// Fewer than two nodes that can have a demand, masses that cannot be, or a total that is not positive and at most 1e100 bit/s.
 pub fn gravity(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -41,7 +42,7 @@ pub fn gravity(
 ) -> Result<Demands, GenerateError> {
     let checks = Checks("gravity");
     let members = members(checks, network, nodes)?;
-    checks.positive("total in bit/s", total.0)?;
+    checks.demand("total in bit/s", total)?;
     let masses = node_masses(checks, network, &members, masses, seed)?;
 
     // Over ordered pairs i != j the products m_i m_j sum to (sum m)^2 - sum m^2, but that difference may cancel.
@@ -86,7 +87,7 @@ fn node_masses(
     };
     for (mass, &member) in masses.iter().zip(members) {
         let remedy = format!("that of node `{}` must be finite and 0 or more", network.node(member).name);
-        checks.require(mass.is_finite() && *mass >= 0.0, "mass", mass, &remedy)?;
+        checks.require(mass.is_finite() && *mass >= 0.0, "mass", Short(*mass), &remedy)?;
     }
     Ok(masses)
 }
@@ -103,7 +104,7 @@ pub enum UniformDemand {
 /// Demands of the same size, or of the same distribution, for every pair.
 ///
 /// # Errors
-/// Fewer than two nodes, or a demand that is not positive and finite.
+/// Fewer than two nodes, or a demand that is not positive and at most 1e100 bit/s.
 pub fn uniform(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -112,12 +113,12 @@ pub fn uniform(
 ) -> Result<Demands, GenerateError> {
     let checks = Checks("uniform demands");
     let members = members(checks, network, nodes)?;
-    let (UniformDemand::Equal(Rate(most)) | UniformDemand::UpTo(Rate(most))) = demand;
-    checks.positive("demand in bit/s", most)?;
+    let (UniformDemand::Equal(most) | UniformDemand::UpTo(most)) = demand;
+    checks.demand("demand in bit/s", most)?;
     let mut rng = stream(seed, Purpose::Demands, 0);
     every_pair(checks, network, &members, |_, _| match demand {
-        UniformDemand::Equal(_) => most,
-        UniformDemand::UpTo(_) => most * rng.random::<f64>(),
+        UniformDemand::Equal(_) => most.0,
+        UniformDemand::UpTo(_) => most.0 * rng.random::<f64>(),
     })
 }
 
@@ -147,7 +148,7 @@ pub fn hot_spots(
     let checks = Checks("hot spots");
     let members = members(checks, network, nodes)?;
     checks.probability("share", spots.share)?;
-    checks.positive("total in bit/s", spots.total.0)?;
+    checks.demand("total in bit/s", spots.total)?;
     let cold_needed = if spots.share < 1.0 { 2 } else { 0 };
     let most = members.len() - cold_needed;
     let remedy = format!("it must be 1 to {most}: of {} nodes {cold_needed} carry the rest", members.len());
@@ -170,7 +171,7 @@ pub fn hot_spots(
 /// A pair may be drawn more than once.
 ///
 /// # Errors
-/// Fewer than two nodes, no connections or too many, or a demand that is not positive and finite.
+/// Fewer than two nodes, no connections or too many, or a demand that is not positive and at most 1e100 bit/s.
 pub fn random_pairs(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -182,8 +183,8 @@ pub fn random_pairs(
     let members = members(checks, network, nodes)?;
     checks.at_least(1, "count", count)?;
     checks.ids(count, "connections")?;
-    if let Some(Rate(bps)) = demand {
-        checks.positive("demand in bit/s", bps)?;
+    if let Some(demand) = demand {
+        checks.demand("demand in bit/s", demand)?;
     }
     let mut rng = stream(seed, Purpose::Demands, 0);
     let mut connections = Named::new(network, count);
@@ -237,22 +238,20 @@ fn every_pair(
 struct Named<'a> {
     network: &'a Network,
     connections: Vec<Connection>,
-    names: HashSet<String>,
+    taken: HashSet<String>,
+    free_names: FreeNames,
 }
 
 impl<'a> Named<'a> {
     fn new(network: &'a Network, count: usize) -> Self {
-        Self { network, connections: Vec::with_capacity(count), names: HashSet::with_capacity(count) }
+        let (connections, taken) = (Vec::with_capacity(count), HashSet::with_capacity(count));
+        Self { network, connections, taken, free_names: FreeNames::new() }
     }
 
     fn add(&mut self, source: NodeId, target: NodeId, demand: Option<Rate>) {
         let base = format!("{}>{}", self.network.node(source).name, self.network.node(target).name);
-        let mut name = base.clone();
-        let mut number = 1;
-        while !self.names.insert(name.clone()) {
-            number += 1;
-            name = format!("{base}#{number}");
-        }
+        let name = self.free_names.find(base, |name| self.taken.contains(name));
+        self.taken.insert(name.clone());
         self.connections.push(Connection { demand, ..Connection::new(name, source, target) });
     }
 
