@@ -1,5 +1,6 @@
 """The command line as a person meets it: what it prints, what it refuses, what it leaves behind."""
 
+import base64
 import json
 import os
 import random
@@ -96,7 +97,10 @@ def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_pa
     scenario.write_text("".join(parts), encoding="utf-8")
     done = run("solve", scenario, "--max-passes", "5")
     assert done.returncode == 1
-    assert "c-slen stopped at its limit of 5 passes with a residual of 0.167, over the tolerance of 0.01" in done.stderr
+    assert (
+        "c-slen stopped at its limit of 5 passes with a residual of 0.167 (tolerance 0.01): raise max_passes"
+        in done.stderr
+    )
     assert "NOT certified" in done.stdout
 
 
@@ -135,6 +139,7 @@ def test_every_kind_of_network_is_generated_alike_by_the_same_seed(kind, nodes, 
 
 def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp_path):
     (tmp_path / "noise.gml").write_bytes(random.Random(1).randbytes(10_000_000))
+    (tmp_path / "words.gml").write_bytes(base64.b64encode(random.Random(2).randbytes(7_500_000)))
     (tmp_path / "bare.gml").write_text(GML.replace("LinkSpeedRaw 4000000", ""), encoding="utf-8")
     (tmp_path / "negative.csv").write_text("source,target,capacity_bps\na,b,-1\n", encoding="utf-8")
     (tmp_path / "nan.csv").write_text("source,target,capacity_bps\na,b,nan\n", encoding="utf-8")
@@ -150,7 +155,13 @@ def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp
     rule = ("--demands", "gravity:1Gbit/s")
     cases = [
         (("missing.gml", *rule), "missing.gml: there is no such file"),
-        (("noise.gml", *rule), "noise.gml"),
+        (("noise.gml", *rule), "noise.gml: it is binary"),
+        (("words.gml", *rule), "words.gml"),
+        (
+            ("abc.gml", "--demands", "gravity:1Gbit/s", "--figure", "no/such/x.png", "--out", "new"),
+            "there is no folder",
+        ),
+        (("gap.toml", "--capacity", "1 Gbit/s"), "--capacity does nothing for a scenario"),
         (
             ("bare.gml", *rule),
             "link `b-c`: the file gives no capacity (1 of 2 links have none); fill them with --capacity",
@@ -183,6 +194,52 @@ def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp
         assert done.stderr.count("\n") == 1, (arguments, done.stderr)
         assert done.stdout == ""
     assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("topology", "generate", "ring", "x.gml", "--nodes", "-1"),
+        ("topology", "generate", "ring", "x.gml", "--nodes", "99999999999999999999"),
+        ("topology", "generate", "grid", "x.gml", "--rows", "-5"),
+        ("topology", "generate", "waxman", "x.gml", "--seed", "18446744073709551616"),
+        ("topology", "generate", "transit-stub", "x.gml", "--hosts", "-1"),
+        ("solve", "abc.gml", "--demands", "gravity:1Gbit/s", "--seed", "18446744073709551616"),
+        ("solve", "abc.gml", "--demands", "gravity:1Gbit/s", "--paths", "99999999999999999999999"),
+        ("solve", "abc.gml", "--demands", "gravity:1Gbit/s", "--fairness", "fair"),
+    ],
+)
+def test_options_out_of_range_are_refused_without_a_traceback(arguments, topology, tmp_path):
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["abc.gml"]
+
+
+def test_json_has_no_infinity(tmp_path):
+    (tmp_path / "n.csv").write_text("source,target,capacity_bps\na,b,inf\nb,c,1000000\n", encoding="utf-8")
+    (tmp_path / "d.csv").write_text("source,target\na,c\n", encoding="utf-8")
+    done = run("solve", "n.csv", "--demands", "d.csv", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert [row["capacity_bps"] for row in answer["links"]] == [None, 1e6]
+
+
+def test_names_cannot_move_the_cursor(tmp_path):
+    nodes = [{"id": "\x1b[31mX"}, {"id": "b"}]
+    links = [{"source": "\x1b[31mX", "target": "b", "capacity_bps": 1e6}]
+    graph = {"directed": False, "multigraph": False, "graph": {}, "nodes": nodes, "links": links}
+    (tmp_path / "n.json").write_text(json.dumps(graph), encoding="utf-8")
+    done = run("solve", "n.json", "--demands", "uniform:1Mbit/s", cwd=tmp_path)
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_full_disk_ends_in_one_sentence(topology):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        command = [str(ANABRANCH), "solve", str(topology), "--demands", "uniform:1Mbit/s", "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
 
 
 def test_reproduce_has_codes_and_json():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch import generate
 from anabranch.allocation import Allocation
 from anabranch.demands import Demands, demands
-from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
+from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError, SolverError
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.network import Network, from_networkx
 from anabranch.paths import Paths, find_paths, given_paths
@@ -32,6 +32,7 @@ __all__ = [
     "Problem",
     "Scenario",
     "ScenarioError",
+    "SolverError",
     "demands",
     "draw_network",
     "find_paths",

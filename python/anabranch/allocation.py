@@ -47,7 +47,9 @@ class Allocation:
     passes : int
         Passes over the whole problem (for ``"lp"``: linear programs).
     converged : bool
-        Whether the method's stop rule was met.
+        Whether the method's stop rule was met and the certificate bears the answer out.
+    shortcoming : str or None
+        What is wrong with the answer, and what would do, if it did not converge.
     residual : float
         The largest shortfall of any path from its best bottleneck; 0 is exactly fair.
     """
@@ -61,7 +63,7 @@ class Allocation:
         method: str,
         tolerance: float,
         passes: int,
-        converged: bool,
+        unmet: str | None = None,
         paths: Paths | None = None,
     ) -> None:
         self.problem = problem
@@ -72,7 +74,7 @@ class Allocation:
         self.method = method
         self.tolerance = tolerance
         self.passes = passes
-        self.converged = converged
+        self._unmet = unmet
         for array in (self.path_rates, self.connection_rates):
             array.flags.writeable = False
 
@@ -80,6 +82,29 @@ class Allocation:
     def certificate(self) -> _core.Certificate:
         """What an independent check finds, from the definitions alone."""
         return self.problem.core.certify(self.path_rates, self.tolerance)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the method's stop rule was met and the certificate bears the answer out."""
+        return self.shortcoming is None
+
+    @cached_property
+    def shortcoming(self) -> str | None:
+        """What is wrong with the answer, and what would do; None if nothing is."""
+        if self._unmet is not None:
+            passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+            return (
+                f"{self.method} stopped at its limit of {passes} with a residual of {self.residual:.3g} (tolerance"
+                f" {self.tolerance:g}): {self._unmet}"
+            )
+        # IEWF overloads by design, and the paper's stop rule asks for no certificate.
+        if self.method in {"iewf", "c-slen"} or self.certificate.holds:
+            return None
+        try:
+            self.certify()
+        except CertificateError as error:
+            return f"{self.method} lost digits to rounding: {error}; bring capacities and weights closer together"
+        return None
 
     @property
     def residual(self) -> float:
@@ -151,13 +176,18 @@ class Allocation:
         primary[connection[order]] = order
         return primary
 
+    def _held_by(self, numbers: NDArray[np.int64]) -> pl.Series:
+        """Bottleneck numbers as what holds back: "link", "demand" or "nothing"."""
+        kinds = np.array(["link", "nothing", "demand"], dtype=object)
+        return pl.Series("held_by", kinds[np.minimum(numbers, 0)].tolist(), dtype=pl.String)
+
     def _names(self, numbers: NDArray[np.int64]) -> pl.Series:
-        """Bottleneck numbers as text: link names, "demand", or null."""
+        """Bottleneck numbers as names of links; null for a demand or nothing."""
         if self.paths is None:
             names = [str(i) for i in range(self.problem.core.links)]
         else:
             names = self.paths.demands.network.core.link_names
-        table = np.array([*names, None, "demand"], dtype=object)
+        table = np.array([*names, None, None], dtype=object)
         return pl.Series("bottleneck", table[numbers].tolist(), dtype=pl.String)
 
     @cached_property
@@ -165,7 +195,8 @@ class Allocation:
         """A row for each connection, in the order given.
 
         ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate by weight),
-        ``bottleneck`` (of its largest subflow: a link, or "demand"), ``paths``. From a network also ``name``,
+        ``bottleneck`` (the link that holds its largest subflow back; null if none does), ``held_by`` ("link", "demand"
+        or "nothing"), ``paths``. From a network also ``name``,
         ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``, and
         the weight is the ``claim``: weight times QoS factor.
         """
@@ -179,6 +210,7 @@ class Allocation:
                 "weight": self.problem.weight,
                 "level": self.certificate.levels,
                 "bottleneck": self._names(bottlenecks[self._primary]),
+                "held_by": self._held_by(bottlenecks[self._primary]),
                 "paths": np.bincount(self.problem.path_connection, minlength=len(demand)),
             }
         )
@@ -186,7 +218,7 @@ class Allocation:
         met = pl.when(pl.col("demand").is_null()).then(None).otherwise(met)
         frame = frame.with_columns(met.alias("met"))
         if self.paths is None:
-            columns = ["connection", "rate", "demand", "met", "weight", "level", "bottleneck", "paths"]
+            columns = ["connection", "rate", "demand", "met", "weight", "level", "bottleneck", "held_by", "paths"]
             return frame.with_row_index("connection").select(columns)
         names = self.paths.demands.connections.select("name", "source", "target")
         units = {"rate": "rate_bps", "demand": "demand_bps", "level": "level_bps", "weight": "claim"}
@@ -200,6 +232,7 @@ class Allocation:
             "claim",
             "level_bps",
             "bottleneck",
+            "held_by",
             "paths",
         ]
         return pl.concat([names, frame.rename(units)], how="horizontal").select(order)
@@ -209,7 +242,7 @@ class Allocation:
         """A row for each path, in the order given.
 
         ``connection``, ``rank`` (1 for the connection's first path), ``path`` (its nodes), ``rate`` (``rate_bps``),
-        ``portion`` of the connection's rate, ``bottleneck``.
+        ``portion`` of the connection's rate, ``bottleneck``, ``held_by``.
         """
         connection = self.problem.path_connection
         total = self.connection_rates[connection]
@@ -219,15 +252,16 @@ class Allocation:
             "rate": self.path_rates,
             "portion": portion,
             "bottleneck": self._names(self.certificate.bottlenecks),
+            "held_by": self._held_by(self.certificate.bottlenecks),
         }
         frame = pl.DataFrame(columns)
         frame = frame.with_columns((pl.int_range(pl.len()).over("connection") + 1).alias("rank"))
         if self.paths is None:
-            return frame.select("connection", "rank", "rate", "portion", "bottleneck")
+            return frame.select("connection", "rank", "rate", "portion", "bottleneck", "held_by")
         names = np.array(self.paths.demands.core.names, dtype=object)
         return frame.with_columns(
             pl.Series("connection", names[connection].tolist(), dtype=pl.String), self.paths.nodes()
-        ).select("connection", "rank", "path", pl.col("rate").alias("rate_bps"), "portion", "bottleneck")
+        ).select("connection", "rank", "path", pl.col("rate").alias("rate_bps"), "portion", "bottleneck", "held_by")
 
     @cached_property
     def links(self) -> pl.DataFrame:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from anabranch.commands import reproduce, solve, topology
-from anabranch.errors import ScenarioError
+from anabranch.errors import SolverError
 
 FAILED = 1
 """Exit code: the run failed."""
 
 WRONG_INPUT = 2
 """Exit code: the input is wrong."""
-
-INTERRUPTED = 130
-"""Exit code: stopped by Ctrl-C, as shells have it."""
 
 app = typer.Typer(
     help="Share network capacity fairly over many paths.",
@@ -53,13 +49,12 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
         app()
-    except (ScenarioError, ValueError) as error:
-        typer.echo(f"anabranch: {error}", err=True)
-        sys.exit(WRONG_INPUT)
-    except BrokenPipeError:
-        # Whoever read our output has gone; keep the interpreter from complaining about it at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
-    except KeyboardInterrupt:
-        typer.echo("anabranch: interrupted; nothing was written", err=True)
-        sys.exit(INTERRUPTED)
+    except (ValueError, OverflowError) as error:
+        _leave(WRONG_INPUT, error)
+    except (SolverError, OSError, MemoryError) as error:
+        _leave(FAILED, error)
+
+
+def _leave(code: int, error: BaseException) -> NoReturn:
+    typer.echo(f"anabranch: {' '.join(str(error).split()) or type(error).__name__}", err=True)
+    sys.exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anabranch.network import Network
     from anabranch.paths import Paths
@@ -104,21 +104,55 @@ def demands(
     Raises
     ------
     ScenarioError
-        An unknown node, equal ends, a repeated name, a number out of its range.
+        Columns of different lengths, an unknown node, equal ends, a repeated name, a number out of its range.
     """
     count = len(source)
+    optional = {"demand_bps": demand_bps, "name": name, "weight": weight, "qos": qos}
+    optional |= {"start_s": start_s, "stop_s": stop_s}
+    _check_lengths(
+        count, {"target": target} | {column: given for column, given in optional.items() if given is not None}
+    )
     sources = [_node(network, node, f"connection {i + 1}") for i, node in enumerate(source)]
     targets = [_node(network, node, f"connection {i + 1}") for i, node in enumerate(target)]
     names = _fill_names(source, target, name)
-    ones, zeros = [1.0] * count, [0.0] * count
-    demand = [INFINITE] * count if demand_bps is None else [INFINITE if d is None else float(d) for d in demand_bps]
-    stop = [INFINITE] * count if stop_s is None else [INFINITE if s is None else float(s) for s in stop_s]
-    columns = (sources, targets, demand, list(weight or ones), list(qos or ones), list(start_s or zeros), stop)
+    columns = (
+        sources,
+        targets,
+        _numbers("demand_bps", demand_bps, INFINITE, count, or_none=True),
+        _numbers("weight", weight, 1.0, count),
+        _numbers("qos", qos, 1.0, count),
+        _numbers("start_s", start_s, 0.0, count),
+        _numbers("stop_s", stop_s, INFINITE, count, or_none=True),
+    )
     try:
         core = _core.Demands(network.core, names, *columns)
     except ValueError as error:
         raise ScenarioError(str(error)) from error
     return Demands(network, core)
+
+
+def _check_lengths(count: int, columns: Mapping[str, Sequence[Any]]) -> None:
+    for column, given in columns.items():
+        if len(given) != count:
+            raise ScenarioError(f"{column} has {len(given)} values; it must have {count}, one for each source")
+
+
+def _numbers(
+    column: str, given: Sequence[float | None] | None, default: float, count: int, *, or_none: bool = False
+) -> list[float]:
+    """Take a column of numbers; the default stands for a column that is not given, and for None where it may be."""
+    if given is None:
+        return [default] * count
+    numbers = []
+    for i, value in enumerate(given):
+        if value is None and or_none:
+            numbers.append(default)
+            continue
+        try:
+            numbers.append(float(value))  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"connection {i + 1}: {column} is {value!r}; it must be a number") from error
+    return numbers
 
 
 def _node(network: Network, name: str, place: str) -> int:

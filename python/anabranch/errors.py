@@ -11,3 +11,7 @@ class ConvergenceWarning(UserWarning):
 
 class CertificateError(AssertionError):
     """An allocation is not what it claims; the message names the worst violation."""
+
+
+class SolverError(RuntimeError):
+    """A solver of linear programs failed though the input was right; the message says how."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -15,7 +16,7 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 SPEED_IN_FIBRE = 2.0e8
 """Metres a second: light in glass, about two thirds of its speed in vacuum."""
@@ -73,6 +74,22 @@ class Draft:
     def edge_name(self, edge: Edge) -> str:
         """Name an edge for a message: its own name, or its ends."""
         return edge.name or f"{self.node_names[edge.source]}-{self.node_names[edge.target]}"
+
+    def pair_opposites(self) -> None:
+        """Make opposite edges each other's twin: the first from a to b with the first from b to a, and so on.
+
+        Only if all edges are one-way; among two-way ones nothing is missing.
+        """
+        if any(e.two_way for e in self.edges):
+            return
+        waiting: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for i, edge in enumerate(self.edges):
+            waiting[edge.source, edge.target].append(i)
+        for (source, target), there in waiting.items():
+            if source >= target:
+                continue
+            for i, j in zip(there, waiting.get((target, source), []), strict=False):
+                self.edges[i].twin, self.edges[j].twin = j, i
 
     def fill_capacities(self, capacity: float | str | None) -> None:
         """Give every edge that has no capacity this one; without one, the first such edge is an error."""
@@ -179,18 +196,41 @@ class Network:
         """For each node the number of the connected part that it lies in."""
         return self.core.parts()
 
-    def with_capacities(self, capacity_bps: NDArray[np.float64]) -> Self:
-        """Give the same network with other capacities, one in bit/s for each link."""
-        return type(self)(self.core.with_capacities(np.asarray(capacity_bps, dtype=float).tolist()), self.name)
+    def with_capacities(self, capacity_bps: ArrayLike) -> Self:
+        """Give the same network with other capacities.
+
+        Parameters
+        ----------
+        capacity_bps : array_like of float, shape (links,)
+            One for each link, in the order of `links`, in bit/s; 0 or more, may be infinite.
+
+        Raises
+        ------
+        ValueError
+            Another shape, values that are no numbers, or a capacity that cannot be.
+        """
+        count = len(self.core.capacity_bps)
+        try:
+            capacity = np.asarray(capacity_bps, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"capacity_bps holds no numbers: {error}; give {count} numbers of bit/s") from error
+        if capacity.shape != (count,):
+            raise ValueError(f"capacity_bps has the shape {capacity.shape}; it must be ({count},), one for each link")
+        return type(self)(self.core.with_capacities(capacity.tolist()), self.name)
 
     def to_networkx(self) -> nx.MultiDiGraph:
-        """Give the network as a `networkx.MultiDiGraph`: links are edges keyed by name, with their attributes."""
+        """Give the network as a `networkx.MultiDiGraph`: links are edges keyed by name, with their attributes.
+
+        An edge has ``capacity_bps``, ``delay_s``, ``twin`` (the name of the link back, or None) and ``number``, which
+        keeps the order of the links: `from_networkx` restores it.
+        """
         graph = nx.MultiDiGraph(name=self.name)
         for name, longitude, latitude in self.nodes.iter_rows():
             position = {} if longitude is None else {"longitude": longitude, "latitude": latitude}
             graph.add_node(name, **position)
-        for name, source, target, capacity_bps, delay_s, twin in self.links.iter_rows():
-            graph.add_edge(source, target, key=name, capacity_bps=capacity_bps, delay_s=delay_s, twin=twin)
+        for number, (name, source, target, capacity_bps, delay_s, twin) in enumerate(self.links.iter_rows()):
+            data = {"capacity_bps": capacity_bps, "delay_s": delay_s, "twin": twin, "number": number}
+            graph.add_edge(source, target, key=name, **data)
         return graph
 
     def __len__(self) -> int:
@@ -225,7 +265,9 @@ def from_networkx(
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         Node names are the nodes as text; attributes ``longitude`` and ``latitude`` are kept. Edges take
         ``capacity_bps`` (or ``capacity``, text such as ``"10 Gbit/s"``) and ``delay_s``.
-        Undirected edges become two-way links. In a directed multigraph an attribute ``twin`` names the way back.
+        Undirected edges become two-way links. Opposite directed edges become twins, first with first; where edges
+        have an attribute ``twin``, it names the way back instead. Links are in the order of the attribute ``number``
+        if every edge has it, else in that of the edges.
     capacity, delay
         For edges that have none; as for `read_network`.
 
@@ -237,20 +279,43 @@ def from_networkx(
     draft = Draft(name=str(graph.name or ""))
     number: dict[Any, int] = {}
     for node, data in graph.nodes(data=True):
-        longitude, latitude = data.get("longitude"), data.get("latitude")
-        position = None if longitude is None or latitude is None else (float(longitude), float(latitude))
-        number[node] = draft.add_node(str(node), position)
+        number[node] = draft.add_node(str(node), _node_position(data, f"node `{node}`"))
     twins: list[str | None] = []
-    multigraph = graph.is_multigraph()
-    rows = graph.edges(keys=True, data=True) if multigraph else ((u, v, None, d) for u, v, d in graph.edges(data=True))
-    for u, v, key, data in rows:
+    for u, v, key, data in _ordered_edges(graph):
+        place = f"link `{key}`" if isinstance(key, str) else f"link `{u}-{v}`"
         name = str(key) if isinstance(key, str) else None
-        capacity_bps = _edge_capacity(data, f"link `{u}-{v}`")
-        delay_s = None if data.get("delay_s") is None else span_s(data["delay_s"], f"link `{u}-{v}`: delay")
+        capacity_bps, delay_s = _edge_capacity(data, place), _edge_delay(data, place)
         draft.edges.append(Edge(number[u], number[v], name, capacity_bps, delay_s, not graph.is_directed()))
-        twins.append(data.get("twin"))
+        twins.append(_edge_twin(data, place))
+    stated = any("twin" in data for _, _, data in graph.edges(data=True))
+    if not stated:
+        draft.pair_opposites()
     network = draft.build(capacity, delay)
     return _with_twins(network, twins) if graph.is_directed() and any(twins) else network
+
+
+def _ordered_edges(graph: nx.Graph[Any]) -> list[tuple[Any, Any, Any, dict[str, Any]]]:
+    """List ends, key (None where there are none) and data of the edges, by their numbers if all have one."""
+    if graph.is_multigraph():
+        edges = list(graph.edges(keys=True, data=True))
+    else:
+        edges = [(u, v, None, data) for u, v, data in graph.edges(data=True)]
+    if all(isinstance(data.get("number"), int) for _, _, _, data in edges):
+        edges.sort(key=lambda edge: edge[3]["number"])
+    return edges
+
+
+def _node_position(data: dict[str, Any], place: str) -> tuple[float, float] | None:
+    longitude, latitude = data.get("longitude"), data.get("latitude")
+    if longitude is None or latitude is None:
+        return None
+    degrees = []
+    for name, value in (("longitude", longitude), ("latitude", latitude)):
+        try:
+            degrees.append(float(value))
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"{place}: {name} is {value!r}; it must be a number of degrees") from error
+    return degrees[0], degrees[1]
 
 
 def _edge_capacity(data: dict[str, Any], place: str) -> float | None:
@@ -261,7 +326,27 @@ def _edge_capacity(data: dict[str, Any], place: str) -> float | None:
             f'{place}: capacity is {text} without a unit; name the attribute capacity_bps, or write "10 Gbit/s"'
         )
     given = data.get("capacity_bps", text)
-    return None if given is None else rate_bps(given, f"{place}: capacity")
+    try:
+        return None if given is None else rate_bps(given, "capacity")
+    except (TypeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else f"it is {given!r}, and must be a number of bit/s"
+        raise ScenarioError(f"{place}: capacity: {reason}") from error
+
+
+def _edge_delay(data: dict[str, Any], place: str) -> float | None:
+    given = data.get("delay_s")
+    try:
+        return None if given is None else span_s(given, "delay")
+    except (TypeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else f"it is {given!r}, and must be a number of seconds"
+        raise ScenarioError(f"{place}: delay: {reason}") from error
+
+
+def _edge_twin(data: dict[str, Any], place: str) -> str | None:
+    twin = data.get("twin")
+    if twin is not None and not isinstance(twin, str):
+        raise ScenarioError(f"{place}: twin is {twin!r}; it must be the name of the link back")
+    return twin
 
 
 def _with_twins(network: Network, twins: list[str | None]) -> Network:
@@ -271,14 +356,17 @@ def _with_twins(network: Network, twins: list[str | None]) -> Network:
     for twin in twins:
         if twin is not None and twin not in number:
             raise ScenarioError(f"there is no link `{twin}` to be a twin; name one of the network's links")
-    paired = _core.Network(
-        core.node_names,
-        core.positions,
-        list(core.link_names),
-        core.link_source.tolist(),
-        core.link_target.tolist(),
-        core.capacity_bps.tolist(),
-        core.delay_s.tolist(),
-        [-1 if twin is None else number[twin] for twin in twins],
-    )
+    try:
+        paired = _core.Network(
+            core.node_names,
+            core.positions,
+            list(core.link_names),
+            core.link_source.tolist(),
+            core.link_target.tolist(),
+            core.capacity_bps.tolist(),
+            core.delay_s.tolist(),
+            [-1 if twin is None else number[twin] for twin in twins],
+        )
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
     return Network(paired, network.name)

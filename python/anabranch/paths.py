@@ -91,8 +91,8 @@ def find_paths(
         The shortest loopless paths [yen1971]; all of the least metric, ``count`` at the most; or paths that share no
         link, of the least metric in total [suurballe1974].
     metric : {"hops", "delay"} or ndarray of float64, shape (links,)
-        What makes a path short. Ties go to fewer links, then to the lower link numbers from the first link on, so
-        the answer does not depend on the order of the search.
+        What makes a path short; an array has a length for each link, in any unit, 0 or more. Ties go to fewer links,
+        then to the lower link numbers from the first link on, so the answer does not depend on the order of the search.
     progress : callable, optional
         Told the number of connections done since it was last told.
 

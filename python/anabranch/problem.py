@@ -42,7 +42,8 @@ class Problem:
 
     Notes
     -----
-    There are as many connections as `demand` or `weight` has values; without either, as `path_connection` names. A
+    There are as many connections as `demand` or `weight` has values; without either, as `path_connection` names. Index
+    arrays take integers, the others integers or floats; neither takes truth values, text, dates or masked arrays. A
     connection of demand 0 or without a path has rate 0, as has every path over a link of capacity 0.
     """
 
@@ -62,8 +63,7 @@ class Problem:
         self.path_links = _array("path_links", path_links, np.uint32)
         self.path_connection = _array("path_connection", path_connection, np.uint32)
         given = demand if demand is not None else weight
-        top = int(self.path_connection.max()) + 1 if len(self.path_connection) else 0
-        count = top if given is None else len(np.atleast_1d(np.asarray(given)))
+        count = self._named_connections() if given is None else len(np.atleast_1d(np.asarray(given)))
         self.demand = _array("demand", np.full(count, np.inf) if demand is None else demand, np.float64)
         self.weight = _array("weight", np.ones(count) if weight is None else weight, np.float64)
         use = None if coefficient is None else _array("coefficient", coefficient, np.float64)
@@ -72,6 +72,17 @@ class Problem:
             self.capacity, self.path_offsets, self.path_links, self.path_connection, self.demand, self.weight, use
         )
 
+    def _named_connections(self) -> int:
+        """Count the connections that paths name, each of which must have one."""
+        paths = len(self.path_connection)
+        count = int(self.path_connection.max()) + 1 if paths else 0
+        if count > paths:
+            raise ValueError(
+                f"path_connection names connection {count - 1}, and {paths} paths leave some connection without any;"
+                " give demand or weight, so that the number of connections is known, or number connections from 0 on"
+            )
+        return count
+
     def __repr__(self) -> str:
         core = self.core
         return f"<Problem {core.connections} connections, {core.paths} paths, {core.links} links>"
@@ -79,20 +90,23 @@ class Problem:
 
 def _array(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
     """One contiguous, immutable axis of numbers, without loss."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; fill it, or leave out what is masked")  # noqa: TRY004
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} has rows of different lengths; it must have one axis of numbers") from error
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} axes; it must have one")
-    if np.issubdtype(dtype, np.integer) and array.size:
-        if not np.issubdtype(array.dtype, np.integer):
-            raise ValueError(f"{name} holds {array.dtype} values; it must hold whole numbers")
+    whole = np.issubdtype(dtype, np.integer)
+    if array.size and array.dtype.kind not in ("iu" if whole else "iuf"):
+        raise ValueError(f"{name} holds {array.dtype} values; it must hold {'whole numbers' if whole else 'numbers'}")
+    if whole and array.size:
         info = np.iinfo(dtype)
         low, high = int(array.min()), int(array.max())
         if low < info.min or high > info.max:
             raise ValueError(f"{name} has {low if low < info.min else high}; it must be within 0 and {info.max}")
-    try:
-        own = np.array(array, dtype=dtype, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} holds {array.dtype} values; it must hold numbers") from error
+    own = np.array(array, dtype=dtype, order="C")
     own.flags.writeable = False
     return own
 

@@ -122,8 +122,8 @@ def solve(
         A solver that is not done by then stops, and warns.
     stop_change : float or str, optional
         Stop instead when no connection's rate changed by this much in a pass, the rule of [ludena2021]; it may stop
-        far from a fair allocation. In the unit of the capacities, or text such as ``"1 kbit/s"``. For IEWF the
-        default is 2 % of `unit`.
+        far from a fair allocation. In the unit of the capacities, or for a network text such as ``"1 kbit/s"``. For
+        IEWF the default is 2 % of `unit`; it also stops at the certificate.
     unit : float or str, optional
         What IEWF adds to a connection in a step; 5 % of the smallest capacity if not given.
     allow_unreachable : bool
@@ -143,47 +143,47 @@ def solve(
         A connection without a path, or that nothing limits.
     ValueError
         An option out of its range.
+    SolverError
+        A linear program failed.
 
     Warns
     -----
     ConvergenceWarning
-        The solver was not done after `max_passes`; the message says how far the answer is from fair.
+        The answer is not what was asked for: the solver was not done after `max_passes`, or rounding spoilt it. The
+        message says how far it is from fair.
+
+    Notes
+    -----
+    All connections are there at once: when they start and stop is for the simulation of a scenario.
     """
-    found: Paths | None = None
-    if isinstance(network, Problem):
-        if demands is not None:
-            raise ValueError("a problem was given with demands besides; it has its own, so give it alone")
-        problem = network
-    else:
-        if demands is None:
-            raise ValueError("a network was given without demands; give them as the second argument")
-        found = _paths(network, demands, paths, metric, progress)
-        if not allow_unreachable:
-            _refuse_unreachable(found)
-        problem = problem_of(found)
     if not 0.0 < tolerance < 1.0:
         raise ValueError(f"tolerance is {tolerance}; it must be over 0 and under 1")
     if max_passes < 1:
         raise ValueError(f"max_passes is {max_passes}; it must be 1 or more")
+    found: Paths | None = None
+    if isinstance(network, Problem):
+        if demands is not None or paths is not None or metric is not None:
+            raise ValueError("a problem was given with demands, paths or a metric besides; it has its own")
+        problem = network
+    else:
+        found = _paths(network, demands, paths, metric, progress)
+        if not allow_unreachable:
+            _refuse_unreachable(found)
+        problem = problem_of(found)
     chosen = _method(problem, fairness, method)
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
+    change = _rate(stop_change, "stop_change", problem=found is None)
     if chosen == "lp":
-        rates, programs = global_max_min(problem, progress=progress)
-        passes, converged = programs, True
+        rates, passes = global_max_min(problem, progress=progress)
+        unmet = None
     elif chosen == "progressive-filling":
-        filled = problem.core.max_min()
-        rates, passes, converged = filled.path_rates, filled.passes, True
+        rates, passes = problem.core.max_min().path_rates, 1
+        unmet = None
     else:
-        unit_rate = None if unit is None else rate_bps(unit, "unit")
-        solver = _start_solver(problem, chosen, start, unit_rate)
-        change = None if stop_change is None else rate_bps(stop_change, "stop_change")
-        if change is None and isinstance(solver, _core.Iewf):
-            change = 0.02 * solver.unit
-        rule = ("certificate", tolerance) if change is None else ("change", change)
-        converged = _run(solver, rule, max_passes, progress)
-        answer = solver.allocation(converged, tolerance)
-        rates, passes = answer.path_rates, answer.passes
+        solver = _start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
+        unmet = _run(solver, tolerance, change, max_passes, progress)
+        rates, passes = solver.allocation(unmet is None, tolerance).path_rates, solver.passes
     allocation = Allocation(
         problem,
         rates,
@@ -191,26 +191,38 @@ def solve(
         method=chosen,
         tolerance=tolerance,
         passes=passes,
-        converged=converged,
+        unmet=unmet,
         paths=found,
     )
-    if not converged:
-        warnings.warn(
-            f"{chosen} stopped at its limit of {passes} passes with a residual of {allocation.residual:.3g}, over the"
-            f" tolerance of {tolerance:g}; raise max_passes or the tolerance",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    if allocation.shortcoming is not None:
+        warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=2)
     return allocation
+
+
+def _rate(given: float | str | None, what: str, *, problem: bool) -> float | None:
+    """Give a rate in the unit of the problem; text has a unit only where the problem is a network's, in bit/s."""
+    if given is None:
+        return None
+    if isinstance(given, str) and problem:
+        raise ValueError(f'{what} is "{given}", and the problem has a unit of its own; give a number in that unit')
+    rate = rate_bps(given, what)
+    if not 0.0 < rate < float("inf"):
+        raise ValueError(f"{what} is {given}; it must be positive and finite")
+    return rate
 
 
 def _paths(
     network: Network,
-    demands: Demands,
+    demands: Demands | None,
     paths: int | Paths | None,
     metric: Metric | NDArray[np.float64] | None,
     progress: Progress | None,
 ) -> Paths:
+    if not isinstance(network, Network):
+        raise TypeError(f"the first argument is a {type(network).__name__}; it must be a Network or a Problem")
+    if not isinstance(demands, Demands):
+        given = "missing" if demands is None else f"a {type(demands).__name__}"
+        raise TypeError(f"the second argument is {given}; it must be the Demands on the network")
     if demands.network is not network:
         raise ValueError("the demands are on another network; make them on this one")
     if paths is None and metric is None and demands.paths is not None:
@@ -266,21 +278,44 @@ def _method(problem: Problem, fairness: str, method: str | None) -> str:
 def _start_solver(
     problem: Problem, method: str, start: str | float | ArrayLike, unit: float | None
 ) -> _core.CSlen | _core.Iewf:
-    portions = start if isinstance(start, str | float | int) else np.ascontiguousarray(start, dtype=float)
+    if isinstance(start, str):
+        portions: str | float | NDArray[np.float64] = start
+    else:
+        given = np.asarray(start, dtype=float)
+        if given.ndim > 1:
+            raise ValueError(f"start has {given.ndim} axes; it must be a ratio, or one portion for each path")
+        portions = float(given) if given.ndim == 0 else np.ascontiguousarray(given)
     if method == "iewf":
         return _core.iewf(problem.core, portions, unit)
     return _core.c_slen(problem.core, portions)
 
 
-def _run(solver: _core.CSlen | _core.Iewf, rule: tuple[str, float], max_passes: int, progress: Progress | None) -> bool:
-    """Run in stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn."""
+def _run(
+    solver: _core.CSlen | _core.Iewf,
+    tolerance: float,
+    change: float | None,
+    max_passes: int,
+    progress: Progress | None,
+) -> str | None:
+    """Run until the stop rule is met, and say what was not met if it was not.
+
+    In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn.
+    """
+    if change is None and isinstance(solver, _core.Iewf):
+        change = 0.02 * solver.unit
+    rule = ("certificate", tolerance) if change is None else ("change", change)
     stretch = 1
     while True:
         began = time.perf_counter()
         met = solver.run(*rule, min(solver.passes + stretch, max_passes))
         if progress is not None:
             progress("passes", solver.passes, max_passes)
-        if met or solver.passes >= max_passes:
-            return met
+        if met or solver.has_met("certificate", tolerance):
+            return None
+        if solver.passes >= max_passes:
+            break
         took = time.perf_counter() - began
         stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
+    if change is None:
+        return "raise max_passes or the tolerance"
+    return f"some rate still changes by {change:.3g} or more in a pass; raise max_passes or stop_change"

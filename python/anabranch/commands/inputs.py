@@ -29,6 +29,18 @@ Delay = Annotated[
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Format of the topology, if its name does not tell.")
 ]
+NetworkId = Annotated[
+    str | None,
+    typer.Option("--network-id", metavar="ID", help="With RFC 8345: which of the file's networks."),
+]
+InputNodes = Annotated[
+    Path | None, typer.Option("--nodes", metavar="FILE", help="With CSV: a second file that lists the nodes to read.")
+]
+MOST = 10_000_000
+"""The greatest count that an option takes."""
+
+MOST_SEED = 2**63 - 1
+"""The greatest seed that an option takes."""
 
 RULES: dict[str, Callable[..., Demands]] = {
     "gravity": generate.gravity,
@@ -43,14 +55,37 @@ def is_scenario(path: Path) -> bool:
     return path.suffix == ".toml"
 
 
-def load_network(path: Path, capacity: str | float | None, delay: str | None, format: str | None) -> Network:
+def load_network(
+    path: Path,
+    capacity: str | float | None,
+    delay: str | None,
+    format: str | None,
+    *,
+    network_id: str | None = None,
+    nodes: Path | None = None,
+) -> Network:
     """Read a network, from a topology file or a scenario."""
     if is_scenario(path):
-        for option, value in (("--capacity", capacity), ("--delay", delay), ("--format", format)):
-            if value is not None and value != math.inf:
-                raise ScenarioError(f"{path}: {option} does nothing for a scenario; write it into the file instead")
+        refuse_for_scenario(path, capacity, delay, format, network_id=network_id, nodes=nodes)
         return read_scenario(path).network
-    return read_network(path, capacity=capacity, delay=delay, format=format)
+    return read_network(path, capacity=capacity, delay=delay, format=format, nodes=nodes, network_id=network_id)
+
+
+def refuse_for_scenario(
+    path: Path,
+    capacity: str | float | None,
+    delay: str | None,
+    format: str | None,
+    *,
+    network_id: str | None = None,
+    nodes: Path | None = None,
+) -> None:
+    """Refuse options about the topology beside a scenario, which says all that itself."""
+    given: dict[str, object] = {"--capacity": capacity, "--delay": delay, "--format": format}
+    given |= {"--network-id": network_id, "a file of nodes": nodes}
+    for option, value in given.items():
+        if value is not None and value != math.inf:
+            raise ScenarioError(f"{path}: {option} does nothing for a scenario; write it into the file instead")
 
 
 def load_demands(path: Path, network: Network, demands: str | None, seed: int, format: str | None) -> Demands:

@@ -8,21 +8,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
+import polars.selectors as cs
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
-from anabranch.commands.inputs import Capacity, Delay, Format, Input, is_scenario, load_demands, load_network
+from anabranch.commands.inputs import (
+    Capacity,
+    Delay,
+    Format,
+    Input,
+    InputNodes,
+    NetworkId,
+    is_scenario,
+    load_demands,
+    load_network,
+    refuse_for_scenario,
+)
 from anabranch.commands.progress import progress_bar
-from anabranch.errors import ConvergenceWarning, ScenarioError
+from anabranch.commands.text import printable
+from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
 from anabranch.paths import Paths, find_paths
 from anabranch.scenario import read_scenario
 from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE
 from anabranch.solve import solve as solve_network
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anabranch.allocation import Allocation
     from anabranch.demands import Demands
     from anabranch.network import Network
@@ -49,6 +64,8 @@ def command(
     capacity: Capacity = None,
     delay: Delay = None,
     format: Format = None,
+    network_id: NetworkId = None,
+    nodes: InputNodes = None,
     fairness: Annotated[Literal["upward-max-min", "max-min"], typer.Option(help="What fair means.")] = "upward-max-min",
     method: Annotated[
         Literal["c-slen", "iewf", "progressive-filling", "lp"] | None,
@@ -56,7 +73,9 @@ def command(
     ] = None,
     paths: Annotated[
         int | None,
-        typer.Option(min=1, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."),
+        typer.Option(
+            min=1, max=65_536, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."
+        ),
     ] = None,
     path_kind: Annotated[
         Literal["shortest", "equal-cost", "disjoint"] | None,
@@ -70,8 +89,8 @@ def command(
     tolerance: Annotated[
         float, typer.Option(help="Relative; every path has a bottleneck to this tolerance.")
     ] = DEFAULT_TOLERANCE,
-    max_passes: Annotated[int, typer.Option(min=1, help="A solver not done by then fails.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of demands made by a rule.")] = 1,
+    max_passes: Annotated[int, typer.Option(min=1, max=2**62, help="A solver not done by then fails.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of demands made by a rule.")] = 1,
     allow_unreachable: Annotated[
         bool, typer.Option("--allow-unreachable", help="Give demands without any path the rate 0.")
     ] = False,
@@ -89,12 +108,16 @@ def command(
         from anabranch.figures.save import check_suffix
 
         check_suffix(figure)
-    network, wanted = _read(input, demands, capacity, delay, format, seed)
+        if not figure.absolute().parent.is_dir():
+            raise ScenarioError(f"{figure}: there is no folder {figure.parent} to put it in; make it first")
+    topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
+    network, wanted = _read(input, demands, seed, topology)
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         choice: int | Paths | None = paths
         if path_kind is not None:
-            choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric or "hops")
+            done = _Counter(tell, len(wanted))
+            choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric or "hops", progress=done)
         allocation = solve_network(
             network,
             wanted,
@@ -109,33 +132,29 @@ def command(
             allow_unreachable=allow_unreachable,
             progress=tell,
         )
-    if out is not None:
-        allocation.write(out, origin=_origin(context))
+    # The figure first: it is drawn aside and put in place whole, and a folder that cannot be made was refused above.
     if figure is not None:
         draw_network(network, allocation, file=figure)
+    if out is not None:
+        allocation.write(out, origin=_origin(context))
     if as_json:
         typer.echo(_json(allocation))
     else:
         _print(allocation, rows)
     if not allocation.converged:
-        typer.echo(
-            f"anabranch: {allocation.method} stopped at its limit of {allocation.passes} passes with a residual of"
-            f" {allocation.residual:.3g}, over the tolerance of {tolerance:g}; raise --max-passes or --tolerance",
-            err=True,
-        )
+        typer.echo(f"anabranch: {allocation.shortcoming}", err=True)
         raise typer.Exit(1)
 
 
-def _read(
-    input: Path, demands: str | None, capacity: str | None, delay: str | None, format: str | None, seed: int
-) -> tuple[Network, Demands]:
+def _read(input: Path, demands: str | None, seed: int, topology: dict[str, Any]) -> tuple[Network, Demands]:
     if is_scenario(input) and demands is None:
+        refuse_for_scenario(input, **topology)
         scenario = read_scenario(input)
         if not len(scenario.demands):
             raise ScenarioError(f"{input}: it has no [[connection]]; add some, or give --demands")
         return scenario.network, scenario.demands
-    network = load_network(input, capacity, delay, format)
-    return network, load_demands(input, network, demands, seed, format)
+    network = load_network(input, **topology)
+    return network, load_demands(input, network, demands, seed, topology["format"])
 
 
 def _origin(context: typer.Context) -> dict[str, Any]:
@@ -153,8 +172,11 @@ def _start(start: str) -> str | float:
 
 
 def _json(allocation: Allocation) -> str:
-    tables = {name: getattr(allocation, name).to_dicts() for name in ("connections", "subflows", "links")}
-    return json.dumps({"summary": allocation.summary(), **tables}, indent=1)
+    # What has no limit is null: JSON knows no infinity.
+    finite = pl.when(cs.float().is_finite()).then(cs.float())
+    names = ("connections", "subflows", "links")
+    tables = {name: getattr(allocation, name).with_columns(finite).to_dicts() for name in names}
+    return json.dumps({"summary": allocation.summary(), **tables}, indent=1, allow_nan=False)
 
 
 def _print(allocation: Allocation, rows: int) -> None:
@@ -163,24 +185,47 @@ def _print(allocation: Allocation, rows: int) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("connection", "rate", "demand", "met", "level", "bottleneck"):
         table.add_column(heading, justify="left" if heading in {"connection", "bottleneck"} else "right")
-    has_all = pl.col("bottleneck") == "demand"
-    frame = allocation.connections.sort(has_all.fill_null(value=False), "level_bps", maintain_order=True)
+    has_all = pl.col("held_by") == "demand"
+    # Levels that are equal but for rounding keep the order of the input.
+    level = pl.col("level_bps").round_sig_figs(6)
+    frame = allocation.connections.sort(has_all, level, maintain_order=True)
     shown = frame.head(rows) if rows else frame
-    columns = ("name", "rate_bps", "demand_bps", "met", "level_bps", "bottleneck")
-    for name, rate, demand, met, level, bottleneck in shown.select(columns).iter_rows():
+    columns = ("name", "rate_bps", "demand_bps", "met", "level_bps", "bottleneck", "held_by")
+    for name, rate, demand, met, level, bottleneck, held_by in shown.select(columns).iter_rows():
         table.add_row(
-            Text(name),
+            Text(printable(name)),
             _core.format_rate(rate),
             "" if demand is None else _core.format_rate(demand),
             "" if met is None else f"{met:.1%}",
             _core.format_rate(level),
-            Text(bottleneck or "none"),
+            Text(printable(bottleneck) if bottleneck else held_by),
         )
     console.print(table)
     left = len(frame) - len(shown)
     if left:
         console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
     _print_summary(console, allocation, frame)
+
+
+class _Counter:
+    """Adds up what a search for paths says it has done, for the progress bar."""
+
+    def __init__(self, tell: Callable[[str, int, int], None] | None, total: int) -> None:
+        self.tell, self.total, self.done = tell, total, 0
+
+    def __call__(self, count: int) -> None:
+        self.done += count
+        if self.tell is not None:
+            self.tell("paths", self.done, self.total)
+
+
+def _doubt(allocation: Allocation) -> str:
+    """Say why the allocation is not certified."""
+    try:
+        allocation.certify()
+    except CertificateError as error:
+        return str(error)
+    return "nothing is wrong"
 
 
 def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame) -> None:
@@ -190,13 +235,16 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
     of = "" if asked is None else f" of {_core.format_rate(asked)} asked for"
     short = f"to {facts['tolerance']:g} (worst {facts['residual']:.2g})"
     held = f"every subflow has a bottleneck {short}"
-    proof = f"certified: {held}" if facts["certified"] else f"NOT certified: not {held}"
-    passes = "1 pass" if facts["passes"] == 1 else f"{facts['passes']} passes"
+    proof = (
+        f"certified: {held}" if facts["certified"] else f"NOT certified to {facts['tolerance']:g}: {_doubt(allocation)}"
+    )
+    one, more = ("linear program", "linear programs") if facts["method"] == "lp" else ("pass", "passes")
+    passes = f"{facts['passes']} {one if facts['passes'] == 1 else more}"
     lines = (
         f"{facts['fairness']} by {facts['method']}: {facts['connections']} connections, {facts['subflows']} subflows,"
         f" {facts['links']} links ({facts['saturated_links']} saturated)",
         f"carried {carried}{of}; {passes}",
-        f"{proof}, links are overloaded by at most {facts['overload']:.1g}",
+        f"{proof}, links are overloaded by at most {facts['overload']:.1g}" if facts["certified"] else proof,
     )
     console.print()
     for line in lines:

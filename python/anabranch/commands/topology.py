@@ -12,7 +12,17 @@ import numpy as np
 import typer
 
 from anabranch import _core, generate
-from anabranch.commands.inputs import Capacity, Delay, Format, Input, load_network
+from anabranch.commands.inputs import (
+    MOST,
+    MOST_SEED,
+    Capacity,
+    Delay,
+    Format,
+    Input,
+    InputNodes,
+    NetworkId,
+    load_network,
+)
 from anabranch.write import write_network
 
 if TYPE_CHECKING:
@@ -26,18 +36,22 @@ DIAMETER_NODES = 2_000
 """Beyond so many nodes the diameter is not computed."""
 
 Target = Annotated[Path, typer.Argument(help="File to write: .graphml, .gml, .json, or .csv.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same network.")]
+Count = Annotated[int, typer.Option(min=1, max=MOST)]
+CountOrNone = Annotated[int, typer.Option(min=0, max=MOST)]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same network.")]
 
 
 @app.command()
 def info(
     input: Input,
     format: Format = None,
+    network_id: NetworkId = None,
+    nodes: InputNodes = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
 ) -> None:
     """Print the facts of a network: sizes, capacities, delays, parts, degrees, diameter."""
     # Links without a capacity count as unlimited here, and are told apart by that.
-    network = load_network(input, math.inf, None, format)
+    network = load_network(input, math.inf, None, format, network_id=network_id, nodes=nodes)
     facts = describe(network)
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
@@ -112,10 +126,18 @@ def convert(
     to: Annotated[
         str | None, typer.Option(metavar="NAME", help="Format to write, if the name of the file does not tell.")
     ] = None,
-    nodes: Annotated[Path | None, typer.Option(help="With CSV: a second file to write the nodes to.")] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With CSV: a second file to write the nodes to.")
+    ] = None,
+    network_id: NetworkId = None,
+    input_nodes: Annotated[
+        Path | None,
+        typer.Option("--input-nodes", metavar="FILE", help="With CSV: a second file that lists the nodes to read."),
+    ] = None,
 ) -> None:
     """Write a network in another format."""
-    write_network(load_network(input, capacity, delay, format), target, format=to, nodes=nodes)
+    network = load_network(input, capacity, delay, format, network_id=network_id, nodes=input_nodes)
+    write_network(network, target, format=to, nodes=nodes)
 
 
 Rate = Annotated[str, typer.Option(metavar="RATE")]
@@ -123,7 +145,7 @@ Time = Annotated[str, typer.Option(metavar="TIME")]
 
 
 @made.command()
-def dumbbell(target: Target, pairs: int = 2, access: Rate = "100 Mbit/s", bottleneck: Rate = "10 Mbit/s") -> None:
+def dumbbell(target: Target, pairs: Count = 2, access: Rate = "100 Mbit/s", bottleneck: Rate = "10 Mbit/s") -> None:
     """Join senders and receivers by one bottleneck."""
     write_network(generate.dumbbell(pairs, access=access, bottleneck=bottleneck), target)
 
@@ -131,8 +153,8 @@ def dumbbell(target: Target, pairs: int = 2, access: Rate = "100 Mbit/s", bottle
 @made.command("parking-lot")
 def parking_lot(
     target: Target,
-    hops: int = 3,
-    cross_pairs: int = 1,
+    hops: Count = 3,
+    cross_pairs: CountOrNone = 1,
     access: Rate = "100 Mbit/s",
     bottleneck: Rate = "10 Mbit/s",
 ) -> None:
@@ -141,7 +163,7 @@ def parking_lot(
 
 
 @made.command()
-def ring(target: Target, nodes: int = 8, capacity: Rate = "10 Gbit/s", delay: Time = "1 ms") -> None:
+def ring(target: Target, nodes: Count = 8, capacity: Rate = "10 Gbit/s", delay: Time = "1 ms") -> None:
     """Join nodes in a ring."""
     write_network(generate.ring(nodes, capacity=capacity, delay=delay), target)
 
@@ -149,8 +171,8 @@ def ring(target: Target, nodes: int = 8, capacity: Rate = "10 Gbit/s", delay: Ti
 @made.command()
 def grid(
     target: Target,
-    rows: int = 4,
-    columns: int = 4,
+    rows: Count = 4,
+    columns: Count = 4,
     wrapped: Annotated[bool, typer.Option("--wrapped", help="Make it a torus.")] = False,
     capacity: Rate = "10 Gbit/s",
     delay: Time = "1 ms",
@@ -162,7 +184,7 @@ def grid(
 @made.command("fat-tree")
 def fat_tree(
     target: Target,
-    k: Annotated[int, typer.Option("--ports", help="Ports of a switch; even.")] = 4,
+    k: Annotated[int, typer.Option("--ports", min=2, max=MOST, help="Ports of a switch; even.")] = 4,
     hosts: Annotated[bool, typer.Option(help="With k^3/4 hosts.")] = True,
     capacity: Rate = "10 Gbit/s",
 ) -> None:
@@ -173,9 +195,9 @@ def fat_tree(
 @made.command("leaf-spine")
 def leaf_spine(
     target: Target,
-    leaves: int = 4,
-    spines: int = 2,
-    hosts_per_leaf: int = 4,
+    leaves: Count = 4,
+    spines: Count = 2,
+    hosts_per_leaf: CountOrNone = 4,
     uplink: Rate = "100 Gbit/s",
     host: Rate = "25 Gbit/s",
 ) -> None:
@@ -187,7 +209,7 @@ def leaf_spine(
 @made.command()
 def waxman(
     target: Target,
-    nodes: int = 50,
+    nodes: Count = 50,
     alpha: float = 0.4,
     beta: float = 0.2,
     capacity: Rate = "10 Gbit/s",
@@ -202,8 +224,8 @@ def waxman(
 @made.command("random-regular")
 def random_regular(
     target: Target,
-    nodes: int = 20,
-    degree: int = 3,
+    nodes: Count = 20,
+    degree: Count = 3,
     capacity: Rate = "10 Gbit/s",
     delay: Time = "1 ms",
     seed: Seed = 1,
@@ -215,13 +237,15 @@ def random_regular(
 @made.command("transit-stub")
 def transit_stub(
     target: Target,
-    routers: Annotated[int | None, typer.Option(help="100, 110, 600, 1100 or 11000; 110 if not given.")] = None,
+    routers: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="100, 110, 600, 1100 or 11000; 110 if not given.")
+    ] = None,
     spec: Annotated[Path | None, typer.Option(help="Parameter file of GT-ITM instead.")] = None,
     transit: Rate = "5 Gbit/s",
     stub: Rate = "1 Gbit/s",
     least_delay: Time = "1 ms",
     most_delay: Time = "10 ms",
-    hosts: Annotated[int, typer.Option(min=0, help="So many on each stub router.")] = 0,
+    hosts: Annotated[int, typer.Option(min=0, max=MOST, help="So many on each stub router.")] = 0,
     host: Rate = "100 Mbit/s",
     seed: Seed = 1,
 ) -> None:

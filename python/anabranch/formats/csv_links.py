@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from anabranch.formats.attributes import is_on_globe
 from anabranch.formats.csv_table import Row, read_table
 from anabranch.formats.source import excerpt
-from anabranch.formats.twins import pair_opposites, pair_stated
+from anabranch.formats.twins import pair_stated
 from anabranch.network import Draft, Edge
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read(source: Source, nodes: Source | None = None) -> Draft:
     if "twin" in columns:
         pair_stated(draft, [row.optional_name("twin") for row in rows], source)
     elif "two_way" not in columns:
-        pair_opposites(draft)
+        draft.pair_opposites()
     return draft
 
 

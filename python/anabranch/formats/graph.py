@@ -22,7 +22,7 @@ from anabranch.formats.attributes import (
 )
 from anabranch.formats.labels import unique_names
 from anabranch.formats.source import excerpt
-from anabranch.formats.twins import pair_opposites, pair_stated
+from anabranch.formats.twins import pair_stated
 from anabranch.network import Draft, Edge
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def draft_from(graph: Graph, source: Source) -> Draft:
     if any("twin" in edge.data for edge in kept) and any(e.name is not None for e in draft.edges):
         pair_stated(draft, [_twin(edge) for edge in kept], source)
     else:
-        pair_opposites(draft)
+        draft.pair_opposites()
     return draft
 
 

@@ -23,7 +23,7 @@ from anabranch.formats import json_text
 from anabranch.formats.attributes import is_missing, name_of, number, position_of, rate_bps, seconds
 from anabranch.formats.node_link import finite_or_text
 from anabranch.formats.source import excerpt
-from anabranch.formats.twins import pair_opposites, pair_stated
+from anabranch.formats.twins import pair_stated
 from anabranch.network import Draft, Edge
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def read(source: Source, network_id: str | None = None) -> Draft:
     if stated:
         pair_stated(draft, twins, source)
     else:
-        pair_opposites(draft)
+        draft.pair_opposites()
     return draft
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from anabranch.formats.attributes import name_of, number, seconds
 from anabranch.formats.source import excerpt
-from anabranch.formats.twins import pair_opposites
 from anabranch.network import Draft, Edge
 
 if TYPE_CHECKING:
@@ -41,5 +40,5 @@ def read(source: Source) -> Draft:
                 number_of[end] = draft.add_node(end)
         delay_s = seconds(value * 1e-3, place, "latency") if has_delays else None
         draft.edges.append(Edge(number_of[ends[0]], number_of[ends[1]], delay_s=delay_s, two_way=False))
-    pair_opposites(draft)
+    draft.pair_opposites()
     return draft

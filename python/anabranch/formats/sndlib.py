@@ -1,7 +1,8 @@
 """SNDlib's native format: sections of nodes, links, demands and admissible paths [orlowski2010].
 
 Coordinates are kept if those of all nodes can be degrees; some instances have a plane's. A link's capacity is its
-pre-installed one if that is positive, else its smallest module's, else it has none. Where every link has an opposite
+pre-installed one if that is positive, else its smallest module's, else it has none: of several
+modules only the smallest is used, once, however many could be installed. Where every link has an opposite
 one of its own, links are one-way and these are twins; otherwise each link is two-way. Capacities and demands count in
 the unit that META states, in Mbit/s where it states none. Admissible paths come with the demands if the network has
 all the links that they name (see `sndlib_paths`). Costs and the longest paths allowed are passed over.
@@ -18,7 +19,6 @@ from anabranch.formats.attributes import MEGABIT, is_on_globe, name_of, number, 
 from anabranch.formats.demand_rows import DemandRow, build
 from anabranch.formats.sndlib_paths import attach_paths
 from anabranch.formats.source import excerpt
-from anabranch.formats.twins import pair_opposites
 from anabranch.network import Draft, Edge
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read(source: Source) -> Draft:
     if all(count[target, start] == n for (start, target), n in count.items()):
         for edge in draft.edges:
             edge.two_way = False
-        pair_opposites(draft)
+        draft.pair_opposites()
     return draft
 
 

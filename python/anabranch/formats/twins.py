@@ -1,8 +1,7 @@
-"""Which link leads back: pair one-way edges that a file lists apart."""
+"""Which link leads back, as a file states it; `Draft.pair_opposites` pairs where none does."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from anabranch.formats.source import excerpt
@@ -12,24 +11,6 @@ if TYPE_CHECKING:
 
     from anabranch.formats.source import Source
     from anabranch.network import Draft
-
-
-def pair_opposites(draft: Draft) -> None:
-    """Make opposite edges each other's twin: the first from a to b with the first from b to a, and so on.
-
-    Only if all edges are one-way; among two-way ones nothing is missing.
-    """
-    edges = draft.edges
-    if any(e.two_way for e in edges):
-        return
-    waiting: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for i, edge in enumerate(edges):
-        waiting[edge.source, edge.target].append(i)
-    for (source, target), there in waiting.items():
-        if source >= target:
-            continue
-        for i, j in zip(there, waiting.get((target, source), []), strict=False):
-            edges[i].twin, edges[j].twin = j, i
 
 
 def pair_stated(draft: Draft, twins: Sequence[str | None], source: Source) -> None:
