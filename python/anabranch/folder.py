@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -12,6 +13,19 @@ from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def check_place(file: Path) -> None:
+    """Make sure, before the work begins, that a file can be put at its place once its folders are made.
+
+    Raises
+    ------
+    ScenarioError
+        Something on the way is no folder, or may not be written to.
+    """
+    there = next(folder for folder in file.absolute().parents if folder.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise ScenarioError(f"{file}: it cannot be put there, since {there} is no folder that may be written to")
 
 
 @contextmanager

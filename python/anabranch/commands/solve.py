@@ -30,6 +30,7 @@ from anabranch.commands.inputs import (
 from anabranch.commands.progress import progress_bar
 from anabranch.commands.text import printable
 from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
+from anabranch.folder import check_place
 from anabranch.paths import Paths, find_paths
 from anabranch.scenario import read_scenario
 from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE
@@ -100,16 +101,17 @@ def command(
     figure: Annotated[Path | None, typer.Option(help="Picture of the solved network, .svg or .png.")] = None,
 ) -> None:
     """Run `HELP`."""
-    if out is not None and out.exists():
-        raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
+    if out is not None:
+        if out.exists():
+            raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
+        check_place(out)
     if figure is not None:
         # Only now: matplotlib takes longer to load than most networks take to solve.
         from anabranch.figures import draw_network
         from anabranch.figures.save import check_suffix
 
         check_suffix(figure)
-        if not figure.absolute().parent.is_dir():
-            raise ScenarioError(f"{figure}: there is no folder {figure.parent} to put it in; make it first")
+        check_place(figure)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
     network, wanted = _read(input, demands, seed, topology)
     with progress_bar() as tell, warnings.catch_warnings():
@@ -132,8 +134,9 @@ def command(
             allow_unreachable=allow_unreachable,
             progress=tell,
         )
-    # The figure first: it is drawn aside and put in place whole, and a folder that cannot be made was refused above.
+    # Both places were looked at before, and each is filled aside and put in place whole.
     if figure is not None:
+        figure.parent.mkdir(parents=True, exist_ok=True)
         draw_network(network, allocation, file=figure)
     if out is not None:
         allocation.write(out, origin=_origin(context))
