@@ -250,5 +250,17 @@ def test_reproduce_has_codes_and_json():
     assert run("reproduce", "no-such-paper").returncode == 2
 
 
+def test_the_demo_of_the_makefile_runs(tmp_path):
+    root = Path(__file__).parents[1]
+    recipe = (root / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    commands = [line.split()[1:] for line in recipe.splitlines() if line.startswith("\t$(BIN)/anabranch ")]
+    assert len(commands) == 2
+    for name in ("scenarios", "experiments"):
+        (tmp_path / name).symlink_to(root / name)
+    for command in commands:
+        done = run(*command, cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+
+
 def test_the_version_is_printed():
     assert run("--version").stdout.startswith("anabranch 0.")

@@ -174,12 +174,11 @@ def solve(
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
     change = _rate(stop_change, "stop_change", problem=found is None)
+    unmet: str | None = None
     if chosen == "lp":
         rates, passes = global_max_min(problem, progress=progress)
-        unmet = None
     elif chosen == "progressive-filling":
         rates, passes = problem.core.max_min().path_rates, 1
-        unmet = None
     else:
         solver = _start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
         unmet = _run(solver, tolerance, change, max_passes, progress)
