@@ -125,7 +125,8 @@ def solve(
         far from a fair allocation. In the unit of the capacities, or for a network text such as ``"1 kbit/s"``. For
         IEWF the default is 2 % of `unit`; it also stops at the certificate.
     unit : float or str, optional
-        What IEWF adds to a connection in a step; 5 % of the smallest capacity if not given.
+        What IEWF adds to a connection of weight 1 in a step. If not given, so much that a first step adds at most 5 %
+        of its capacity to any link.
     allow_unreachable : bool
         Give connections without any path the rate 0 instead of refusing them.
     progress : callable, optional

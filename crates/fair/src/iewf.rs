@@ -73,20 +73,32 @@ impl Iewf {
         Ok(Self { problem, unit, outcome, steps: 0 })
     }
 
-    /// A unit of 5 % of the smallest positive capacity, as in [ludena2021, sec. III-C]; where no capacity is finite, of
-    /// the smallest demand.
+    /// A unit with which a first step from equal portions adds at most 5 % of its capacity to any link; where no
+    /// capacity is finite, 5 % of the smallest demand.
+    ///
+    /// differs: [ludena2021, sec. III-C] takes 5 % of the smallest capacity, for links that three connections share at
+    /// the most; with a hundred on a link, a step of that size would fill it five times over.
     pub fn default_unit(problem: &Problem) -> f64 {
+        // What each link gains in a first step of unit 1, with equal portions.
+        let mut gains = vec![0.0; problem.links()];
+        for c in 0..problem.connections() {
+            for &path in problem.paths_of(c) {
+                for (link, coefficient) in problem.uses_of(path as usize) {
+                    gains[link] += problem.weight(c) * coefficient / problem.paths_of(c).len() as f64;
+                }
+            }
+        }
         let smallest = |amounts: &mut dyn Iterator<Item = f64>| {
             amounts.filter(|a| *a > 0.0 && a.is_finite()).fold(f64::INFINITY, f64::min)
         };
-        let capacity = smallest(&mut (0..problem.links()).map(|l| problem.capacity(l)));
-        let amount = if capacity.is_finite() {
-            capacity
-        } else {
-            smallest(&mut (0..problem.connections()).map(|c| problem.demand(c)))
-        };
-        // Nothing is positive and finite only where nothing can have a rate.
-        if amount.is_finite() { 0.05 * amount } else { 1.0 }
+        let by_link = smallest(&mut gains.iter().enumerate().map(|(l, gain)| problem.capacity(l) / gain));
+        let by_demand = smallest(&mut (0..problem.connections()).map(|c| problem.demand(c) / problem.weight(c)));
+        match (by_link.is_finite(), by_demand.is_finite()) {
+            (true, _) => 0.05 * by_link,
+            (false, true) => 0.05 * by_demand,
+            // Nothing is positive and finite only where nothing can have a rate.
+            (false, false) => 1.0,
+        }
     }
 
     /// What a connection of weight 1 gains in a step.

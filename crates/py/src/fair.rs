@@ -316,7 +316,7 @@ fn c_slen(problem: &PyProblem, start: StartArgument<'_>) -> PyResult<PyCSlen> {
     CSlen::new(Arc::clone(&problem.0), &start.into_start()?).map(PyCSlen).map_err(value_error)
 }
 
-/// IEWF on a problem, ready for the first pass; without a unit, 5 % of the smallest capacity.
+/// IEWF on a problem, ready for the first pass; without a unit, one that adds at most 5 % to a link.
 #[pyfunction]
 #[pyo3(signature = (problem, start, unit=None))]
 fn iewf(problem: &PyProblem, start: StartArgument<'_>, unit: Option<f64>) -> PyResult<PyIewf> {
