@@ -80,8 +80,11 @@ impl Link {
 
     /// Adds `change` to the slope at level `z`; says whether the slope must be summed anew.
     fn tilt(&mut self, change: f64, z: f64) -> bool {
-        self.left -= self.slope * (z - self.since);
-        self.since = z;
+        // Many pairs are touched at one level: only the first has anything to take off.
+        if z > self.since {
+            self.left -= self.slope * (z - self.since);
+            self.since = z;
+        }
         self.slope += change;
         self.slope < STALE * self.summed
     }
