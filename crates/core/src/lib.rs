@@ -7,6 +7,7 @@ pub mod names;
 pub mod network;
 pub mod parse;
 pub mod paths;
+pub mod quantity;
 pub mod random;
 pub mod spelling;
 pub mod units;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use toml::Spanned;
 
-use crate::quantity::{RateText, SpanText};
+use anabranch_core::quantity::{RateText, SpanText};
 
 /// A whole scenario file.
 #[derive(Debug, Deserialize)]

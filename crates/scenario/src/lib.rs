@@ -6,6 +6,6 @@
 
 mod build;
 pub mod file;
-mod quantity;
+pub mod plan;
 
 pub use build::{NetworkSource, Scenario, ScenarioError};

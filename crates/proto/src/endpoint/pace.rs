@@ -1,0 +1,77 @@
+//! Pacing: when a source that may send at some rate sends its next packet.
+
+use anabranch_core::{Bytes, Rate, Time};
+
+/// Bits in a byte times picoseconds in a second.
+const BIT_PICOSECONDS: f64 = 8e12;
+
+/// The pace of one subflow: a packet of b bytes at rate r is followed by the next after 8 b / r.
+///
+/// A change of rate counts from the last packet on, at once; at rate 0 nothing is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pace {
+    rate: f64,
+    /// When the last packet was sent, and its bits; a packet may go at any time if there was none.
+    last: Option<(Time, f64)>,
+}
+
+impl Pace {
+    /// The rate it may send at.
+    pub fn rate(&self) -> Rate {
+        Rate(self.rate)
+    }
+
+    /// Changes the rate, which is finite and not negative.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate.0;
+    }
+
+    /// Takes note that a packet was sent.
+    pub fn on_sent(&mut self, now: Time, size: Bytes) {
+        self.last = Some((now, size.0 as f64 * BIT_PICOSECONDS));
+    }
+
+    /// When the next packet may go, `now` at the earliest; `None` at rate 0.
+    pub fn next(&self, now: Time) -> Option<Time> {
+        if self.rate <= 0.0 {
+            return None;
+        }
+        let Some((sent, work)) = self.last else { return Some(now) };
+        // What is beyond 213 days does not happen.
+        let gap = (work / self.rate).round() as u64;
+        Some(Time(sent.0.saturating_add(gap).max(now.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_packet_follows_after_its_bits_at_the_rate() {
+        // 1,000 bytes at 8 Mbit/s take 1 ms.
+        let mut pace = Pace::default();
+        assert_eq!(pace.next(Time(7)), None);
+        pace.set_rate(Rate(8e6));
+        assert_eq!(pace.next(Time(7)), Some(Time(7)));
+        pace.on_sent(Time(0), Bytes(1000));
+        assert_eq!(pace.next(Time(7)), Some(Time(MILLISECOND)));
+    }
+
+    #[test]
+    fn a_change_of_rate_counts_from_the_last_packet() {
+        let mut pace = Pace::default();
+        pace.set_rate(Rate(8e6));
+        pace.on_sent(Time(0), Bytes(1000));
+        // Twice the rate, half the gap; at a rate so high that the time has passed, at once.
+        pace.set_rate(Rate(16e6));
+        assert_eq!(pace.next(Time(7)), Some(Time(MILLISECOND / 2)));
+        pace.set_rate(Rate(80e6));
+        assert_eq!(pace.next(Time(MILLISECOND / 2)), Some(Time(MILLISECOND / 2)));
+        // At a thousandth of a bit per second, later than time can be told.
+        pace.set_rate(Rate(1e-9));
+        assert_eq!(pace.next(Time(7)), Some(Time(u64::MAX)));
+    }
+}

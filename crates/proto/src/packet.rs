@@ -1,0 +1,61 @@
+//! What control packets carry.
+
+use crate::protocols::{d_slen, vo_le_tran};
+
+/// The fields of a control packet: one variant for each protocol that has fields.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Header {
+    /// d-SLEN.
+    DSlen(d_slen::Probe),
+    /// Vo-Le-Tran.
+    VoLeTran(vo_le_tran::Notice),
+}
+
+const _: () = assert!(std::mem::size_of::<Header>() <= 96, "a header must fit into 96 bytes");
+
+/// A set of positions in a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Positions(u128);
+
+impl Positions {
+    /// Whether `position` is in the set.
+    pub fn contains(self, position: u8) -> bool {
+        self.0 >> position & 1 == 1
+    }
+
+    /// Adds `position`.
+    pub fn insert(&mut self, position: u8) {
+        self.0 |= 1 << position;
+    }
+
+    /// Takes `position` out.
+    pub fn remove(&mut self, position: u8) {
+        self.0 &= !(1 << position);
+    }
+
+    /// How many there are.
+    pub fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_positions_keeps_what_is_put_in() {
+        let mut set = Positions::default();
+        for position in [0, 5, 127] {
+            set.insert(position);
+        }
+        set.remove(5);
+        assert_eq!([0, 5, 127].map(|p| set.contains(p)), [true, false, true]);
+        assert_eq!((set.len(), set.is_empty()), (2, false));
+    }
+}

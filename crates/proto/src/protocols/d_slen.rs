@@ -1,0 +1,301 @@
+//! d-SLEN: upward max-min fair rates over many paths, without state for each subflow at the links [ludena2021, sec. II-C].
+//!
+//! A probe goes round every subflow. It carries the subflow's portion p and rate t, and looks for the least saturation
+//! level s on the way: what a whole connection would get if the link were its bottleneck. When all probes of a connection
+//! are back, subflow f may send at `t = s p`, and the portions for the next round are `p = t / sum t`.
+//!
+//! A link keeps three sums, over the subflows that it holds back (`here`) and those that other links do (`elsewhere`):
+//!
+//! ```text
+//! level = max( (capacity - rate_elsewhere) / portion_here,  capacity / (portion_here + portion_elsewhere) )
+//! ```
+//!
+//! The set of links that hold a subflow back travels in its probe, as positions in its path.
+//!
+//! differs: the printed protocol leaves links overloaded, subflows at zero or NaN on two of three random networks. Four
+//! changes mend it; `variant = "paper"` (`d_slen_as_printed.rs`) does without.
+//! - The probe also carries the `setter`, the link that last lowered its level. There alone may the level grow, and only
+//!   on the way down, so that all links after it still can object. (Printed: at the only link in the set, both ways.)
+//! - Links join and leave the set with a relative tolerance `tie`; equal levels would flip for ever by rounding.
+//! - A subflow's own portion bounds every divisor from below; links without a limit take no part.
+//! - No portion falls below `floor`, since from zero none ever returns.
+//!
+//! Portions travel and are summed in steps of 2^-30, rates in bit/s, both whole numbers, so that sums return to exactly
+//! zero. A connection's claim multiplies its portions [ludena2021, sec. IV].
+
+use anabranch_core::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::control::{ConnectionView, LinkControl, LinkView, Orders, Position, SourceControl};
+use crate::packet::{Header, Positions};
+use crate::protocols::d_slen_as_printed::PrintedLink;
+
+/// Steps of a whole portion.
+const WHOLE: f64 = (1u64 << 30) as f64;
+
+/// No link has set the level yet.
+const NONE: Position = Position::MAX;
+
+/// Parameters of d-SLEN.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Which protocol: "corrected", or "paper" as it is printed, for comparison.
+    pub variant: Variant,
+    /// No subflow's portion of its connection falls below this, 0 to 0.1; "paper" has none.
+    #[serde(deserialize_with = "small")]
+    #[schemars(range(min = 0, max = 0.1))]
+    pub floor: f64,
+    /// Levels that differ by less than this count as equal, relative, 0 to 0.1; "paper" compares exactly.
+    #[serde(deserialize_with = "small")]
+    #[schemars(range(min = 0, max = 0.1))]
+    pub tie: f64,
+}
+
+/// Which d-SLEN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// With the four changes above.
+    #[default]
+    Corrected,
+    /// As printed.
+    Paper,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { variant: Variant::Corrected, floor: 1e-6, tie: 1e-4 }
+    }
+}
+
+fn small<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = (0.0..=0.1).contains(&value);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 0 to 0.1"))) }
+}
+
+/// A value before and after the source last changed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Change {
+    /// What links hold from the round before.
+    pub old: f64,
+    /// What they are to hold now.
+    pub new: f64,
+}
+
+/// The fields of Probe, ProbeAck and Leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// The subflow's portion; in steps of 2^-30 if corrected, a fraction if as printed.
+    pub portion: Change,
+    /// The subflow's rate in bit/s; whole if corrected.
+    pub rate: Change,
+    /// The links that hold it back.
+    pub bottlenecks: Positions,
+    /// The least saturation level seen, in bit/s for a portion of 1.
+    pub level: f64,
+    /// The link that last set `level`.
+    pub setter: Position,
+    /// Whether the subflow ends.
+    pub is_leave: bool,
+}
+
+/// A source control.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
+    Box::new(Source::new(parameters, connection))
+}
+
+/// A link control.
+pub fn link(parameters: &Parameters) -> Box<dyn LinkControl> {
+    match parameters.variant {
+        Variant::Corrected => Box::new(Link { tie: parameters.tie, ..Link::default() }),
+        Variant::Paper => Box::new(PrintedLink::default()),
+    }
+}
+
+/// What a source keeps: the last packet of each subflow, and how far the round is.
+struct Source {
+    subflows: Vec<Probe>,
+    returned: usize,
+    is_leaving: bool,
+    claim: f64,
+    floor: f64,
+    is_printed: bool,
+}
+
+impl Source {
+    fn new(parameters: &Parameters, connection: &ConnectionView) -> Self {
+        let is_printed = parameters.variant == Variant::Paper;
+        let mut source = Self {
+            subflows: Vec::with_capacity(connection.subflows),
+            returned: 0,
+            is_leaving: false,
+            claim: connection.claim,
+            floor: if is_printed { 0.0 } else { parameters.floor },
+            is_printed,
+        };
+        let portion = Change { old: 0.0, new: source.portion(1.0 / connection.subflows as f64) };
+        let first = Probe {
+            portion,
+            rate: Change::default(),
+            bottlenecks: Positions::default(),
+            level: f64::INFINITY,
+            setter: NONE,
+            is_leave: false,
+        };
+        source.subflows.resize(connection.subflows, first);
+        source
+    }
+
+    /// What travels for this share of the connection's rate.
+    fn portion(&self, share: f64) -> f64 {
+        let claimed = self.claim * share.max(self.floor);
+        if self.is_printed { claimed } else { (claimed * WHOLE).round().max(1.0) }
+    }
+
+    /// The rate of a subflow by its level and portion.
+    fn rate(&self, subflow: &Probe) -> f64 {
+        let portion = subflow.portion.new;
+        if portion == 0.0 {
+            0.0
+        } else if self.is_printed {
+            subflow.level * portion
+        } else {
+            whole_rate(portion, subflow.level)
+        }
+    }
+
+    fn next_round(&mut self, orders: &mut Orders) {
+        let total: f64 = self.subflows.iter().map(|s| s.rate.new).sum();
+        for f in 0..self.subflows.len() {
+            let rate = self.subflows[f].rate.new;
+            orders.grant(f, Rate(rate));
+            // Where nothing flows there is nothing to learn about portions.
+            let is_known = total > 0.0 || self.is_printed;
+            let new = if is_known { self.portion(rate / total) } else { self.subflows[f].portion.new };
+            let portion = &mut self.subflows[f].portion;
+            *portion = Change { old: portion.new, new };
+            orders.probe(f, Header::DSlen(self.subflows[f]));
+        }
+    }
+
+    fn end(&mut self, orders: &mut Orders) {
+        for (f, subflow) in self.subflows.iter_mut().enumerate() {
+            subflow.portion = Change { old: subflow.portion.new, new: 0.0 };
+            subflow.rate.new = 0.0;
+            subflow.is_leave = true;
+            orders.tell(f, Header::DSlen(*subflow));
+        }
+        orders.has_left = true;
+    }
+}
+
+impl SourceControl for Source {
+    fn join(&mut self, _: Time, orders: &mut Orders) {
+        for (f, subflow) in self.subflows.iter().enumerate() {
+            orders.probe(f, Header::DSlen(*subflow));
+        }
+    }
+
+    fn on_reply(&mut self, _: Time, subflow: usize, header: &Header, orders: &mut Orders) {
+        let Header::DSlen(probe) = header else { return };
+        self.subflows[subflow] = *probe;
+        let new = self.rate(probe);
+        // Links hold the rate that came back, which the first of them may have filled in.
+        self.subflows[subflow].rate = Change { old: probe.rate.new, new };
+        self.returned += 1;
+        if self.returned == self.subflows.len() {
+            self.returned = 0;
+            if self.is_leaving { self.end(orders) } else { self.next_round(orders) }
+        }
+    }
+
+    fn leave(&mut self, _: Time, _: &mut Orders) {
+        self.is_leaving = true;
+    }
+}
+
+/// The three sums of a link, in steps and in bit/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Link {
+    portion_here: i64,
+    portion_elsewhere: i64,
+    rate_elsewhere: i64,
+    tie: f64,
+}
+
+impl Link {
+    /// What a whole portion would get, counting a subflow of this `portion` among those held back here.
+    fn level(&self, capacity: f64, portion: f64) -> f64 {
+        let here = (self.portion_here as f64).max(portion);
+        let all = ((self.portion_here + self.portion_elsewhere) as f64).max(portion);
+        if here <= 0.0 {
+            return f64::INFINITY;
+        }
+        let left = (capacity - self.rate_elsewhere.max(0) as f64).max(0.0);
+        (left / here).max(capacity / all) * WHOLE
+    }
+
+    /// Takes note that the probe's subflow is held back elsewhere.
+    fn give_up(&mut self, position: Position, probe: &mut Probe) {
+        self.portion_here -= probe.portion.new as i64;
+        self.portion_elsewhere += probe.portion.new as i64;
+        self.rate_elsewhere += probe.rate.new as i64;
+        probe.bottlenecks.remove(position);
+    }
+
+    /// Sets the probe's level, or leaves it to others; the subflow is counted among those held back here.
+    fn decide(&mut self, capacity: f64, position: Position, probe: &mut Probe, is_down: bool) {
+        let level = self.level(capacity, probe.portion.new);
+        let is_set_here = probe.setter == position && probe.bottlenecks.contains(position);
+        if level <= probe.level || (is_set_here && is_down) {
+            probe.level = level;
+            probe.setter = position;
+        } else if !is_set_here && level > probe.level * (1.0 + self.tie) {
+            return self.give_up(position, probe);
+        }
+        probe.bottlenecks.insert(position);
+        // In its first round the subflow has no rate yet: the first link estimates one, which the others count with.
+        if is_down && probe.rate.new == 0.0 && probe.portion.old == 0.0 {
+            probe.rate.new = whole_rate(probe.portion.new, probe.level);
+        }
+    }
+}
+
+/// What a portion gets at a level, in whole bit/s.
+fn whole_rate(portion: f64, level: f64) -> f64 {
+    (portion * level / WHOLE).floor()
+}
+
+impl LinkControl for Link {
+    fn on_arrival(&mut self, link: &LinkView, position: Position, header: &mut Header) {
+        let Header::DSlen(probe) = header else { return };
+        if probe.bottlenecks.contains(position) {
+            self.portion_here -= probe.portion.old as i64;
+        } else {
+            self.portion_elsewhere -= probe.portion.old as i64;
+            self.rate_elsewhere -= probe.rate.old as i64;
+        }
+        if probe.is_leave {
+            return;
+        }
+        self.portion_here += probe.portion.new as i64;
+        self.decide(link.capacity.0, position, probe, true);
+    }
+
+    fn on_return(&mut self, link: &LinkView, position: Position, header: &mut Header) {
+        let Header::DSlen(probe) = header else { return };
+        if !probe.bottlenecks.contains(position) {
+            self.portion_elsewhere -= probe.portion.new as i64;
+            self.rate_elsewhere -= probe.rate.new as i64;
+            self.portion_here += probe.portion.new as i64;
+        }
+        self.decide(link.capacity.0, position, probe, false);
+    }
+
+    fn is_clear(&self) -> bool {
+        Self { tie: 0.0, ..*self } == Self::default()
+    }
+}

@@ -1,0 +1,129 @@
+//! A scenario made ready to run: everything drawn, resolved and checked, as arrays.
+
+use std::sync::Arc;
+
+use anabranch_core::{Bytes, Demands, Network, Paths, Rate, Span, Time};
+use anabranch_proto::Protocol;
+
+/// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
+pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
+
+/// All that a run depends on.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The network. Every link of a path has a twin.
+    pub network: Arc<Network>,
+    /// For each link what else there is to know of it.
+    pub links: Vec<LinkPlan>,
+    /// The connections; what they start with and stop at are theirs.
+    pub demands: Demands,
+    /// Their paths; each connection has one or more, each with at most `MOST_POSITIONS` links.
+    pub paths: Paths,
+    /// For each connection what it sends, and how.
+    pub transfers: Vec<Transfer>,
+    /// The protocols in use, each with its parameters, without repetition.
+    pub protocols: Vec<Protocol>,
+    /// The run itself.
+    pub run: RunPlan,
+}
+
+/// A link under simulation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkPlan {
+    /// The most that may wait in its data queue, the packet in transmission included.
+    pub limit: Limit,
+    /// What may happen to data packets.
+    pub data: Faults,
+    /// What may happen to control packets.
+    pub control: Faults,
+    /// Capacities from some times on, in the order of time; before the first it is that of the network.
+    pub changes: Vec<(Time, Rate)>,
+}
+
+/// The most that may wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// In bytes.
+    pub bytes: Option<Bytes>,
+    /// In packets.
+    pub packets: Option<u32>,
+}
+
+/// What may happen to a packet on a link, each with its probability from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// It does not arrive; below 1.
+    pub loss: f64,
+    /// It arrives twice.
+    pub duplicate: f64,
+    /// It arrives late, so that others overtake it.
+    pub reorder: f64,
+    /// By how much at most.
+    pub late: Span,
+}
+
+impl Faults {
+    /// Whether nothing ever happens.
+    pub fn is_none(&self) -> bool {
+        self.loss == 0.0 && self.duplicate == 0.0 && self.reorder == 0.0
+    }
+}
+
+/// What a connection sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer {
+    /// How much; `None` for as long as it stays.
+    pub amount: Option<Bytes>,
+    /// In packets of this size, 1 to 65,535 bytes.
+    pub packet: Bytes,
+    /// Under which of [`Plan::protocols`].
+    pub protocol: usize,
+}
+
+/// How control packets travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ControlPlane {
+    /// In queues of their own, taking no capacity and no time but the delay of the link.
+    #[default]
+    Separate,
+    /// In the data queues.
+    InBand,
+}
+
+/// The run itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunPlan {
+    /// How long.
+    pub duration: Span,
+    /// What of it does not count in means.
+    pub warm_up: Span,
+    /// For everything random.
+    pub seed: u64,
+    /// The time between samples, over 0.
+    pub sample: Span,
+    /// How control packets travel.
+    pub control: ControlPlane,
+    /// How large control packets are, if in band.
+    pub control_packet: Bytes,
+    /// Whether hops repair losses, repetitions and reordering of control packets.
+    pub repair: bool,
+    /// Whether data packets are sent, or only control packets.
+    pub data: bool,
+    /// What is recorded.
+    pub record: Record,
+}
+
+/// What is recorded, besides the totals of each connection, subflow and link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// At each sample, rates of connections.
+    pub connections: bool,
+    /// At each sample, rates of subflows.
+    pub subflows: bool,
+    /// At each sample, loads and queues of links.
+    pub links: bool,
+    /// Every change of a granted rate, when it happens.
+    pub grants: bool,
+    /// At each sample, fair rates, and how far granted rates are from them.
+    pub fairness: bool,
+}

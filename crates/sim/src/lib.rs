@@ -1,0 +1,1 @@
+//! Drives protocols in simulated time.
