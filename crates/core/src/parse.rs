@@ -106,6 +106,10 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// No number, no unit, an unknown unit, a negative value, or more than 213 days.
 pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
     let (value, unit) = SPAN.split(text)?;
+    if let Some(ps) = text.trim().strip_suffix("ps").and_then(|number| number.trim().parse().ok()) {
+        // Exact, where a double may not be.
+        return Ok(Span(ps));
+    }
     let seconds = match unit {
         "s" => 1.0,
         "ms" => 1e-3,
@@ -158,6 +162,7 @@ mod tests {
     fn times_and_sizes_have_units() {
         assert_eq!(parse_span("5 ms"), Ok(Span(5_000_000_000)));
         assert_eq!(parse_span("20us"), Ok(Span(20_000_000)));
+        assert_eq!(parse_span("9007199254740993 ps"), Ok(Span(9_007_199_254_740_993)));
         assert_eq!(parse_bytes("64 KiB"), Ok(Bytes(65_536)));
         assert_eq!(parse_bytes("12 kbit"), Ok(Bytes(1500)));
     }

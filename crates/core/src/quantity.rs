@@ -80,8 +80,9 @@ impl Quantity for BytesText {
 
     fn texts(&self) -> Vec<String> {
         let bytes = self.0.0;
-        let scaled =
-            |size: u64, unit: &str| (bytes >= size && bytes % size == 0).then(|| format!("{} {unit}", bytes / size));
+        let scaled = |size: u64, unit: &str| {
+            (bytes >= size && bytes.is_multiple_of(size)).then(|| format!("{} {unit}", bytes / size))
+        };
         let units = [(1_000_000_000, "GB"), (1 << 20, "MiB"), (1_000_000, "MB"), (1 << 10, "KiB"), (1000, "kB")];
         units.iter().filter_map(|&(size, unit)| scaled(size, unit)).chain([format!("{bytes} B")]).collect()
     }
@@ -171,8 +172,7 @@ mod tests {
         fn what_is_written_reads_as_the_same(rate in 0.0..1e30, span in 0..u64::MAX / 2, bytes in 0..1u64 << 53) {
             prop_assert!(written(&RateText(Rate(rate))).is_some());
             prop_assert!(written(&BytesText(Bytes(bytes))).is_some());
-            // Beyond some minutes a picosecond is lost among the digits of a double.
-            prop_assert!(written(&SpanText(Span(span % (1 << 50)))).is_some());
+            prop_assert!(written(&SpanText(Span(span))).is_some());
         }
     }
 }

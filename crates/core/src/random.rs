@@ -13,6 +13,22 @@ pub enum Purpose {
     Delays = 2,
     /// Who sends how much to whom.
     Demands = 3,
+    /// What happens to packets on links that lose, repeat or reorder some.
+    Faults = 4,
+    /// How much a connection sends.
+    Amounts = 5,
+    /// How many paths a connection has.
+    PathCounts = 6,
+    /// Where connections of a group begin and end; this and the next have an id for each group.
+    TrafficEnds = 7,
+    /// When they begin.
+    TrafficArrivals = 8,
+    /// How long they stay.
+    TrafficLifetimes = 9,
+    /// How much they send.
+    TrafficAmounts = 10,
+    /// How many paths they have.
+    TrafficPathCounts = 11,
 }
 
 /// The stream of `purpose` number `id` under `seed`.

@@ -3,7 +3,7 @@
 //! A control never sends, waits or reads a clock. Whoever drives it (a simulator, a real endpoint) calls it when something
 //! happens, tells it the time, and carries out its orders.
 
-use anabranch_core::{Bytes, Rate, Time};
+use anabranch_core::{Rate, Time};
 
 use crate::packet::Header;
 
@@ -20,8 +20,6 @@ pub struct LinkView {
     pub now: Time,
     /// What the link can carry now; finite.
     pub capacity: Rate,
-    /// What waits in its data queue.
-    pub backlog: Bytes,
 }
 
 /// What a source may know of its connection when it is made.
@@ -101,9 +99,25 @@ pub trait LinkControl: Send {
     /// A control packet on its way back has crossed the link's twin.
     fn on_return(&mut self, link: &LinkView, position: Position, header: &mut Header);
 
-    /// A period has passed; called only if the protocol has one.
-    fn on_period(&mut self, _link: &LinkView) {}
-
     /// Whether it holds nothing of any connection: so before the first joins and after the last has left.
     fn is_clear(&self) -> bool;
+}
+
+/// The controls of all links of a network for one protocol, side by side.
+pub trait LinkControls: Send {
+    /// The control of a link.
+    fn of(&mut self, link: usize) -> &mut dyn LinkControl;
+
+    /// Whether the control of a link is clear, see [`LinkControl::is_clear`].
+    fn is_clear(&self, link: usize) -> bool;
+}
+
+impl<L: LinkControl> LinkControls for Vec<L> {
+    fn of(&mut self, link: usize) -> &mut dyn LinkControl {
+        &mut self[link]
+    }
+
+    fn is_clear(&self, link: usize) -> bool {
+        self[link].is_clear()
+    }
 }

@@ -8,6 +8,8 @@ pub mod endpoint;
 pub mod packet;
 pub mod protocols;
 
-pub use control::{ConnectionView, LinkControl, LinkView, MOST_POSITIONS, Orders, Position, SourceControl};
+pub use control::{
+    ConnectionView, LinkControl, LinkControls, LinkView, MOST_POSITIONS, Orders, Position, SourceControl,
+};
 pub use packet::{Header, Positions};
 pub use protocols::Protocol;

@@ -1,1 +1,30 @@
-//! Drives protocols in simulated time.
+//! Drives protocols in simulated time: packets, links, connections that come and go, and what is written down of them.
+//!
+//! [`simulate`] is a function of the plan and nothing else: the same plan gives the same outcome to the last bit.
+
+mod ahead;
+mod calendar;
+mod connections;
+mod control_plane;
+mod data;
+mod departures;
+mod fairness;
+mod faults;
+mod link;
+mod packet;
+mod record;
+mod routes;
+mod slab;
+mod world;
+
+use anabranch_scenario::plan::Plan;
+
+pub use fairness::Gauge;
+pub use link::Totals;
+pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, Samples, SubflowTotal};
+pub use world::Progress;
+
+/// Runs a plan to its end, or until `watch` says no; it is asked every 65,536 events.
+pub fn simulate(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
+    world::World::new(plan).run(watch)
+}

@@ -27,7 +27,7 @@ use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::control::{ConnectionView, LinkControl, LinkView, Orders, Position, SourceControl};
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkView, Orders, Position, SourceControl};
 use crate::packet::{Header, Positions};
 use crate::protocols::d_slen_as_printed::PrintedLink;
 
@@ -85,7 +85,7 @@ pub struct Change {
     pub new: f64,
 }
 
-/// The fields of Probe, ProbeAck and Leave.
+/// The fields of Probe, `ProbeAck` and Leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
     /// The subflow's portion; in steps of 2^-30 if corrected, a fraction if as printed.
@@ -107,11 +107,11 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn S
     Box::new(Source::new(parameters, connection))
 }
 
-/// A link control.
-pub fn link(parameters: &Parameters) -> Box<dyn LinkControl> {
+/// Link controls for so many links.
+pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     match parameters.variant {
-        Variant::Corrected => Box::new(Link { tie: parameters.tie, ..Link::default() }),
-        Variant::Paper => Box::new(PrintedLink::default()),
+        Variant::Corrected => Box::new(vec![Link { tie: parameters.tie, ..Link::default() }; count]),
+        Variant::Paper => Box::new(vec![PrintedLink::default(); count]),
     }
 }
 

@@ -6,12 +6,11 @@ pub mod vo_le_tran;
 
 use std::fmt;
 
-use anabranch_core::Span;
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{ConnectionView, LinkControl, SourceControl};
+use crate::control::{ConnectionView, LinkControls, SourceControl};
 
 /// A protocol with its parameters, written `protocol = "d-slen"` or `protocol.d-slen = { variant = "paper" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -61,19 +60,11 @@ impl Protocol {
         }
     }
 
-    /// A link control for a link of finite capacity.
-    pub fn link(&self) -> Box<dyn LinkControl> {
+    /// Link controls for so many links.
+    pub fn links(&self, count: usize) -> Box<dyn LinkControls> {
         match self {
-            Self::DSlen(parameters) => d_slen::link(parameters),
-            Self::VoLeTran(parameters) => vo_le_tran::link(parameters),
-        }
-    }
-
-    /// How often its link controls want to be called, if at all; `round_trip` is the longest of the network in use.
-    pub fn period(&self, round_trip: Span) -> Option<Span> {
-        match self {
-            Self::DSlen(_) => None,
-            Self::VoLeTran(parameters) => Some(parameters.period.map_or(round_trip, |p| p.0)),
+            Self::DSlen(parameters) => d_slen::links(parameters, count),
+            Self::VoLeTran(parameters) => vo_le_tran::links(parameters, count),
         }
     }
 

@@ -1,28 +1,28 @@
 //! Vo-Le-Tran (reconstruction): upward max-min fair rates by prices of links [vo2019].
 //!
-//! Links raise their price while their load is over the capacity and lower it while it is under. A packet goes round each
-//! subflow and brings back the largest price q of its links. When all are back, the connection divides what that price
-//! leaves it by its portions, and the packets of the next round tell the links:
+//! Links raise their price while their load is over the capacity and lower it while it is under. In turns a connection
+//! tells its links its new rates and asks for their prices; of each path the largest price q counts. When all answers
+//! are there, the connection divides what that price leaves it by its portions:
 //!
 //! ```text
-//! link:    price <- max(0, price + gain (load - capacity))     once in a period; Mbit/s and 1/(Mbit/s)
-//! source:  x_f = p_f claim min(1 / q_f, most),   p_f = x_f / sum x
+//! link:    price <- max(0, price + gain / n (load - capacity))     whenever one of its n subflows asks
+//! source:  x_f = p_f claim min(1 / q_f, most),   p_f = x_f / sum x               in Mbit/s and 1/(Mbit/s)
 //! ```
 //!
 //! Where it settles, `x_f / p_f` is the same on all paths in use and greatest on the link with the largest price: upward
 //! max-min fair.
 //!
 //! The equations of the original were not to be had. This form follows from what is said about it: the largest price of
-//! a path counts, as in MaxNet; a concave utility of the total rate is bounded from below at the present portions; links
+//! a path counts, as in `MaxNet`; a concave utility of the total rate is bounded from below at the present portions; links
 //! learn of new rates from notices, keep no list of subflows, and use a constant gain of 0.002. It shows the oscillations
 //! and the hundreds of rounds that are reported. What holds for it need not hold for the original.
 
-use anabranch_core::quantity::{RateText, SpanText};
+use anabranch_core::quantity::RateText;
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::control::{ConnectionView, LinkControl, LinkView, Orders, Position, SourceControl};
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkView, Orders, Position, SourceControl};
 use crate::packet::Header;
 
 /// bit/s in a Mbit/s.
@@ -35,7 +35,7 @@ const LEAST_PORTION: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What a Mbit/s over the capacity adds to the price in a period, in 1/(Mbit/s); over 0 and at most 1.
+    /// What a Mbit/s over the capacity adds to the price in a round, in 1/(Mbit/s); over 0 and at most 1.
     #[serde(deserialize_with = "gain")]
     #[schemars(range(min = 0, max = 1))]
     pub gain: f64,
@@ -45,14 +45,11 @@ pub struct Parameters {
     pub price: f64,
     /// What a connection of claim 1 takes at most, where prices are low.
     pub most: RateText,
-    /// How often links change their price; the longest round trip of the network in use if left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub period: Option<SpanText>,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { gain: 0.002, price: 0.05, most: RateText(Rate(100e6)), period: None }
+        Self { gain: 0.002, price: 0.05, most: RateText(Rate(100e6)) }
     }
 }
 
@@ -68,9 +65,11 @@ fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 0 to 1e6"))) }
 }
 
-/// The fields of a packet: it tells links of a new rate and asks for their prices.
+/// The fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Notice {
+    /// What the packet is for.
+    pub kind: Kind,
     /// What links count the subflow with, in bit/s; whole.
     pub old_rate: f64,
     /// What they are to count it with now.
@@ -79,22 +78,36 @@ pub struct Notice {
     pub price: f64,
 }
 
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The subflow begins, and asks.
+    Join,
+    /// Its rate is new.
+    Tell,
+    /// What are the prices?
+    Ask,
+    /// The subflow ends.
+    Leave,
+}
+
 /// A source control.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     let portion = 1.0 / connection.subflows as f64;
-    let subflow = Subflow { portion, rate: 0.0, price: 0.0 };
+    let subflow = Subflow { portion, rate: 0.0, told: 0.0, price: 0.0 };
     Box::new(Source {
         subflows: vec![subflow; connection.subflows],
         returned: 0,
+        is_asking: true,
         is_leaving: false,
         claim: connection.claim,
         most: parameters.most.0.0 / MEGA,
     })
 }
 
-/// A link control.
-pub fn link(parameters: &Parameters) -> Box<dyn LinkControl> {
-    Box::new(Link { load: 0, price: parameters.price, gain: parameters.gain })
+/// Link controls for so many links.
+pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![Link { subflows: 0, load: 0, price: parameters.price, gain: parameters.gain }; count])
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,12 +115,15 @@ struct Subflow {
     portion: f64,
     /// In bit/s; whole.
     rate: f64,
+    /// The rate that links count it with.
+    told: f64,
     price: f64,
 }
 
 struct Source {
     subflows: Vec<Subflow>,
     returned: usize,
+    is_asking: bool,
     is_leaving: bool,
     claim: f64,
     /// In Mbit/s.
@@ -115,16 +131,26 @@ struct Source {
 }
 
 impl Source {
-    fn next_round(&mut self, orders: &mut Orders) {
+    fn send(&self, kind: Kind, orders: &mut Orders) {
+        for (f, subflow) in self.subflows.iter().enumerate() {
+            let new_rate = if kind == Kind::Leave { 0.0 } else { subflow.rate };
+            let notice = Notice { kind, old_rate: subflow.told, new_rate, price: 0.0 };
+            if kind == Kind::Leave {
+                orders.tell(f, Header::VoLeTran(notice));
+            } else {
+                orders.probe(f, Header::VoLeTran(notice));
+            }
+        }
+    }
+
+    /// All prices are known: new rates and portions.
+    fn decide(&mut self, orders: &mut Orders) {
         let (claim, most) = (self.claim, self.most);
         let mut total = 0.0;
         for (f, subflow) in self.subflows.iter_mut().enumerate() {
-            let rate = (subflow.portion * claim * (1.0 / subflow.price).min(most) * MEGA).floor();
-            let notice = Notice { old_rate: subflow.rate, new_rate: rate, price: 0.0 };
-            subflow.rate = rate;
-            total += rate;
-            orders.grant(f, Rate(rate));
-            orders.probe(f, Header::VoLeTran(notice));
+            subflow.rate = (subflow.portion * claim * (1.0 / subflow.price).min(most) * MEGA).floor();
+            total += subflow.rate;
+            orders.grant(f, Rate(subflow.rate));
         }
         if total > 0.0 {
             for subflow in &mut self.subflows {
@@ -133,29 +159,33 @@ impl Source {
         }
     }
 
-    fn end(&mut self, orders: &mut Orders) {
-        for (f, subflow) in self.subflows.iter().enumerate() {
-            let notice = Notice { old_rate: subflow.rate, new_rate: 0.0, price: 0.0 };
-            orders.tell(f, Header::VoLeTran(notice));
+    fn next_turn(&mut self, orders: &mut Orders) {
+        if self.is_leaving {
+            self.send(Kind::Leave, orders);
+            orders.has_left = true;
+        } else if self.is_asking {
+            self.decide(orders);
+            self.send(Kind::Tell, orders);
+        } else {
+            self.send(Kind::Ask, orders);
         }
-        orders.has_left = true;
+        self.is_asking = !self.is_asking;
     }
 }
 
 impl SourceControl for Source {
     fn join(&mut self, _: Time, orders: &mut Orders) {
-        for f in 0..self.subflows.len() {
-            orders.probe(f, Header::VoLeTran(Notice { old_rate: 0.0, new_rate: 0.0, price: 0.0 }));
-        }
+        self.send(Kind::Join, orders);
     }
 
     fn on_reply(&mut self, _: Time, subflow: usize, header: &Header, orders: &mut Orders) {
         let Header::VoLeTran(notice) = header else { return };
         self.subflows[subflow].price = notice.price;
+        self.subflows[subflow].told = notice.new_rate;
         self.returned += 1;
         if self.returned == self.subflows.len() {
             self.returned = 0;
-            if self.is_leaving { self.end(orders) } else { self.next_round(orders) }
+            self.next_turn(orders);
         }
     }
 
@@ -164,28 +194,37 @@ impl SourceControl for Source {
     }
 }
 
-/// What a link keeps: the sum of the rates it was told, in bit/s, and its price.
+/// What a link keeps: how many subflows there are, the sum of the rates it was told in bit/s, and its price.
+#[derive(Clone, Copy, Debug)]
 struct Link {
+    subflows: i64,
     load: i64,
     price: f64,
     gain: f64,
 }
 
 impl LinkControl for Link {
-    fn on_arrival(&mut self, _: &LinkView, _: Position, header: &mut Header) {
+    fn on_arrival(&mut self, link: &LinkView, _: Position, header: &mut Header) {
         let Header::VoLeTran(notice) = header else { return };
         self.load += notice.new_rate as i64 - notice.old_rate as i64;
+        match notice.kind {
+            Kind::Join => self.subflows += 1,
+            Kind::Leave => self.subflows -= 1,
+            Kind::Tell => {}
+            Kind::Ask => {
+                let excess = (self.load as f64 - link.capacity.0) / MEGA;
+                let share = self.gain / self.subflows.max(1) as f64;
+                self.price = (self.price + share * excess).max(0.0);
+            }
+        }
+    }
+
+    fn on_return(&mut self, _: &LinkView, _: Position, header: &mut Header) {
+        let Header::VoLeTran(notice) = header else { return };
         notice.price = notice.price.max(self.price);
     }
 
-    fn on_return(&mut self, _: &LinkView, _: Position, _: &mut Header) {}
-
-    fn on_period(&mut self, link: &LinkView) {
-        let excess = (self.load as f64 - link.capacity.0) / MEGA;
-        self.price = (self.price + self.gain * excess).max(0.0);
-    }
-
     fn is_clear(&self) -> bool {
-        self.load == 0
+        self.subflows == 0 && self.load == 0
     }
 }

@@ -1,0 +1,318 @@
+//! The calendar of events: a wheel of time slots, each sorted when it comes up.
+//!
+//! Slots are as wide as makes some hundred events fall into one: then sorting is cheap, the events of a slot are known
+//! together (so that what they touch can be fetched early), and no heap grows with the packets in flight. Events for the
+//! slot that is open go to a small heap; those beyond the wheel wait by turns of it. The width follows the traffic and
+//! changes only the speed: events are served by time, then key, whatever it is.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Slots of the wheel.
+const SLOTS: u64 = 4096;
+/// The mean of events in a slot that is aimed at, and when it is adjusted.
+const AIM: u64 = 512;
+const FEWEST: u64 = 64;
+const MOST: u64 = 1024;
+/// The mean is taken over so many events.
+const SPELL: u64 = 1 << 16;
+/// Slots are 2^10 ps to 2^44 ps wide: a nanosecond to 17 seconds.
+const SHIFTS: (u32, u32) = (10, 44);
+
+/// Something that happens at a time: sorted by time, then key. Keys of events at the same time differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    /// In picoseconds.
+    pub time: u64,
+    /// What kind of event it is, and of what.
+    pub key: u32,
+    /// Which packet, for events of packets.
+    pub packet: u32,
+}
+
+/// Events of a slot, in blocks of a common pool: the memory is that of the events, not that of the fullest slots.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// The block that is being filled, and how many events it has; full if there is none.
+    block: u32,
+    filled: u32,
+}
+
+/// Events in a block.
+const BLOCK: usize = 32;
+/// No block.
+const NONE: u32 = u32::MAX;
+const EMPTY: Slot = Slot { block: NONE, filled: BLOCK as u32 };
+
+/// The blocks of all slots.
+#[derive(Debug, Default)]
+struct Pool {
+    events: Vec<Event>,
+    /// The block that was filled before this one.
+    before: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    #[inline]
+    fn push(&mut self, slot: &mut Slot, event: Event) {
+        if slot.filled as usize == BLOCK {
+            let block = self.take();
+            self.before[block as usize] = slot.block;
+            *slot = Slot { block, filled: 0 };
+        }
+        self.events[slot.block as usize * BLOCK + slot.filled as usize] = event;
+        slot.filled += 1;
+    }
+
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let none = Event { time: 0, key: 0, packet: 0 };
+            self.events.resize(self.events.len() + BLOCK, none);
+            self.before.push(NONE);
+            self.before.len() as u32 - 1
+        })
+    }
+
+    /// Moves the events of a slot to `into`.
+    fn empty(&mut self, slot: &mut Slot, into: &mut Vec<Event>) {
+        let Slot { mut block, mut filled } = std::mem::replace(slot, EMPTY);
+        while block != NONE {
+            let start = block as usize * BLOCK;
+            into.extend_from_slice(&self.events[start..start + filled as usize]);
+            self.free.push(block);
+            (block, filled) = (self.before[block as usize], BLOCK as u32);
+        }
+    }
+}
+
+/// All events to come.
+pub struct Calendar {
+    /// Slots are 2^shift ps wide.
+    shift: u32,
+    slots: Vec<Slot>,
+    pool: Pool,
+    /// A bit for each slot that has events.
+    occupied: Vec<u64>,
+    /// The number of the slot that is open; slot n has the times from `(n - 1) << shift`.
+    current: u64,
+    /// The open slot, sorted, and how much of it is served.
+    open: Vec<Event>,
+    served: usize,
+    /// Events that came into the open slot meanwhile.
+    late: BinaryHeap<Reverse<Event>>,
+    /// Events beyond the wheel, by the turn of it.
+    far: BTreeMap<u64, Vec<Event>>,
+    /// Since the width was last looked at.
+    events: u64,
+    opened: u64,
+}
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            shift: 30,
+            slots: vec![EMPTY; SLOTS as usize],
+            pool: Pool::default(),
+            occupied: vec![0; SLOTS as usize / 64],
+            current: 0,
+            open: Vec::new(),
+            served: 0,
+            late: BinaryHeap::new(),
+            far: BTreeMap::new(),
+            events: 0,
+            opened: 0,
+        }
+    }
+}
+
+impl Calendar {
+    /// Adds an event, not before the one that was served last.
+    pub fn push(&mut self, event: Event) {
+        let slot = (event.time >> self.shift) + 1;
+        if slot <= self.current {
+            self.late.push(Reverse(event));
+        } else if slot - self.current <= SLOTS {
+            let index = slot % SLOTS;
+            self.pool.push(&mut self.slots[index as usize], event);
+            self.occupied[index as usize / 64] |= 1 << (index % 64);
+        } else {
+            self.far.entry(slot / SLOTS).or_default().push(event);
+        }
+    }
+
+    /// Takes out the next event.
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            let ready = self.open.get(self.served).copied();
+            let late = self.late.peek().map(|e| e.0);
+            match (ready, late) {
+                (Some(ready), late) if late.is_none_or(|late| ready < late) => {
+                    self.served += 1;
+                    return Some(ready);
+                }
+                (_, Some(late)) => {
+                    self.late.pop();
+                    return Some(late);
+                }
+                _ => {
+                    if !self.open_next() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The events of the open slot that come next, at most `count`, as far as they are known; none at other times than
+    /// every `count` of them.
+    pub fn preview(&self, count: usize) -> &[Event] {
+        if self.served.is_multiple_of(count) {
+            &self.open[self.served..self.open.len().min(self.served + count)]
+        } else {
+            &[]
+        }
+    }
+
+    /// Opens the next slot that has events, if there is one.
+    fn open_next(&mut self) -> bool {
+        self.events += self.open.len() as u64;
+        self.opened += 1;
+        if self.events >= SPELL || self.opened >= SPELL {
+            self.adjust();
+        }
+        self.open.clear();
+        self.served = 0;
+        loop {
+            let next = self.next_occupied();
+            let turn = self.far.first_key_value().map(|(&turn, _)| turn);
+            match (next, turn) {
+                (Some(slot), turn) if turn.is_none_or(|turn| slot < turn * SLOTS) => {
+                    self.current = slot;
+                    let index = slot % SLOTS;
+                    self.pool.empty(&mut self.slots[index as usize], &mut self.open);
+                    self.occupied[index as usize / 64] &= !(1 << (index % 64));
+                    self.open.sort_unstable();
+                    return true;
+                }
+                (_, Some(turn)) => {
+                    self.current = turn * SLOTS - 1;
+                    let events = self.far.remove(&turn).expect("it was the first");
+                    for event in events {
+                        self.push(event);
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// The next slot of the wheel that has events.
+    fn next_occupied(&self) -> Option<u64> {
+        let words = self.occupied.len() as u64;
+        let start = self.current + 1;
+        let first = start % SLOTS;
+        // The word of the first slot twice: from its place on, and at the end of the turn up to there.
+        for i in 0..=words {
+            let word = (first / 64 + i) % words;
+            let mut bits = self.occupied[word as usize];
+            if i == 0 {
+                bits &= u64::MAX << (first % 64);
+            } else if i == words {
+                bits &= !(u64::MAX << (first % 64));
+            }
+            if bits != 0 {
+                let index = word * 64 + u64::from(bits.trailing_zeros());
+                return Some(start + (index + SLOTS - first) % SLOTS);
+            }
+        }
+        None
+    }
+
+    /// Makes slots wider or narrower if too few or too many events fall into one; the open slot is empty.
+    fn adjust(&mut self) {
+        let mean = self.events / self.opened;
+        (self.events, self.opened) = (0, 0);
+        let shift = if mean > MOST {
+            self.shift.saturating_sub((mean / AIM).ilog2()).max(SHIFTS.0)
+        } else if mean < FEWEST {
+            (self.shift + (AIM / mean.max(1)).ilog2()).min(SHIFTS.1)
+        } else {
+            return;
+        };
+        if shift == self.shift {
+            return;
+        }
+        let last = self.open.last().map_or((self.current.max(1) - 1) << self.shift, |e| e.time);
+        let mut events: Vec<Event> = std::mem::take(&mut self.far).into_values().flatten().collect();
+        for slot in &mut self.slots {
+            self.pool.empty(slot, &mut events);
+        }
+        self.occupied.fill(0);
+        self.shift = shift;
+        // One before the slot of the present, so that what is still to come in it goes there.
+        self.current = last >> shift;
+        for event in events {
+            self.push(event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn event(time: u64, key: u32) -> Event {
+        Event { time, key, packet: 0 }
+    }
+
+    #[test]
+    fn events_come_by_time_then_key() {
+        let mut calendar = Calendar::default();
+        for (time, key) in [(5, 1), (1 << 50, 0), (5, 0), (3, 9), (u64::MAX / 2, 3)] {
+            calendar.push(event(time, key));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| calendar.next()).map(|e| (e.time, e.key)).collect();
+        assert_eq!(order, [(3, 9), (5, 0), (5, 1), (1 << 50, 0), (u64::MAX / 2, 3)]);
+    }
+
+    #[test]
+    fn the_order_holds_while_the_width_changes() {
+        // Each event makes another one later, at gaps from 1 ps to 2^40 ps, so that slots turn out too wide and too narrow.
+        let mut calendar = Calendar::default();
+        (0..3000).for_each(|key| calendar.push(event(u64::from(key), key)));
+        let (mut last, mut state) = (event(0, 0), 1u64);
+        for i in 0..600_000u64 {
+            let next = calendar.next().unwrap();
+            assert!(last <= next, "{last:?} came before {next:?}");
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let spread = if i < 300_000 { 20 } else { 40 };
+            calendar.push(event(next.time + 1 + (state >> 20) % (1 << spread), next.key));
+            last = next;
+        }
+        assert_eq!(std::iter::from_fn(|| calendar.next()).count(), 3000);
+    }
+
+    proptest! {
+        #[test]
+        fn any_events_come_in_order(events in prop::collection::vec((0..1u64 << 60, 0..4u32), 1..300), later in 0..1u64 << 50) {
+            let mut calendar = Calendar::default();
+            let mut expected = Vec::new();
+            for &(time, key) in &events {
+                calendar.push(event(time, key));
+                expected.push((time, key));
+            }
+            let mut got = Vec::new();
+            while let Some(next) = calendar.next() {
+                got.push((next.time, next.key));
+                if got.len() % 3 == 0 && got.len() < 200 {
+                    calendar.push(event(next.time + later, 9));
+                    expected.push((next.time + later, 9));
+                }
+            }
+            expected.sort_unstable();
+            prop_assert_eq!(got, expected);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Connections: how they come and go, and how the orders of their controls are carried out.
+
+use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_proto::endpoint::Pace;
+use anabranch_proto::{ConnectionView, Header, SourceControl};
+use anabranch_scenario::plan::Plan;
+
+use crate::world::World;
+
+/// A time that is not set.
+pub(crate) const UNSET: u64 = u64::MAX;
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has not begun.
+    Waiting,
+    /// It sends.
+    Active,
+    /// It has nothing more to send, and its protocol takes leave.
+    Leaving,
+    /// It is over.
+    Gone,
+}
+
+/// The source of a connection.
+pub(crate) struct Connection {
+    /// While it is there.
+    control: Option<Box<dyn SourceControl>>,
+    pub state: State,
+    /// Whether it sends a given amount.
+    pub is_finite: bool,
+    /// Bytes still to send; if it does not send a given amount, the most that a count can hold.
+    pub left: u64,
+    /// Bytes of a full packet.
+    pub packet: u64,
+    /// Bytes sent and neither delivered nor lost.
+    pub under_way: u64,
+    /// When all was delivered or lost, when the last byte was sent or it was told to stop, and when its protocol left.
+    pub finished_at: u64,
+    pub stopped_at: u64,
+    pub left_at: u64,
+}
+
+/// The part of a connection on one path; two cache lines.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Subflow {
+    pub connection: u32,
+    /// Whether its connection sends a given amount.
+    pub is_finite: bool,
+    pub pace: Pace,
+    /// When its next packet is due at the earliest.
+    pub armed: u64,
+    /// Bytes.
+    pub sent: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub repeated: u64,
+    /// Packets delivered, and the sum and the greatest of their delays in picoseconds.
+    pub packets: u64,
+    pub delay_sum: f64,
+    pub delay_most: u64,
+}
+
+impl Connection {
+    /// All connections of a plan.
+    pub fn all(plan: &Plan) -> Vec<Self> {
+        let new = |transfer: &anabranch_scenario::plan::Transfer| Self {
+            control: None,
+            state: State::Waiting,
+            is_finite: transfer.amount.is_some(),
+            left: transfer.amount.map_or(u64::MAX, |a| a.0),
+            packet: transfer.packet.0,
+            under_way: 0,
+            finished_at: UNSET,
+            stopped_at: UNSET,
+            left_at: UNSET,
+        };
+        plan.transfers.iter().map(new).collect()
+    }
+
+    /// Whether it takes part in the sharing.
+    pub fn is_present(&self) -> bool {
+        self.state == State::Active
+    }
+}
+
+impl Subflow {
+    /// All subflows of a plan.
+    pub fn all(plan: &Plan) -> Vec<Self> {
+        let of = |c: usize| plan.paths.of(ConnectionId::new(c)).map(move |_| c as u32);
+        let new = |connection: u32| Self {
+            connection,
+            is_finite: plan.transfers[connection as usize].amount.is_some(),
+            pace: Pace::default(),
+            armed: UNSET,
+            sent: 0,
+            delivered: 0,
+            lost: 0,
+            repeated: 0,
+            packets: 0,
+            delay_sum: 0.0,
+            delay_most: 0,
+        };
+        (0..plan.transfers.len()).flat_map(of).map(new).collect()
+    }
+}
+
+impl Subflow {
+    /// Reads what every packet needs; to fetch it early.
+    #[inline]
+    pub fn glance(&self) -> u64 {
+        self.armed ^ self.packets ^ self.delay_most
+    }
+}
+
+impl World<'_> {
+    /// The subflows of a connection.
+    pub(crate) fn subflows_of(&self, c: u32) -> std::ops::Range<usize> {
+        self.routes.subflows[c as usize] as usize..self.routes.subflows[c as usize + 1] as usize
+    }
+
+    /// A connection begins.
+    pub(crate) fn on_join(&mut self, c: u32) {
+        let view = ConnectionView {
+            subflows: self.subflows_of(c).len(),
+            claim: self.plan.demands.connections()[c as usize].claim(),
+        };
+        let protocol = &self.plan.protocols[self.plan.transfers[c as usize].protocol];
+        let connection = &mut self.connections[c as usize];
+        connection.control = Some(protocol.source(&view));
+        connection.state = State::Active;
+        self.recorder.on_change();
+        self.call(c, |control, now, orders| control.join(now, orders));
+    }
+
+    /// A connection is to end, whatever it has still to send.
+    pub(crate) fn on_stop(&mut self, c: u32) {
+        self.leave(c);
+    }
+
+    /// A connection has nothing more to send.
+    pub(crate) fn leave(&mut self, c: u32) {
+        let connection = &mut self.connections[c as usize];
+        if connection.state != State::Active {
+            return;
+        }
+        connection.state = State::Leaving;
+        connection.stopped_at = self.now;
+        self.recorder.on_change();
+        for s in self.subflows_of(c) {
+            self.set_rate(s, Rate(0.0));
+        }
+        self.call(c, |control, now, orders| control.leave(now, orders));
+    }
+
+    /// A control packet of a connection is back at its source.
+    pub(crate) fn on_reply(&mut self, s: u32, header: &Header) {
+        let c = self.subflows[s as usize].connection;
+        let subflow = s as usize - self.subflows_of(c).start;
+        self.call(c, |control, now, orders| control.on_reply(now, subflow, header, orders));
+    }
+
+    /// Calls the control of a connection, if it is there, and carries out its orders.
+    fn call(&mut self, c: u32, ask: impl FnOnce(&mut dyn SourceControl, Time, &mut anabranch_proto::Orders)) {
+        let Some(control) = &mut self.connections[c as usize].control else { return };
+        let mut orders = std::mem::take(&mut self.orders);
+        ask(control.as_mut(), Time(self.now), &mut orders);
+        let first = self.subflows_of(c).start;
+        for &(subflow, rate) in &orders.grants {
+            if self.connections[c as usize].state == State::Active {
+                self.grant(first + subflow, rate);
+            }
+        }
+        for order in &orders.packets {
+            self.launch((first + order.subflow) as u32, order);
+        }
+        if orders.has_left {
+            let connection = &mut self.connections[c as usize];
+            connection.control = None;
+            connection.state = State::Gone;
+            connection.left_at = self.now;
+        }
+        orders.clear();
+        self.orders = orders;
+    }
+
+    /// Lets a subflow send at `rate`; what is no rate lets it send nothing, and is counted.
+    fn grant(&mut self, s: usize, rate: Rate) {
+        let is_rate = rate.0.is_finite() && rate.0 >= 0.0;
+        self.recorder.bad_grants += u64::from(!is_rate);
+        self.set_rate(s, if is_rate { rate } else { Rate(0.0) });
+        if self.plan.run.data {
+            self.arm(s as u32);
+        }
+    }
+
+    fn set_rate(&mut self, s: usize, rate: Rate) {
+        let pace = &mut self.subflows[s].pace;
+        if pace.rate() != rate {
+            pace.set_rate(rate);
+            self.recorder.on_grant(self.now, s, rate);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Control packets: from the source over the links to the sink and back, past the link controls.
+//!
+//! Apart from data they take only the delay of each link; in band they queue with it. A hop that may lose, repeat or
+//! reorder them is repaired unless the scenario says otherwise (`anabranch_proto::endpoint`): then its packets travel in
+//! frames. On a hop that does none of that the frames would change nothing, and are left out.
+
+use anabranch_core::{Span, Time};
+use anabranch_proto::control::Order;
+use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
+use anabranch_proto::{LinkView, Position};
+use anabranch_scenario::plan::{ControlPlane, Plan};
+
+use crate::connections::UNSET;
+use crate::faults::{Arrivals, Fates};
+use crate::link::Links;
+use crate::packet::ControlPacket;
+use crate::routes::{END, Routes};
+use crate::slab::Slab;
+use crate::world::{Kind, Limit, World};
+
+/// What a repaired hop waits for an acknowledgement beyond its delays.
+const PATIENCE: u64 = 1_000_000_000;
+
+/// How control packets get over each link.
+pub(crate) struct Lanes {
+    pub packets: Slab<ControlPacket>,
+    frames: Slab<Frame<ControlPacket>>,
+    /// When the last control packet arrives at the far end of each link: the next is later.
+    last: Vec<u64>,
+    /// What happens to them on each link; empty if nothing ever does.
+    fates: Vec<Option<Box<Fates>>>,
+    /// The repaired hops; empty if there are none.
+    hops: Vec<Option<Box<Hop>>>,
+}
+
+/// Both ends of a repaired hop.
+struct Hop {
+    sender: HopSender<ControlPacket>,
+    receiver: HopReceiver<ControlPacket>,
+}
+
+impl Lanes {
+    /// Lanes on which nothing travels yet.
+    pub fn new(plan: &Plan, routes: &Routes, links: &Links) -> Self {
+        let is_in_band = plan.run.control == ControlPlane::InBand;
+        let has_faults = plan.links.iter().any(|l| !l.control.is_none());
+        let is_faulty = |l: usize| !plan.links[l].control.is_none() || (is_in_band && links.has_limited_queue(l));
+        let is_repaired = |l: usize| plan.run.repair && routes.twins[l] != END && is_faulty(l);
+        let hop = |l: usize| {
+            let back = routes.twins[l];
+            let late = plan.links[l].control.late.0 + plan.links[back as usize].control.late.0;
+            let wait = 2 * (links.delay(l as u32) + links.delay(back)) + late + PATIENCE;
+            Box::new(Hop { sender: HopSender::new(Span(wait)), receiver: HopReceiver::default() })
+        };
+        let numbers = 0..plan.links.len();
+        let fates = |l: usize| Fates::new(&plan.links[l].control, plan.run.seed, 2 * l as u32 + 1);
+        let has_hops = numbers.clone().any(is_repaired);
+        Self {
+            packets: Slab::default(),
+            frames: Slab::default(),
+            last: vec![0; links.len()],
+            fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
+            hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
+        }
+    }
+
+    fn hop(&mut self, link: u32) -> Option<&mut Hop> {
+        self.hops.get_mut(link as usize)?.as_deref_mut()
+    }
+}
+
+impl World<'_> {
+    /// A source sends a control packet.
+    pub(crate) fn launch(&mut self, subflow: u32, order: &Order) {
+        let at = self.routes.first[subflow as usize];
+        let connection = self.subflows[subflow as usize].connection;
+        let protocol = self.plan.transfers[connection as usize].protocol as u16;
+        let (header, wants_reply) = (order.header, order.wants_reply);
+        let packet = ControlPacket { header, at, subflow, protocol, wants_reply, is_returning: false };
+        let index = self.lanes.packets.insert(packet);
+        self.ask_link(index);
+        self.travel(index);
+    }
+
+    /// A control packet arrives at the far end of a link.
+    pub(crate) fn on_control(&mut self, index: u32) {
+        let packet = &mut self.lanes.packets[index];
+        if packet.is_returning {
+            self.ask_link(index);
+            let packet = &mut self.lanes.packets[index];
+            packet.at -= 1;
+            if self.routes.steps[packet.at as usize] == END {
+                let packet = self.lanes.packets.remove(index);
+                return self.on_reply(packet.subflow, &packet.header);
+            }
+        } else if self.routes.steps[packet.at as usize + 1] != END {
+            packet.at += 1;
+            self.ask_link(index);
+        } else if packet.wants_reply {
+            packet.is_returning = true;
+        } else {
+            self.lanes.packets.remove(index);
+            return;
+        }
+        self.travel(index);
+    }
+
+    /// Shows a control packet to the control of the link at its place, if the link limits anything.
+    fn ask_link(&mut self, index: u32) {
+        let packet = &mut self.lanes.packets[index];
+        let link = self.routes.steps[packet.at as usize] as usize;
+        let now = Time(self.now);
+        let capacity = match self.limits[link] {
+            Limit::Constant(capacity) => capacity,
+            Limit::Changing => self.links.capacity(link, now),
+        };
+        if capacity.0.is_infinite() {
+            return;
+        }
+        let view = LinkView { now, capacity };
+        let position = (packet.at - self.routes.first[packet.subflow as usize]) as Position;
+        let control = self.controls[packet.protocol as usize].of(link);
+        if packet.is_returning {
+            control.on_return(&view, position, &mut packet.header);
+        } else {
+            control.on_arrival(&view, position, &mut packet.header);
+        }
+    }
+
+    /// Sends a control packet over the next link of its way.
+    fn travel(&mut self, index: u32) {
+        let packet = &self.lanes.packets[index];
+        let step = self.routes.steps[packet.at as usize];
+        let link = if packet.is_returning { self.routes.twins[step as usize] } else { step };
+        if self.lanes.hop(link).is_some() {
+            return self.travel_in_frame(link, index);
+        }
+        let arrivals = self.passage(link);
+        match arrivals.first {
+            Some(time) => self.schedule_packet(time, Kind::Control, link, index),
+            None if arrivals.second.is_none() => _ = self.lanes.packets.remove(index),
+            None => {}
+        }
+        if let Some(time) = arrivals.second {
+            let is_only = arrivals.first.is_none();
+            let copy = if is_only { index } else { self.lanes.packets.insert(self.lanes.packets[index]) };
+            self.schedule_packet(time, Kind::Control, link, copy);
+        }
+    }
+
+    /// Hands a control packet to a repaired hop.
+    fn travel_in_frame(&mut self, link: u32, index: u32) {
+        let packet = self.lanes.packets.remove(index);
+        let now = Time(self.now);
+        let Some(hop) = self.lanes.hop(link) else { return };
+        let frame = hop.sender.send(now, packet);
+        self.wait(link);
+        self.send_frame(link, frame);
+    }
+
+    /// When a control packet that enters a link now arrives, and a second copy of it.
+    fn passage(&mut self, link: u32) -> Arrivals {
+        let l = link as usize;
+        let arrival = if self.is_in_band(link) {
+            self.links.enter(link, self.now, self.plan.run.control_packet.0 as u32)
+        } else {
+            Some((self.now + self.links.delay(link)).max(self.lanes.last[l] + 1))
+        };
+        let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
+        self.lanes.last[l] = arrival;
+        self.hops += 1;
+        match self.lanes.fates.get_mut(l).and_then(Option::as_mut) {
+            Some(fates) => fates.next(arrival),
+            None => Arrivals { first: Some(arrival), second: None },
+        }
+    }
+
+    fn send_frame(&mut self, link: u32, frame: Frame<ControlPacket>) {
+        let arrivals = self.passage(link);
+        for time in arrivals.first.into_iter().chain(arrivals.second) {
+            let index = self.lanes.frames.insert(frame);
+            self.schedule_packet(time, Kind::Frame, link, index);
+        }
+    }
+
+    /// A frame arrives at the far end of a link.
+    pub(crate) fn on_frame(&mut self, link: u32, index: u32) {
+        let back = self.routes.twins[link as usize];
+        let now = Time(self.now);
+        match self.lanes.frames.remove(index) {
+            Frame::Packet { number, packet } => {
+                let Some(hop) = self.lanes.hop(link) else { return };
+                let arrived = hop.receiver.on_packet(number, packet);
+                self.send_frame(back, Frame::Acknowledgement { next: arrived.next });
+                for packet in arrived.packets {
+                    let index = self.lanes.packets.insert(packet);
+                    self.on_control(index);
+                }
+            }
+            Frame::Acknowledgement { next } => {
+                let Some(hop) = self.lanes.hop(back) else { return };
+                hop.sender.on_acknowledgement(now, next);
+                self.wait(back);
+            }
+        }
+    }
+
+    /// A repaired hop may have waited long enough.
+    pub(crate) fn on_deadline(&mut self, link: u32) {
+        let now = Time(self.now);
+        let Some(hop) = self.lanes.hop(link) else { return };
+        if hop.sender.deadline() != Some(now) {
+            return;
+        }
+        let frame = hop.sender.on_deadline(now);
+        self.wait(link);
+        if let Some(frame) = frame {
+            self.send_frame(link, frame);
+        }
+    }
+
+    /// Schedules the present deadline of a repaired hop; those that were put off find nothing to do.
+    fn wait(&mut self, link: u32) {
+        let deadline = self.lanes.hop(link).and_then(|hop| hop.sender.deadline());
+        self.schedule(deadline.map_or(UNSET, |d| d.0), Kind::Deadline, link);
+    }
+}

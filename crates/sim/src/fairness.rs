@@ -1,0 +1,122 @@
+//! The ideal beside the real: fair rates of the connections that are there, and how far granted rates are from them.
+//!
+//! Fair means max-min where every connection has one path, and upward max-min otherwise. Upward max-min fair rates are
+//! not unique: a protocol may settle on others than those computed here. So besides the error by connection there is the
+//! residual, which is 0 at any of them. Rates are computed anew only when connections or capacities have changed.
+
+use std::sync::Arc;
+
+use anabranch_core::{ConnectionId, Time};
+use anabranch_fair::{Problem, ProblemParts, Start, Stop, certify, max_min, upward};
+use anabranch_scenario::plan::Plan;
+
+use crate::world::World;
+
+/// To this relative tolerance the fair rates are fair, and paths count as carrying something.
+const TOLERANCE: f64 = 1e-3;
+/// The most passes spent on them.
+const PASSES: usize = 2000;
+
+/// How far granted rates are from fair at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauge {
+    /// The largest shortfall of a subflow from its best bottleneck, see `anabranch_fair::certify`.
+    pub residual: f64,
+    /// The largest overload of a link relative to its capacity.
+    pub overload: f64,
+    /// Connections present.
+    pub present: u32,
+}
+
+/// What is needed to tell.
+pub(crate) struct Fairness {
+    is_single_path: bool,
+    has_changes: bool,
+    is_stale: bool,
+    problem: Option<Arc<Problem>>,
+    /// Subflows that the paths of the problem stand for.
+    subflows: Vec<u32>,
+    rates: Vec<f64>,
+}
+
+impl Fairness {
+    /// Nothing computed yet.
+    pub fn new(plan: &Plan) -> Self {
+        let connections = 0..plan.transfers.len();
+        Self {
+            is_single_path: connections.clone().all(|c| plan.paths.of(ConnectionId::new(c)).len() == 1),
+            has_changes: plan.links.iter().any(|l| !l.changes.is_empty()),
+            is_stale: true,
+            problem: None,
+            subflows: Vec::new(),
+            rates: vec![f64::NAN; connections.len()],
+        }
+    }
+
+    /// A connection came or went.
+    pub fn on_change(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// The fair rates at the last gauge, in bit/s; NaN for connections that were not there.
+    pub fn rates(&self) -> &[f64] {
+        &self.rates
+    }
+
+    /// How far the granted rates of subflows are from fair.
+    pub fn gauge(&mut self, world: &World<'_>, granted: &[f64]) -> Gauge {
+        if self.is_stale || self.has_changes {
+            self.solve(world);
+        }
+        let Some(problem) = &self.problem else { return Gauge::default() };
+        let rates: Vec<f64> = self.subflows.iter().map(|&s| granted[s as usize]).collect();
+        let certificate = certify(problem, &rates, TOLERANCE);
+        Gauge {
+            residual: certificate.residual,
+            overload: certificate.overload.max(0.0),
+            present: problem.connections() as u32,
+        }
+    }
+
+    fn solve(&mut self, world: &World<'_>) {
+        self.is_stale = false;
+        self.rates.fill(f64::NAN);
+        let present: Vec<u32> =
+            (0..world.connections.len() as u32).filter(|&c| world.connections[c as usize].is_present()).collect();
+        self.subflows = present.iter().flat_map(|&c| world.subflows_of(c)).map(|s| s as u32).collect();
+        self.problem = (!present.is_empty()).then(|| Arc::new(problem(world, &present, &self.subflows)));
+        let Some(problem) = &self.problem else { return };
+        let stop = Stop::Certificate(TOLERANCE);
+        let allocation = if self.is_single_path {
+            max_min(problem).expect("every connection has one path")
+        } else {
+            upward::upward_max_min(Arc::clone(problem), &Start::Equal, stop, PASSES).expect("equal portions can be")
+        };
+        for (&c, rate) in present.iter().zip(allocation.connection_rates) {
+            self.rates[c as usize] = rate;
+        }
+    }
+}
+
+/// The sharing among the connections that are present.
+fn problem(world: &World<'_>, present: &[u32], subflows: &[u32]) -> Problem {
+    let links = world.plan.links.len();
+    let mut parts = ProblemParts { path_offsets: vec![0], ..ProblemParts::default() };
+    parts.capacity = (0..links).map(|l| world.links.capacity(l, Time(world.now)).0).collect();
+    let mut number = 0;
+    for &s in subflows {
+        while present[number] != world.subflows[s as usize].connection {
+            number += 1;
+        }
+        parts.path_connection.push(number as u32);
+        // Demands are said apart.
+        parts.path_links.extend(world.routes.path(s as usize).iter().filter(|&&l| (l as usize) < links));
+        parts.path_offsets.push(parts.path_links.len());
+    }
+    for &c in present {
+        let connection = &world.plan.demands.connections()[c as usize];
+        parts.demand.push(connection.demand.map_or(f64::INFINITY, |d| d.0));
+        parts.weight.push(connection.claim());
+    }
+    Problem::new(parts).expect("the scenario was checked")
+}

@@ -1,0 +1,341 @@
+//! Links: each sends packets one after the other and delivers them after its delay, in order.
+//!
+//! When a packet enters, everything before it is known, and so is when it will have left; one event per packet and link is
+//! enough, its arrival at the far end. What waits is counted by the departures to come.
+//!
+//! A packet needs a link's record of one cache line and, of its queue, mostly one more. What few links have (limits,
+//! capacities that change) stands apart.
+
+use anabranch_core::{Rate, Time};
+use anabranch_scenario::plan::{Limit, LinkPlan};
+
+use crate::departures::{Departures, Ring};
+
+/// Picoseconds in a second times bits in a byte.
+const BIT_PICOSECONDS: f64 = 8e12;
+
+/// No entry in [`Links::special`].
+const NONE: u32 = u32::MAX;
+
+/// What every packet needs of a link.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Link {
+    /// When the last packet will have left.
+    free_at: u64,
+    /// 0 for a link without limit.
+    ps_per_byte: f64,
+    delay: u64,
+    waiting: Ring,
+    /// Where it stands in [`Links::special`].
+    special: u32,
+    /// The most packets since [`Links::peak`] was last asked.
+    peak_packets: u32,
+    most_packets: u32,
+    bytes: u64,
+}
+
+const _: () = assert!(std::mem::size_of::<Link>() == 64, "a link is one cache line");
+
+/// What few links have.
+#[derive(Clone, Debug)]
+struct Special {
+    limit_bytes: u64,
+    limit_packets: u32,
+    schedule: Option<Schedule>,
+}
+
+/// Capacities by time: picoseconds per byte from each time on; infinite for none.
+#[derive(Clone, Debug)]
+struct Schedule {
+    from: Vec<u64>,
+    ps_per_byte: Vec<f64>,
+    /// The piece in which the last packet left.
+    at: usize,
+}
+
+/// All links under simulation.
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    hot: Vec<Link>,
+    departures: Departures,
+    special: Vec<Special>,
+    dropped: Vec<u64>,
+}
+
+/// What has happened on a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes that it took, of packets of any kind.
+    pub bytes: u64,
+    /// Packets that found the queue full or were lost on the way.
+    pub dropped: u64,
+    /// The most packets that waited, the one in transmission included.
+    pub most_packets: u32,
+}
+
+fn ps_per_byte(capacity: Rate) -> f64 {
+    BIT_PICOSECONDS / capacity.0
+}
+
+impl Links {
+    /// Adds an empty link.
+    pub fn add(&mut self, capacity: Rate, delay: u64, plan: &LinkPlan) {
+        let schedule = Schedule::new(capacity, plan);
+        let is_special = schedule.is_some() || plan.limit != Limit::default();
+        let special = if is_special { self.special.len() as u32 } else { NONE };
+        if is_special {
+            self.special.push(Special {
+                limit_bytes: plan.limit.bytes.map_or(u64::MAX, |b| b.0),
+                limit_packets: plan.limit.packets.unwrap_or(u32::MAX),
+                schedule,
+            });
+        }
+        self.hot.push(Link {
+            free_at: 0,
+            ps_per_byte: ps_per_byte(capacity),
+            delay,
+            waiting: self.departures.ring(),
+            special,
+            peak_packets: 0,
+            most_packets: 0,
+            bytes: 0,
+        });
+        self.dropped.push(0);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.hot.len()
+    }
+
+    /// Takes a packet in; gives when it arrives at the far end, or `None` if there is no room for it.
+    #[inline]
+    pub fn enter(&mut self, l: u32, now: u64, bytes: u32) -> Option<u64> {
+        let link = &mut self.hot[l as usize];
+        self.departures.settle(&mut link.waiting, now);
+        let start = link.free_at.max(now);
+        let free_at = if link.special == NONE {
+            // Arrivals are a picosecond apart at least, so that no two of a link are at the same time.
+            start.saturating_add(((f64::from(bytes) * link.ps_per_byte).round_ties_even() as u64).max(1))
+        } else {
+            let special = &mut self.special[link.special as usize];
+            let Some(free_at) = special.end(link, start, now, bytes) else {
+                self.dropped[l as usize] += 1;
+                return None;
+            };
+            free_at
+        };
+        link.free_at = free_at;
+        self.departures.push(&mut link.waiting, free_at);
+        let packets = link.waiting.len();
+        link.peak_packets = link.peak_packets.max(packets);
+        link.most_packets = link.most_packets.max(packets);
+        link.bytes += u64::from(bytes);
+        Some(free_at.saturating_add(link.delay))
+    }
+
+    /// A packet was lost on the way.
+    pub fn drop_one(&mut self, l: u32) {
+        self.dropped[l as usize] += 1;
+    }
+
+    /// Reads what every packet needs; to fetch it early.
+    #[inline]
+    pub fn glance(&self, l: u32) -> u64 {
+        self.hot[l as usize].free_at
+    }
+
+    /// Reads both ends of the queue; to fetch them early.
+    #[inline]
+    pub fn glance_at_queue(&self, l: u32) -> u64 {
+        self.departures.glance(&self.hot[l as usize].waiting)
+    }
+
+    /// Propagation delay in picoseconds.
+    pub fn delay(&self, l: u32) -> u64 {
+        self.hot[l as usize].delay
+    }
+
+    /// Bytes that wait, what is left of the one in transmission included.
+    pub fn backlog(&self, l: usize, now: u64) -> u64 {
+        let link = &self.hot[l];
+        let wait = link.free_at.saturating_sub(now);
+        match self.special.get(link.special as usize).and_then(|s| s.schedule.as_ref()) {
+            Some(schedule) => schedule.work(now, link.free_at),
+            None if link.ps_per_byte > 0.0 => (wait as f64 / link.ps_per_byte).round() as u64,
+            None => 0,
+        }
+    }
+
+    /// The most packets that waited since this was last asked.
+    pub fn peak(&mut self, l: usize, now: u64) -> u32 {
+        let link = &mut self.hot[l];
+        self.departures.settle(&mut link.waiting, now);
+        std::mem::replace(&mut link.peak_packets, link.waiting.len())
+    }
+
+    /// What a link can carry now; infinite without limit.
+    pub fn capacity(&self, l: usize, now: Time) -> Rate {
+        let link = &self.hot[l];
+        let schedule = self.special.get(link.special as usize).and_then(|s| s.schedule.as_ref());
+        Rate(BIT_PICOSECONDS / schedule.map_or(link.ps_per_byte, |s| s.ps_per_byte[s.piece(now.0)]))
+    }
+
+    /// Whether the queue of a link may drop packets.
+    pub fn has_limited_queue(&self, l: usize) -> bool {
+        let special = self.special.get(self.hot[l].special as usize);
+        special.is_some_and(|s| s.limit_bytes != u64::MAX || s.limit_packets != u32::MAX)
+    }
+
+    /// What has happened on a link.
+    pub fn totals(&self, l: usize) -> Totals {
+        let link = &self.hot[l];
+        Totals { bytes: link.bytes, dropped: self.dropped[l], most_packets: link.most_packets }
+    }
+}
+
+impl Special {
+    /// When a packet will have left, or `None` if there is no room for it.
+    fn end(&mut self, link: &Link, start: u64, now: u64, bytes: u32) -> Option<u64> {
+        let waiting = match &self.schedule {
+            Some(schedule) => schedule.work(now, link.free_at),
+            None => (link.free_at.saturating_sub(now) as f64 / link.ps_per_byte).round() as u64,
+        };
+        if link.waiting.len() >= self.limit_packets || waiting.saturating_add(u64::from(bytes)) > self.limit_bytes {
+            return None;
+        }
+        Some(match &mut self.schedule {
+            Some(schedule) => schedule.end(start, bytes),
+            None => start.saturating_add(((f64::from(bytes) * link.ps_per_byte).round_ties_even() as u64).max(1)),
+        })
+    }
+}
+
+impl Schedule {
+    /// `None` if the capacity never changes, and is not 0.
+    fn new(capacity: Rate, plan: &LinkPlan) -> Option<Self> {
+        let pieces = plan.changes.iter().map(|&(time, rate)| (time.0, ps_per_byte(rate)));
+        let (from, ps_per_byte) = std::iter::once((0, ps_per_byte(capacity))).chain(pieces).unzip();
+        (!plan.changes.is_empty() || capacity.0 == 0.0).then_some(Self { from, ps_per_byte, at: 0 })
+    }
+
+    /// Which piece holds at a time.
+    fn piece(&self, time: u64) -> usize {
+        self.from.partition_point(|&from| from <= time) - 1
+    }
+
+    /// When the piece ends.
+    fn until(&self, piece: usize) -> u64 {
+        self.from.get(piece + 1).copied().unwrap_or(u64::MAX)
+    }
+
+    /// When a packet will have left whose transmission begins at `start`.
+    fn end(&mut self, start: u64, bytes: u32) -> u64 {
+        let mut left = f64::from(bytes);
+        let mut time = start;
+        loop {
+            let until = self.until(self.at);
+            if until <= time && until != u64::MAX {
+                self.at += 1;
+                continue;
+            }
+            if left <= 0.0 {
+                return time;
+            }
+            let slowness = self.ps_per_byte[self.at];
+            let whole = (left * slowness).round();
+            if whole < (until - time) as f64 {
+                return time.saturating_add((whole as u64).max(1));
+            }
+            if until == u64::MAX {
+                return until;
+            }
+            left = (left - (until - time) as f64 / slowness).max(0.0);
+            time = until;
+        }
+    }
+
+    /// Bytes that are sent from one time to another while there are any.
+    fn work(&self, mut from: u64, to: u64) -> u64 {
+        let mut bytes = 0.0;
+        while from < to {
+            let piece = self.piece(from);
+            let until = self.until(piece).min(to);
+            bytes += (until - from) as f64 / self.ps_per_byte[piece];
+            from = until;
+        }
+        // A link that is down for good still holds what it took; so does one that is without limit, for no time.
+        if bytes.is_finite() { bytes.round() as u64 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_core::Bytes;
+
+    const MILLISECOND: u64 = 1_000_000_000;
+
+    fn links(capacity: Rate, plan: &LinkPlan) -> Links {
+        let mut links = Links::default();
+        links.add(capacity, 5 * MILLISECOND, plan);
+        links
+    }
+
+    /// 1,000 bytes take 1 ms.
+    fn link(plan: &LinkPlan) -> Links {
+        links(Rate(8e6), plan)
+    }
+
+    #[test]
+    fn packets_are_sent_one_after_the_other() {
+        let mut link = link(&LinkPlan::default());
+        assert_eq!(link.enter(0, 0, 1000), Some(6 * MILLISECOND));
+        assert_eq!(link.enter(0, 0, 1000), Some(7 * MILLISECOND));
+        assert_eq!((link.backlog(0, 0), link.peak(0, 0)), (2000, 2));
+        // At 1 ms the first has left; the third enters at 1.5 ms and leaves at 3 ms.
+        assert_eq!((link.backlog(0, MILLISECOND), link.peak(0, MILLISECOND)), (1000, 2));
+        assert_eq!(link.enter(0, 3 * MILLISECOND / 2, 1000), Some(8 * MILLISECOND));
+        assert_eq!((link.totals(0).most_packets, link.totals(0).bytes), (2, 3000));
+    }
+
+    #[test]
+    fn a_full_queue_takes_no_more() {
+        let packets = LinkPlan { limit: Limit { packets: Some(2), bytes: None }, ..LinkPlan::default() };
+        let bytes = LinkPlan { limit: Limit { packets: None, bytes: Some(Bytes(2500)) }, ..LinkPlan::default() };
+        for plan in [packets, bytes] {
+            let mut link = link(&plan);
+            assert!(link.enter(0, 0, 1000).is_some() && link.enter(0, 0, 1000).is_some());
+            assert_eq!(link.enter(0, 0, 1000), None);
+            assert_eq!(link.totals(0).dropped, 1);
+            assert!(link.enter(0, MILLISECOND, 1000).is_some());
+        }
+    }
+
+    #[test]
+    fn a_change_of_capacity_counts_from_its_time_on() {
+        // 1,000 bytes: half of them in 0.5 ms, then the link stands still until 2 ms and goes on at half the rate.
+        let changes = vec![(Time(MILLISECOND / 2), Rate(0.0)), (Time(2 * MILLISECOND), Rate(4e6))];
+        let mut link = link(&LinkPlan { changes, ..LinkPlan::default() });
+        assert_eq!(link.enter(0, 0, 1000), Some(8 * MILLISECOND));
+        assert_eq!(link.enter(0, 0, 1000), Some(10 * MILLISECOND));
+        assert_eq!(link.capacity(0, Time(MILLISECOND)), Rate(0.0));
+        assert_eq!(link.capacity(0, Time(2 * MILLISECOND)), Rate(4e6));
+    }
+
+    #[test]
+    fn nothing_leaves_a_link_that_is_down() {
+        let mut link = links(Rate(0.0), &LinkPlan::default());
+        assert_eq!(link.enter(0, 0, 1000), Some(u64::MAX));
+        assert_eq!(link.capacity(0, Time(9)), Rate(0.0));
+    }
+
+    #[test]
+    fn a_link_without_limit_only_delays() {
+        let mut link = links(Rate(f64::INFINITY), &LinkPlan::default());
+        assert!(link.capacity(0, Time(0)).0.is_infinite());
+        assert_eq!(link.enter(0, 0, 1000), Some(5 * MILLISECOND + 1));
+        assert_eq!(link.enter(0, 0, 1000), Some(5 * MILLISECOND + 2));
+    }
+}

@@ -1,0 +1,38 @@
+//! Packets under way.
+
+use anabranch_proto::Header;
+
+/// A data packet: what each hop and the sink need.
+#[derive(Clone, Copy, Debug)]
+pub struct DataPacket {
+    /// When it was sent, in picoseconds.
+    pub sent: u64,
+    /// Where it is: the place in `Routes::steps` of the link that it is on.
+    pub at: u32,
+    /// Whose it is.
+    pub subflow: u32,
+    /// How large.
+    pub bytes: u32,
+    /// Whether a link made it by sending a packet twice; the sink knows by its place in the data.
+    pub is_copy: bool,
+}
+
+/// A control packet.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlPacket {
+    /// The fields of its protocol.
+    pub header: Header,
+    /// Where it is: the place in `Routes::steps` of the link that it is on, or of that link's twin on the way back.
+    pub at: u32,
+    /// Whose it is.
+    pub subflow: u32,
+    /// Of which of the plan's protocols.
+    pub protocol: u16,
+    /// Whether the sink is to send it back.
+    pub wants_reply: bool,
+    /// Whether it is on its way back.
+    pub is_returning: bool,
+}
+
+const _: () = assert!(std::mem::size_of::<DataPacket>() <= 32, "data packets are many");
+const _: () = assert!(std::mem::size_of::<ControlPacket>() <= 128, "a packet must fit into two cache lines");

@@ -1,0 +1,68 @@
+//! The paths of all subflows as one array of steps, so that a packet need only know its place in it.
+//!
+//! A connection that can use only so much begins with a link of its own that no packet waits for: there the protocol
+//! learns of the demand as it learns of any capacity.
+
+use anabranch_core::{ConnectionId, LinkId};
+use anabranch_scenario::plan::Plan;
+
+/// Where a path ends, and the one before began.
+pub const END: u32 = u32::MAX;
+
+/// The paths of all subflows.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    /// The links of each path with an [`END`] before and after.
+    pub steps: Vec<u32>,
+    /// The place of the first link of each subflow.
+    pub first: Vec<u32>,
+    /// The subflows of connection c: `subflows[c]..subflows[c + 1]`.
+    pub subflows: Vec<u32>,
+    /// The twin of each link, those of demands included; [`END`] for a link without one.
+    pub twins: Vec<u32>,
+    /// For each link of a demand and its twin, the connection; they stand behind the network's links, two by two.
+    pub demands: Vec<u32>,
+}
+
+impl Routes {
+    /// The routes of a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let links = plan.network.links();
+        let mut routes = Self {
+            steps: vec![END],
+            first: Vec::with_capacity(plan.paths.len()),
+            subflows: vec![0],
+            twins: links.iter().map(|l| l.twin.map_or(END, |t| t.0)).collect(),
+            demands: Vec::new(),
+        };
+        for (c, connection) in plan.demands.connections().iter().enumerate() {
+            let own = connection.demand.map(|_| routes.add_demand(c));
+            for path in plan.paths.of(ConnectionId::new(c)) {
+                routes.add_path(own, path);
+            }
+            routes.subflows.push(routes.first.len() as u32);
+        }
+        routes
+    }
+
+    fn add_demand(&mut self, connection: usize) -> u32 {
+        let link = self.twins.len() as u32;
+        self.twins.extend([link + 1, link]);
+        self.demands.extend([connection as u32; 2]);
+        link
+    }
+
+    fn add_path(&mut self, own: Option<u32>, path: &[LinkId]) {
+        self.first.push(u32::try_from(self.steps.len()).expect("fewer than 2^32 steps"));
+        self.steps.extend(own);
+        self.steps.extend(path.iter().map(|l| l.0));
+        self.steps.push(END);
+    }
+
+    /// The links of a subflow's path, in order.
+    pub fn path(&self, subflow: usize) -> &[u32] {
+        let from = &self.steps[self.first[subflow] as usize..];
+        let length = from.iter().position(|&s| s == END).expect("every path ends");
+        &from[..length]
+    }
+}
