@@ -1,6 +1,8 @@
 //! Small plans for tests: links, connections by the nodes of their paths, and the rest by default.
 #![allow(dead_code)] // Not every test uses all of it.
 
+pub mod random;
+
 use std::sync::Arc;
 
 use anabranch_core::paths::links_along;

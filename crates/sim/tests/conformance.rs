@@ -1,0 +1,155 @@
+//! What every protocol must do: fill a link, share it, recover, repeat itself, and leave nothing behind.
+
+mod common;
+
+use anabranch_core::{Bytes, Connection, Demands, Rate, Span, Time};
+use anabranch_proto::Protocol;
+use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_scenario::plan::{ControlPlane, Faults, Limit, Plan};
+use anabranch_sim::Outcome;
+use common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run, timed};
+
+/// Each protocol, and how long it may take to settle on these networks, in seconds.
+fn all() -> impl Iterator<Item = (Protocol, f64)> {
+    PROTOCOLS.iter().map(|(name, ..)| (Protocol::named(name).unwrap(), if *name == "vo-le-tran" { 60.0 } else { 2.0 }))
+}
+
+/// Some connections over one link of 10 Mbit/s and 5 ms.
+fn one_link(count: usize, protocol: Protocol, seconds: f64) -> Plan {
+    let path: &[&[&str]] = &[&["a", "b"]];
+    plan(network(&[("a", "b", 10.0, 5.0)]), &vec![path; count], protocol, seconds)
+}
+
+/// What subflows delivered, as a share of what the link could carry after the first `start` seconds.
+fn share_delivered(plan: &Plan, outcome: &Outcome, start: f64) -> f64 {
+    let bytes: u64 = outcome.subflows.iter().map(|s| s.delivered_warm).sum();
+    bytes as f64 * 8.0 / ((plan.run.duration.seconds() - start) * 10.0 * MEGA)
+}
+
+#[test]
+fn it_fills_a_link() {
+    for (protocol, seconds) in all() {
+        let mut plan = one_link(1, protocol, 2.0 * seconds);
+        plan.run.warm_up = Span::from_seconds(seconds).unwrap();
+        let outcome = run(&plan);
+        let share = share_delivered(&plan, &outcome, seconds);
+        assert!((0.98..=1.0001).contains(&share), "{:?}: {share}", plan.protocols);
+    }
+}
+
+#[test]
+fn it_shares_a_link() {
+    for (protocol, seconds) in all() {
+        let plan = one_link(4, protocol, seconds);
+        assert_close(&last_rates(&plan, &run(&plan)), &[2.5; 4], 0.05);
+    }
+}
+
+#[test]
+fn it_shares_by_claims_and_within_demands() {
+    for (protocol, seconds) in all() {
+        let mut plan = one_link(3, protocol, seconds);
+        let mut all: Vec<Connection> = plan.demands.connections().to_vec();
+        // 2 of the 10 for the first, that asks for no more; the rest is divided 3 to 1.
+        all[0].demand = Some(Rate(2.0 * MEGA));
+        all[1].weight = 3.0;
+        plan.demands = Demands::new(&plan.network, all).unwrap();
+        assert_close(&last_rates(&plan, &run(&plan)), &[2.0, 6.0, 2.0], 0.1);
+    }
+}
+
+#[test]
+fn those_that_stay_take_what_others_leave() {
+    for (protocol, seconds) in all() {
+        let mut plan = one_link(2, protocol, 2.0 * seconds);
+        timed(&mut plan, &[(0.0, None), (0.001, Some(seconds))]);
+        assert_close(&last_rates(&plan, &run(&plan)), &[10.0, 0.0], 0.2);
+    }
+}
+
+#[test]
+fn it_leaves_nothing_behind() {
+    for (protocol, _) in all() {
+        for stops in [[0.5, 0.7], [0.0001, 0.0101]] {
+            let mut plan = one_link(2, protocol.clone(), 1.0);
+            timed(&mut plan, &[(0.0, Some(stops[0])), (0.0, Some(stops[1]))]);
+            let outcome = run(&plan);
+            assert_eq!((outcome.links_not_clear, outcome.under_way), (0, 0));
+            assert!(outcome.connections.iter().all(|c| c.left_s.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn it_repeats_itself_to_the_last_bit_in_any_order_of_threads() {
+    let plans: Vec<Plan> = all()
+        .map(|(protocol, _)| {
+            let mut plan = one_link(5, protocol, 0.5);
+            plan.links[0].control = Faults { loss: 0.05, duplicate: 0.05, reorder: 0.05, late: Span(MILLISECOND) };
+            plan.links[0].data = Faults { loss: 0.01, ..Faults::default() };
+            plan
+        })
+        .collect();
+    let text = |outcome: &Outcome| format!("{outcome:?}");
+    let once: Vec<String> = plans.iter().map(|plan| text(&run(plan))).collect();
+    let again: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = plans.iter().map(|plan| scope.spawn(|| text(&run(plan)))).collect();
+        threads.into_iter().rev().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(once, again.into_iter().rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_transfer_is_complete_when_its_last_byte_has_arrived() {
+    for (protocol, _) in all() {
+        let mut plan = one_link(1, protocol, 30.0);
+        plan.transfers[0].amount = Some(Bytes(1_234_567));
+        let outcome = run(&plan);
+        assert_eq!((outcome.subflows[0].delivered, outcome.subflows[0].lost), (1_234_567, 0));
+        // Not faster than the link: 1,234,567 bytes at 10 Mbit/s take 0.9877 s, and 5 ms to arrive.
+        let done = &outcome.connections[0];
+        assert!(done.finished_s > 0.99 && done.finished_s >= done.stopped_s + 0.005 && done.left_s < 30.0, "{done:?}");
+    }
+}
+
+#[test]
+fn what_a_full_queue_or_the_link_loses_is_counted() {
+    for (protocol, _) in all() {
+        let mut plan = one_link(3, protocol, 2.0);
+        plan.links[0].limit = Limit { packets: Some(2), bytes: None };
+        plan.links[0].data = Faults { loss: 0.1, duplicate: 0.1, ..Faults::default() };
+        for transfer in &mut plan.transfers {
+            transfer.amount = Some(Bytes(100_000));
+        }
+        let outcome = run(&plan);
+        for (subflow, connection) in outcome.subflows.iter().zip(&outcome.connections) {
+            assert_eq!(subflow.sent, 100_000);
+            assert_eq!(subflow.delivered + subflow.lost, 100_000);
+            assert!(subflow.lost > 0 && connection.finished_s.is_finite());
+        }
+        assert!(outcome.subflows.iter().any(|subflow| subflow.repeated > 0));
+    }
+}
+
+#[test]
+fn control_packets_may_share_the_queues_with_data() {
+    for (protocol, seconds) in all() {
+        let mut plan = one_link(2, protocol, seconds);
+        plan.run.control = ControlPlane::InBand;
+        // Control packets take room of their own: what is granted to data does not know of it, and queues grow slowly.
+        plan.links[0].limit = Limit { packets: Some(50), bytes: None };
+        plan.links[1].limit = Limit { packets: Some(50), bytes: None };
+        let outcome = run(&plan);
+        assert_close(&last_rates(&plan, &outcome), &[5.0; 2], 0.1);
+        assert!(outcome.links[0].totals.most_packets <= 50);
+    }
+}
+
+#[test]
+fn rates_follow_a_capacity_that_changes() {
+    for (protocol, seconds) in all() {
+        let mut plan = one_link(2, protocol, 2.0 * seconds);
+        plan.links[0].changes = vec![(Time::from_seconds(seconds / 2.0).unwrap(), Rate(4.0 * MEGA))];
+        assert_close(&last_rates(&plan, &run(&plan)), &[2.0; 2], 0.04);
+    }
+}
