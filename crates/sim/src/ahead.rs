@@ -60,6 +60,7 @@ impl World<'_> {
             if lead.is_data || lead.is_send {
                 seen ^= self.links.glance(lead.link);
             } else {
+                seen ^= self.lanes.glance(lead.link);
                 seen ^= u64::from(self.controls[0].is_clear(lead.link as usize));
             }
         }

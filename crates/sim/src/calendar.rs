@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// Slots of the wheel.
 const SLOTS: u64 = 4096;
 /// The mean of events in a slot that is aimed at, and when it is adjusted.
-const AIM: u64 = 512;
-const FEWEST: u64 = 64;
-const MOST: u64 = 1024;
+const AIM: u64 = 2048;
+const FEWEST: u64 = 128;
+const MOST: u64 = 6144;
 /// The mean is taken over so many events.
 const SPELL: u64 = 1 << 16;
 /// Slots are 2^10 ps to 2^44 ps wide: a nanosecond to 17 seconds.

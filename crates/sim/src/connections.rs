@@ -44,24 +44,28 @@ pub(crate) struct Connection {
 
 /// The part of a connection on one path; two cache lines.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Subflow {
+    // Its source needs these.
     pub connection: u32,
     /// Whether its connection sends a given amount.
     pub is_finite: bool,
-    pub pace: Pace,
     /// When its next packet is due at the earliest.
     pub armed: u64,
+    pub pace: Pace,
     /// Bytes.
     pub sent: u64,
-    pub delivered: u64,
     pub lost: u64,
-    pub repeated: u64,
+    // Its sink needs these.
+    pub delivered: u64,
     /// Packets delivered, and the sum and the greatest of their delays in picoseconds.
     pub packets: u64,
     pub delay_sum: f64,
     pub delay_most: u64,
+    pub repeated: u64,
 }
+
+const _: () = assert!(std::mem::offset_of!(Subflow, delivered) == 64, "a line for the source, a line for the sink");
 
 impl Connection {
     /// All connections of a plan.
@@ -111,7 +115,7 @@ impl Subflow {
     /// Reads what every packet needs; to fetch it early.
     #[inline]
     pub fn glance(&self) -> u64 {
-        self.armed ^ self.packets ^ self.delay_most
+        self.armed ^ self.delivered
     }
 }
 

@@ -4,10 +4,10 @@
 //! reorder them is repaired unless the scenario says otherwise (`anabranch_proto::endpoint`): then its packets travel in
 //! frames. On a hop that does none of that the frames would change nothing, and are left out.
 
-use anabranch_core::{Span, Time};
+use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
-use anabranch_proto::{LinkView, Position};
+use anabranch_proto::LinkView;
 use anabranch_scenario::plan::{ControlPlane, Plan};
 
 use crate::connections::UNSET;
@@ -16,7 +16,7 @@ use crate::link::Links;
 use crate::packet::ControlPacket;
 use crate::routes::{END, Routes};
 use crate::slab::Slab;
-use crate::world::{Kind, Limit, World};
+use crate::world::{Kind, World};
 
 /// What a repaired hop waits for an acknowledgement beyond its delays.
 const PATIENCE: u64 = 1_000_000_000;
@@ -25,12 +25,23 @@ const PATIENCE: u64 = 1_000_000_000;
 pub(crate) struct Lanes {
     pub packets: Slab<ControlPacket>,
     frames: Slab<Frame<ControlPacket>>,
-    /// When the last control packet arrives at the far end of each link: the next is later.
-    last: Vec<u64>,
+    lanes: Vec<Lane>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
     /// The repaired hops; empty if there are none.
     hops: Vec<Option<Box<Hop>>>,
+}
+
+/// What every control packet needs of a link; twins mostly share a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Lane {
+    /// When the last control packet arrives at the far end: the next is later.
+    last: u64,
+    delay: u64,
+    /// What protocols see of its capacity, in bit/s: infinite for one without limit, NaN for one that changes.
+    capacity: f64,
+    twin: u32,
 }
 
 /// Both ends of a repaired hop.
@@ -58,14 +69,35 @@ impl Lanes {
         Self {
             packets: Slab::default(),
             frames: Slab::default(),
-            last: vec![0; links.len()],
+            lanes: (0..links.len()).map(|l| Lane::new(plan, routes, links, l)).collect(),
             fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
             hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
         }
     }
 
+    /// Reads what every control packet needs of a link; to fetch it early.
+    #[inline]
+    pub fn glance(&self, link: u32) -> u64 {
+        self.lanes[link as usize].last
+    }
+
     fn hop(&mut self, link: u32) -> Option<&mut Hop> {
         self.hops.get_mut(link as usize)?.as_deref_mut()
+    }
+}
+
+impl Lane {
+    fn new(plan: &Plan, routes: &Routes, links: &Links, l: usize) -> Self {
+        let capacity = match plan.links.get(l) {
+            Some(link) if !link.changes.is_empty() => f64::NAN,
+            Some(_) => plan.network.links()[l].capacity.0,
+            None => {
+                let connection = routes.demands[l - plan.links.len()];
+                let demand = plan.demands.connections()[connection as usize].demand;
+                demand.expect("it has a link because it has a demand").0
+            }
+        };
+        Self { last: 0, delay: links.delay(l as u32), capacity, twin: routes.twins[l] }
     }
 }
 
@@ -76,7 +108,7 @@ impl World<'_> {
         let connection = self.subflows[subflow as usize].connection;
         let protocol = self.plan.transfers[connection as usize].protocol as u16;
         let (header, wants_reply) = (order.header, order.wants_reply);
-        let packet = ControlPacket { header, at, subflow, protocol, wants_reply, is_returning: false };
+        let packet = ControlPacket { header, at, subflow, protocol, position: 0, wants_reply, is_returning: false };
         let index = self.lanes.packets.insert(packet);
         self.ask_link(index);
         self.travel(index);
@@ -89,12 +121,14 @@ impl World<'_> {
             self.ask_link(index);
             let packet = &mut self.lanes.packets[index];
             packet.at -= 1;
+            packet.position = packet.position.wrapping_sub(1);
             if self.routes.steps[packet.at as usize] == END {
                 let packet = self.lanes.packets.remove(index);
                 return self.on_reply(packet.subflow, &packet.header);
             }
         } else if self.routes.steps[packet.at as usize + 1] != END {
             packet.at += 1;
+            packet.position += 1;
             self.ask_link(index);
         } else if packet.wants_reply {
             packet.is_returning = true;
@@ -110,15 +144,15 @@ impl World<'_> {
         let packet = &mut self.lanes.packets[index];
         let link = self.routes.steps[packet.at as usize] as usize;
         let now = Time(self.now);
-        let capacity = match self.limits[link] {
-            Limit::Constant(capacity) => capacity,
-            Limit::Changing => self.links.capacity(link, now),
-        };
-        if capacity.0.is_infinite() {
+        let mut capacity = self.lanes.lanes[link].capacity;
+        if capacity.is_nan() {
+            capacity = self.links.capacity(link, now).0;
+        }
+        if capacity.is_infinite() {
             return;
         }
-        let view = LinkView { now, capacity };
-        let position = (packet.at - self.routes.first[packet.subflow as usize]) as Position;
+        let view = LinkView { now, capacity: Rate(capacity) };
+        let position = packet.position;
         let control = self.controls[packet.protocol as usize].of(link);
         if packet.is_returning {
             control.on_return(&view, position, &mut packet.header);
@@ -131,7 +165,7 @@ impl World<'_> {
     fn travel(&mut self, index: u32) {
         let packet = &self.lanes.packets[index];
         let step = self.routes.steps[packet.at as usize];
-        let link = if packet.is_returning { self.routes.twins[step as usize] } else { step };
+        let link = if packet.is_returning { self.lanes.lanes[step as usize].twin } else { step };
         if self.lanes.hop(link).is_some() {
             return self.travel_in_frame(link, index);
         }
@@ -164,10 +198,11 @@ impl World<'_> {
         let arrival = if self.is_in_band(link) {
             self.links.enter(link, self.now, self.plan.run.control_packet.0 as u32)
         } else {
-            Some((self.now + self.links.delay(link)).max(self.lanes.last[l] + 1))
+            let lane = &self.lanes.lanes[l];
+            Some((self.now + lane.delay).max(lane.last + 1))
         };
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
-        self.lanes.last[l] = arrival;
+        self.lanes.lanes[l].last = arrival;
         self.hops += 1;
         match self.lanes.fates.get_mut(l).and_then(Option::as_mut) {
             Some(fates) => fates.next(arrival),

@@ -1,6 +1,6 @@
 //! Packets under way.
 
-use anabranch_proto::Header;
+use anabranch_proto::{Header, Position};
 
 /// A data packet: what each hop and the sink need.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,8 @@ pub struct ControlPacket {
     pub subflow: u32,
     /// Of which of the plan's protocols.
     pub protocol: u16,
+    /// How many links are before the present one in its path.
+    pub position: Position,
     /// Whether the sink is to send it back.
     pub wants_reply: bool,
     /// Whether it is on its way back.

@@ -68,27 +68,6 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// What protocols see of a link's capacity.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Limit {
-    /// Always this, perhaps infinite.
-    Constant(Rate),
-    /// What the link says.
-    Changing,
-}
-
-fn limits(plan: &Plan, routes: &Routes) -> Vec<Limit> {
-    let of_network = plan
-        .network
-        .links()
-        .iter()
-        .zip(&plan.links)
-        .map(|(link, plan)| if plan.changes.is_empty() { Limit::Constant(link.capacity) } else { Limit::Changing });
-    let demand =
-        |&c: &u32| plan.demands.connections()[c as usize].demand.expect("it has a link because it has a demand");
-    of_network.chain(routes.demands.iter().map(|c| Limit::Constant(demand(c)))).collect()
-}
-
 /// Everything that is there.
 pub struct World<'p> {
     pub(crate) plan: &'p Plan,
@@ -102,8 +81,6 @@ pub struct World<'p> {
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
     pub(crate) lanes: Lanes,
-    /// What each link, those of demands included, can carry in the eyes of protocols.
-    pub(crate) limits: Vec<Limit>,
     /// For each protocol its link controls.
     pub(crate) controls: Vec<Box<dyn LinkControls>>,
     pub(crate) subflows: Vec<Subflow>,
@@ -135,7 +112,6 @@ impl<'p> World<'p> {
             packets: Slab::default(),
             data_fates: if has_data_faults { plan.links.iter().enumerate().map(fates).collect() } else { Vec::new() },
             lanes: Lanes::new(plan, &routes, &links),
-            limits: limits(plan, &routes),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
             subflows: Subflow::all(plan),
             connections: Connection::all(plan),

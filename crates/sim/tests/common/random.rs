@@ -37,7 +37,7 @@ pub struct Rounds {
 
 /// Network number `seed`: 30 to 100 nodes, 20 to 200 connections with 1 to `most_paths` shortest paths each.
 ///
-/// All connections leave `rounds` round trips after the last change, and the run ends 3 round trips later.
+/// All connections leave `rounds` round trips after the last change, and the run ends when all traces should be gone.
 pub fn random_plan(seed: u64, most_paths: usize, pattern: Pattern, protocol: Protocol, rounds: u64) -> (Plan, Rounds) {
     let mut random = stream(seed, Purpose::Demands, 1);
     let network = random_network(seed, &mut random);
@@ -58,7 +58,7 @@ pub fn random_plan(seed: u64, most_paths: usize, pattern: Pattern, protocol: Pro
         connection.stop.get_or_insert(Time(end));
     }
     let mut plan = of_paths(network, connections, paths, protocol, 1.0);
-    plan.run.duration = Span(end + 3 * round_trip);
+    plan.run.duration = Span(end + 40 * round_trip);
     plan.run.sample = plan.run.duration;
     plan.run.data = false;
     plan.run.record = anabranch_scenario::plan::Record { grants: true, ..Default::default() };
