@@ -5,22 +5,24 @@
 //! slot that is open go to a small heap; those beyond the wheel wait by turns of it. The width follows the traffic and
 //! changes only the speed: events are served by time, then key, whatever it is.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// Slots of the wheel.
 const SLOTS: u64 = 4096;
-/// The mean of events in a slot that is aimed at, and when it is adjusted.
-const AIM: u64 = 2048;
-const FEWEST: u64 = 128;
-const MOST: u64 = 6144;
+/// Slots in use that are aimed at: more would not stay near the processor, fewer are long to sort.
+const AIM: u64 = 1024;
+/// The fewest and the most events in a slot that are aimed at.
+const FILL: (u64, u64) = (128, 4096);
+/// The width is changed if the mean of events in a slot is so many times over or under the aim.
+const SLACK: u64 = 3;
 /// The mean is taken over so many events.
 const SPELL: u64 = 1 << 16;
 /// Slots are 2^10 ps to 2^44 ps wide: a nanosecond to 17 seconds.
 const SHIFTS: (u32, u32) = (10, 44);
 
 /// Something that happens at a time: sorted by time, then key. Keys of events at the same time differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// In picoseconds.
     pub time: u64,
@@ -28,6 +30,28 @@ pub struct Event {
     pub key: u32,
     /// Which packet, for events of packets.
     pub packet: u32,
+}
+
+impl Event {
+    /// What events are sorted by: time, then key.
+    #[inline]
+    fn order(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.key) << 32 | u128::from(self.packet)
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Events of a slot, in blocks of a common pool: the memory is that of the events, not that of the fullest slots.
@@ -99,10 +123,13 @@ pub struct Calendar {
     /// The open slot, sorted, and how much of it is served.
     open: Vec<Event>,
     served: usize,
+    sorter: Sorter,
     /// Events that came into the open slot meanwhile.
     late: BinaryHeap<Reverse<Event>>,
     /// Events beyond the wheel, by the turn of it.
     far: BTreeMap<u64, Vec<Event>>,
+    /// How many there are.
+    pending: u64,
     /// Since the width was last looked at.
     events: u64,
     opened: u64,
@@ -118,8 +145,10 @@ impl Default for Calendar {
             current: 0,
             open: Vec::new(),
             served: 0,
+            sorter: Sorter::default(),
             late: BinaryHeap::new(),
             far: BTreeMap::new(),
+            pending: 0,
             events: 0,
             opened: 0,
         }
@@ -128,7 +157,14 @@ impl Default for Calendar {
 
 impl Calendar {
     /// Adds an event, not before the one that was served last.
+    #[inline]
     pub fn push(&mut self, event: Event) {
+        self.pending += 1;
+        self.put(event);
+    }
+
+    #[inline]
+    fn put(&mut self, event: Event) {
         let slot = (event.time >> self.shift) + 1;
         if slot <= self.current {
             self.late.push(Reverse(event));
@@ -149,10 +185,12 @@ impl Calendar {
             match (ready, late) {
                 (Some(ready), late) if late.is_none_or(|late| ready < late) => {
                     self.served += 1;
+                    self.pending -= 1;
                     return Some(ready);
                 }
                 (_, Some(late)) => {
                     self.late.pop();
+                    self.pending -= 1;
                     return Some(late);
                 }
                 _ => {
@@ -192,14 +230,14 @@ impl Calendar {
                     let index = slot % SLOTS;
                     self.pool.empty(&mut self.slots[index as usize], &mut self.open);
                     self.occupied[index as usize / 64] &= !(1 << (index % 64));
-                    self.open.sort_unstable();
+                    self.sorter.sort(&mut self.open, (slot - 1) << self.shift, self.shift);
                     return true;
                 }
                 (_, Some(turn)) => {
                     self.current = turn * SLOTS - 1;
                     let events = self.far.remove(&turn).expect("it was the first");
                     for event in events {
-                        self.push(event);
+                        self.put(event);
                     }
                 }
                 _ => return false,
@@ -231,12 +269,13 @@ impl Calendar {
 
     /// Makes slots wider or narrower if too few or too many events fall into one; the open slot is empty.
     fn adjust(&mut self) {
-        let mean = self.events / self.opened;
+        let mean = (self.events / self.opened).max(1);
+        let aim = (self.pending / AIM).clamp(FILL.0, FILL.1);
         (self.events, self.opened) = (0, 0);
-        let shift = if mean > MOST {
-            self.shift.saturating_sub((mean / AIM).ilog2()).max(SHIFTS.0)
-        } else if mean < FEWEST {
-            (self.shift + (AIM / mean.max(1)).ilog2()).min(SHIFTS.1)
+        let shift = if mean > SLACK * aim {
+            self.shift.saturating_sub((mean / aim).ilog2()).max(SHIFTS.0)
+        } else if SLACK * mean < aim {
+            (self.shift + (aim / mean).ilog2()).min(SHIFTS.1)
         } else {
             return;
         };
@@ -253,8 +292,65 @@ impl Calendar {
         // One before the slot of the present, so that what is still to come in it goes there.
         self.current = last >> shift;
         for event in events {
-            self.push(event);
+            self.put(event);
         }
+    }
+}
+
+/// Sorts the events of a slot: most are spread evenly over its time, so that dividing it leaves little to do.
+#[derive(Default)]
+struct Sorter {
+    ends: Vec<u32>,
+    sorted: Vec<Event>,
+}
+
+impl Sorter {
+    /// With so many events in one part of the slot, or in the whole of it, another sort is as good.
+    const CROWD: u32 = 32;
+
+    /// Sorts events with times in the `2^shift` picoseconds from `start` on.
+    fn sort(&mut self, events: &mut Vec<Event>, start: u64, shift: u32) {
+        if events.len() <= Self::CROWD as usize {
+            return events.sort_unstable_by_key(Event::order);
+        }
+        let bits = events.len().ilog2().min(shift);
+        let part = |event: &Event| ((event.time - start) >> (shift - bits)) as usize;
+        self.ends.clear();
+        self.ends.resize(1 << bits, 0);
+        for event in events.iter() {
+            self.ends[part(event)] += 1;
+        }
+        let (mut end, mut largest) = (0, 0);
+        for count in &mut self.ends {
+            largest = largest.max(*count);
+            end += *count;
+            *count = end;
+        }
+        if largest > Self::CROWD {
+            return events.sort_unstable_by_key(Event::order);
+        }
+        self.sorted.clear();
+        self.sorted.extend_from_slice(events);
+        for event in events.iter() {
+            let end = &mut self.ends[part(event)];
+            *end -= 1;
+            self.sorted[*end as usize] = *event;
+        }
+        std::mem::swap(events, &mut self.sorted);
+        sort_nearly_sorted(events);
+    }
+}
+
+/// Insertion sort.
+fn sort_nearly_sorted(events: &mut [Event]) {
+    for i in 1..events.len() {
+        let event = events[i];
+        let mut place = i;
+        while place > 0 && event.order() < events[place - 1].order() {
+            events[place] = events[place - 1];
+            place -= 1;
+        }
+        events[place] = event;
     }
 }
 

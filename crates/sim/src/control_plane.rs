@@ -5,9 +5,9 @@
 //! frames. On a hop that does none of that the frames would change nothing, and are left out.
 
 use anabranch_core::{Rate, Span, Time};
+use anabranch_proto::LinkView;
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
-use anabranch_proto::LinkView;
 use anabranch_scenario::plan::{ControlPlane, Plan};
 
 use crate::connections::UNSET;
@@ -25,7 +25,7 @@ const PATIENCE: u64 = 1_000_000_000;
 pub(crate) struct Lanes {
     pub packets: Slab<ControlPacket>,
     frames: Slab<Frame<ControlPacket>>,
-    lanes: Vec<Lane>,
+    of_links: Vec<Lane>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
     /// The repaired hops; empty if there are none.
@@ -69,7 +69,7 @@ impl Lanes {
         Self {
             packets: Slab::default(),
             frames: Slab::default(),
-            lanes: (0..links.len()).map(|l| Lane::new(plan, routes, links, l)).collect(),
+            of_links: (0..links.len()).map(|l| Lane::new(plan, routes, links, l)).collect(),
             fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
             hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
         }
@@ -78,7 +78,7 @@ impl Lanes {
     /// Reads what every control packet needs of a link; to fetch it early.
     #[inline]
     pub fn glance(&self, link: u32) -> u64 {
-        self.lanes[link as usize].last
+        self.of_links[link as usize].last
     }
 
     fn hop(&mut self, link: u32) -> Option<&mut Hop> {
@@ -144,7 +144,7 @@ impl World<'_> {
         let packet = &mut self.lanes.packets[index];
         let link = self.routes.steps[packet.at as usize] as usize;
         let now = Time(self.now);
-        let mut capacity = self.lanes.lanes[link].capacity;
+        let mut capacity = self.lanes.of_links[link].capacity;
         if capacity.is_nan() {
             capacity = self.links.capacity(link, now).0;
         }
@@ -165,7 +165,7 @@ impl World<'_> {
     fn travel(&mut self, index: u32) {
         let packet = &self.lanes.packets[index];
         let step = self.routes.steps[packet.at as usize];
-        let link = if packet.is_returning { self.lanes.lanes[step as usize].twin } else { step };
+        let link = if packet.is_returning { self.lanes.of_links[step as usize].twin } else { step };
         if self.lanes.hop(link).is_some() {
             return self.travel_in_frame(link, index);
         }
@@ -198,11 +198,11 @@ impl World<'_> {
         let arrival = if self.is_in_band(link) {
             self.links.enter(link, self.now, self.plan.run.control_packet.0 as u32)
         } else {
-            let lane = &self.lanes.lanes[l];
+            let lane = &self.lanes.of_links[l];
             Some((self.now + lane.delay).max(lane.last + 1))
         };
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
-        self.lanes.lanes[l].last = arrival;
+        self.lanes.of_links[l].last = arrival;
         self.hops += 1;
         match self.lanes.fates.get_mut(l).and_then(Option::as_mut) {
             Some(fates) => fates.next(arrival),

@@ -12,10 +12,12 @@ use anabranch_scenario::plan::Plan;
 
 use crate::world::World;
 
-/// To this relative tolerance the fair rates are fair, and paths count as carrying something.
-const TOLERANCE: f64 = 1e-3;
+/// To this relative tolerance the fair rates are fair.
+const TOLERANCE: f64 = 1e-6;
 /// The most passes spent on them.
 const PASSES: usize = 2000;
+/// Paths with a lesser share of their connection count as carrying nothing.
+const SHARE: f64 = 1e-3;
 
 /// How far granted rates are from fair at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -70,7 +72,7 @@ impl Fairness {
         }
         let Some(problem) = &self.problem else { return Gauge::default() };
         let rates: Vec<f64> = self.subflows.iter().map(|&s| granted[s as usize]).collect();
-        let certificate = certify(problem, &rates, TOLERANCE);
+        let certificate = certify(problem, &rates, SHARE);
         Gauge {
             residual: certificate.residual,
             overload: certificate.overload.max(0.0),

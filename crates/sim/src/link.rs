@@ -66,8 +66,10 @@ pub struct Links {
 /// What has happened on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Bytes that it took, of packets of any kind.
+    /// Bytes that it took in, of packets of any kind, and those of them that it has sent.
     pub bytes: u64,
+    /// See `bytes`.
+    pub sent: u64,
     /// Packets that found the queue full or were lost on the way.
     pub dropped: u64,
     /// The most packets that waited, the one in transmission included.
@@ -76,6 +78,13 @@ pub struct Totals {
 
 fn ps_per_byte(capacity: Rate) -> f64 {
     BIT_PICOSECONDS / capacity.0
+}
+
+/// How long a packet takes to send; a picosecond at least, so that no two of a link arrive at the same time.
+#[inline]
+fn transmission(bytes: u32, ps_per_byte: f64) -> u64 {
+    // Adding a half rounds in two instructions, where `round` may be a call.
+    ((f64::from(bytes) * ps_per_byte + 0.5) as i64).max(1) as u64
 }
 
 impl Links {
@@ -116,8 +125,7 @@ impl Links {
         self.departures.settle(&mut link.waiting, now);
         let start = link.free_at.max(now);
         let free_at = if link.special == NONE {
-            // Arrivals are a picosecond apart at least, so that no two of a link are at the same time.
-            start.saturating_add(((f64::from(bytes) * link.ps_per_byte).round_ties_even() as u64).max(1))
+            start.saturating_add(transmission(bytes, link.ps_per_byte))
         } else {
             let special = &mut self.special[link.special as usize];
             let Some(free_at) = special.end(link, start, now, bytes) else {
@@ -188,10 +196,11 @@ impl Links {
         special.is_some_and(|s| s.limit_bytes != u64::MAX || s.limit_packets != u32::MAX)
     }
 
-    /// What has happened on a link.
-    pub fn totals(&self, l: usize) -> Totals {
+    /// What has happened on a link by now.
+    pub fn totals(&self, l: usize, now: u64) -> Totals {
         let link = &self.hot[l];
-        Totals { bytes: link.bytes, dropped: self.dropped[l], most_packets: link.most_packets }
+        let sent = link.bytes - self.backlog(l, now).min(link.bytes);
+        Totals { bytes: link.bytes, sent, dropped: self.dropped[l], most_packets: link.most_packets }
     }
 }
 
@@ -207,7 +216,7 @@ impl Special {
         }
         Some(match &mut self.schedule {
             Some(schedule) => schedule.end(start, bytes),
-            None => start.saturating_add(((f64::from(bytes) * link.ps_per_byte).round_ties_even() as u64).max(1)),
+            None => start.saturating_add(transmission(bytes, link.ps_per_byte)),
         })
     }
 }
@@ -297,7 +306,7 @@ mod tests {
         // At 1 ms the first has left; the third enters at 1.5 ms and leaves at 3 ms.
         assert_eq!((link.backlog(0, MILLISECOND), link.peak(0, MILLISECOND)), (1000, 2));
         assert_eq!(link.enter(0, 3 * MILLISECOND / 2, 1000), Some(8 * MILLISECOND));
-        assert_eq!((link.totals(0).most_packets, link.totals(0).bytes), (2, 3000));
+        assert_eq!((link.totals(0, 0).most_packets, link.totals(0, 0).bytes), (2, 3000));
     }
 
     #[test]
@@ -308,7 +317,7 @@ mod tests {
             let mut link = link(&plan);
             assert!(link.enter(0, 0, 1000).is_some() && link.enter(0, 0, 1000).is_some());
             assert_eq!(link.enter(0, 0, 1000), None);
-            assert_eq!(link.totals(0).dropped, 1);
+            assert_eq!(link.totals(0, 0).dropped, 1);
             assert!(link.enter(0, MILLISECOND, 1000).is_some());
         }
     }

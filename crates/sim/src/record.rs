@@ -36,7 +36,7 @@ pub struct Samples {
     pub subflow_delivered_bps: Vec<f64>,
     /// The sum of what subflows over the link were granted at the instant, in bit/s.
     pub link_granted_bps: Vec<f64>,
-    /// What the link took since the sample before, in bit/s.
+    /// What the link sent since the sample before, in bit/s.
     pub link_carried_bps: Vec<f64>,
     /// What waited at the instant.
     pub link_backlog_bytes: Vec<u64>,
@@ -85,8 +85,8 @@ pub struct SubflowTotal {
 pub struct LinkTotal {
     /// Counts.
     pub totals: Totals,
-    /// Bytes that it took after the warm-up.
-    pub bytes_warm: u64,
+    /// Bytes that it sent after the warm-up.
+    pub sent_warm: u64,
 }
 
 /// What is left of a run.
@@ -199,7 +199,7 @@ impl World<'_> {
     pub(crate) fn on_warm(&mut self) {
         self.recorder.warm = Some(Warm {
             delivered: self.subflows.iter().map(|s| s.delivered).collect(),
-            carried: (0..self.links.len()).map(|l| self.links.totals(l).bytes).collect(),
+            carried: (0..self.links.len()).map(|l| self.links.totals(l, self.now).sent).collect(),
         });
     }
 
@@ -236,7 +236,7 @@ impl World<'_> {
         }
         let samples = &mut self.recorder.samples;
         for (l, last) in self.recorder.last_carried.iter_mut().enumerate() {
-            let bytes = self.links.totals(l).bytes;
+            let bytes = self.links.totals(l, self.now).sent;
             let carried = bytes - std::mem::replace(last, bytes);
             samples.link_granted_bps.push(loads[l]);
             samples.link_carried_bps.push(carried as f64 * 8.0 / period);
@@ -266,8 +266,8 @@ impl Outcome {
             left_s: seconds(connection.left_at),
         };
         let link = |l: usize| {
-            let totals = world.links.totals(l);
-            LinkTotal { totals, bytes_warm: totals.bytes - warm.map_or(0, |w| w.carried[l]) }
+            let totals = world.links.totals(l, world.now);
+            LinkTotal { totals, sent_warm: totals.sent - warm.map_or(0, |w| w.carried[l]) }
         };
         let is_held = |l: &usize| world.controls.iter().any(|controls| !controls.is_clear(*l));
         let not_clear = (0..world.links.len()).filter(is_held).count() as u64;
