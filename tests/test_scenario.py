@@ -1,6 +1,7 @@
-"""Scenario files from Python: networks inline and in files of their own, places of mistakes, noise."""
+"""Scenario files from Python: networks inline and in files of their own, plans, places of mistakes, noise."""
 
 import contextlib
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
+from anabranch import _core
+from anabranch.scenario import read_plan
 
 EXAMPLE = (Path(__file__).parents[1] / "scenarios" / "two-paths.toml").read_text(encoding="utf-8")
 
@@ -37,6 +40,92 @@ def test_a_mistake_is_told_with_file_line_and_column(tmp_path):
         ab.read_scenario(file)
 
 
+LINE = """
+[[link]]
+source = "a"
+target = "b"
+capacity = "10 Mbit/s"
+[[connection]]
+name = "first"
+source = "a"
+target = "b"
+"""
+
+
+def test_values_are_set_from_outside():
+    plan = read_plan(
+        LINE, seed=5, sets=["connection.0.amount=3 MB", "connection.0.protocol=vo-le-tran", "run.seed = 2"]
+    )
+    assert (plan.core.seed, plan.core.amount_bytes.tolist()) == (5, [3e6])
+    assert plan.protocols == ["Vo-Le-Tran (reconstruction)"]
+    assert plan.core.protocols[0][0] == "vo-le-tran"
+    scenario = ab.read_scenario(LINE, sets=["connection.0.weight=2"])
+    assert scenario.demands.connections["weight"].to_list() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            "run.sed=3",
+            r"^scenario: line \d+, column 1 \(with run.sed=3\): there is no key `sed` here \(did you mean `seed`\?\)",
+        ),
+        ("connection.3.weight=3", r"`connection` is a list without `3`; it has one entry, number 0"),
+        ("run.seed", r"`run.seed` sets nothing; write it like"),
+        ("run.seed=-3", r"seed is -3; it must be 0 to"),
+    ],
+)
+def test_a_value_that_cannot_be_set_is_refused(value, message):
+    with pytest.raises(ab.ScenarioError, match=message):
+        read_plan(LINE, sets=[value])
+
+
+def test_a_plan_takes_demands_and_traces_from_files_beside_it(tmp_path):
+    ab.write_network(ab.generate.ring(4), tmp_path / "ring.graphml")
+    names = ab.read_network(tmp_path / "ring.graphml").core.node_names
+    demands = f"source,target,demand_bps,name\n{names[0]},{names[1]},2e6,x\n"
+    (tmp_path / "demands.csv").write_text(demands, encoding="utf-8")
+    (tmp_path / "trace.csv").write_text("time_s,capacity_bps\n1,5e6\n", encoding="utf-8")
+    file = tmp_path / "s.toml"
+    parts = [
+        "[network]\nfile = 'ring.graphml'",
+        "[demands]\nfile = 'demands.csv'",
+        "[defaults.link]\ntrace = 'trace.csv'",
+    ]
+    file.write_text("\n".join([*parts, "[[traffic]]\ncount = 3"]), encoding="utf-8")
+
+    plan = read_plan(file)
+    assert plan.core.demands().names == ["x", "t1", "t2", "t3"]
+    assert plan.protocols == ["d-SLEN"]
+    assert plan.core.connection_protocol.tolist() == [0, 0, 0, 0]
+    assert ab.read_scenario(file).demands.connections["name"].to_list() == ["x", "t1", "t2", "t3"]
+    # Whole, it needs none of the files.
+    again = read_plan(plan.resolved)
+    assert again.network.links.equals(plan.network.links)
+    assert again.core.demands().names == plan.core.demands().names
+    assert again.core.paths().path_links.tolist() == plan.core.paths().path_links.tolist()
+    assert again.resolved == plan.resolved
+
+    (tmp_path / "trace.csv").unlink()
+    with pytest.raises(ab.ScenarioError, match=r"s\.toml: line 6, column 9: .*trace\.csv: there is no such file"):
+        read_plan(file)
+
+
+def test_what_can_be_solved_may_be_refused_for_a_run():
+    text = LINE.replace('"10 Mbit/s"', '"10 Mbit/s"\ntwo_way = false')
+    assert ab.read_scenario(text).demands.connections["name"].to_list() == ["first"]
+    with pytest.raises(ab.ScenarioError, match="link `a-b` has no way back for replies"):
+        read_plan(text)
+
+
+def test_the_schema_lists_every_table():
+    schema = json.loads(_core.Scenario.schema())
+    tables = {"title", "network", "run", "defaults", "demands", "node", "link", "connection", "traffic"}
+    assert set(schema["properties"]) == tables
+    kept = Path(__file__).parents[1] / "crates" / "scenario" / "scenario.schema.json"
+    assert schema == json.loads(kept.read_text(encoding="utf-8"))
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, len(EXAMPLE)), st.text(max_size=12), st.integers(0, 30))
 def test_a_mangled_scenario_is_read_or_refused_and_nothing_else(tmp_path_factory, at, inserted, removed):
@@ -46,3 +135,5 @@ def test_a_mangled_scenario_is_read_or_refused_and_nothing_else(tmp_path_factory
     with contextlib.suppress(ab.ScenarioError):
         scenario = ab.read_scenario(file)
         ab.solve(scenario.network, scenario.demands)
+    with contextlib.suppress(ab.ScenarioError):
+        read_plan(file)

@@ -1,7 +1,8 @@
-"""The scenario file: network, connections and paths in one TOML text."""
+"""The scenario file: network, connections, paths and run in one TOML text."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +13,11 @@ from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.network import Network
 from anabranch.paths import Paths
-from anabranch.read import read_network
+from anabranch.read import read_demands, read_network
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -36,39 +38,133 @@ class Scenario:
     demands: Demands
 
 
-def read_scenario(path: str | os.PathLike[str]) -> Scenario:
-    """Read a scenario file.
+@dataclass(frozen=True)
+class Plan:
+    """What a run depends on: everything in the scenario drawn, read and checked.
+
+    Attributes
+    ----------
+    title : str
+        For headings; may be empty.
+    network : Network
+    core : object
+        The plan as the compiled module has it.
+    resolved : str
+        The scenario as TOML with every default written out and nothing left in other files; reading it gives the same
+        plan.
+    """
+
+    title: str
+    network: Network
+    core: _core.Plan
+    resolved: str
+
+    @property
+    def protocols(self) -> list[str]:
+        """The protocols in use, as people read their names."""
+        return [title for _, title in self.core.protocols]
+
+
+def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ()) -> Scenario:
+    """Read what a scenario file says for the solver: what it says for a run is checked and left aside.
 
     Parameters
     ----------
-    path : path
-        TOML: ``[[link]]`` and ``[[node]]`` tables or a ``[network]`` with a file, and ``[[connection]]`` tables; every
-        key stands in the reference under "The scenario file".
+    scenario : path or str
+        A TOML file, or its text if there is a line break in it; every key stands in the reference under "The scenario
+        file".
+    sets : sequence of str, optional
+        Values that take the place of those in the file: ``connection.0.weight=2``, ``run.seed=3``.
 
     Raises
     ------
     ScenarioError
         The first mistake, with file, line, column, reason and remedy.
     """
-    source = load(path)
-    try:
-        core = _core.Scenario(source.text)
-        network = _network(core, Path(path))
-        demands = Demands(network, core.demands(network.core))
-        demands.paths = Paths(demands, core.paths(network.core, demands.core))
-    except ScenarioError:
-        raise
-    except ValueError as error:
-        raise ScenarioError(f"{path}: {error}") from error
-    return Scenario(core.title, network, demands)
+    with _told(scenario):
+        read = _load(scenario, sets)
+        core_demands, paths = read.core.connections(read.network.core, read.extra)
+        demands = Demands(read.network, core_demands)
+        demands.paths = Paths(demands, paths)
+    return Scenario(read.core.title, read.network, demands)
 
 
-def _network(core: _core.Scenario, path: Path) -> Network:
+def read_plan(scenario: str | os.PathLike[str], *, seed: int | None = None, sets: Sequence[str] = ()) -> Plan:
+    """Read a scenario file, and draw and check all that a run of it depends on.
+
+    Parameters
+    ----------
+    scenario : path or str
+        A TOML file, or its text if there is a line break in it.
+    seed : int, optional
+        Instead of the seed in the file; 0 to 2**63 - 1.
+    sets : sequence of str, optional
+        Values that take the place of those in the file: ``connection.0.weight=2``, ``defaults.link.queue=64 KiB``.
+
+    Raises
+    ------
+    ScenarioError
+        The first mistake, with file, line, column, reason and remedy.
+    """
+    with _told(scenario):
+        read = _load(scenario, sets if seed is None else [*sets, f"run.seed={seed}"])
+        plan = read.core.plan(read.network.core, read.extra, read.text)
+        resolved = read.core.resolved(read.network.core, read.extra, read.text)
+    return Plan(read.core.title, read.network, plan, resolved)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A scenario with what it names: its network, and the connections that stand in a file of demands."""
+
+    core: _core.Scenario
+    folder: Path
+    network: Network
+    extra: _core.Demands | None
+
+    def text(self, file: str) -> str:
+        """Give the text of a trace."""
+        return load(self.folder / file).text
+
+
+def _load(scenario: str | os.PathLike[str], sets: Sequence[str]) -> _Read:
+    is_text = _is_text(scenario)
+    folder = Path() if is_text else Path(scenario).parent
+    core = _core.Scenario(str(scenario) if is_text else load(scenario).text, [_set(value) for value in sets])
+    network = _network(core, folder)
+    file = core.demands_file
+    extra = None if file is None else read_demands(folder / file, network).core
+    return _Read(core, folder, network, extra)
+
+
+def _is_text(scenario: str | os.PathLike[str]) -> bool:
+    return isinstance(scenario, str) and "\n" in scenario
+
+
+def _set(value: str) -> tuple[str, str]:
+    path, equals, text = value.partition("=")
+    if not equals:
+        raise ValueError(f"`{value}` sets nothing; write it like `connection.0.weight=2`")
+    return path.strip(), text.strip()
+
+
+def _network(core: _core.Scenario, folder: Path) -> Network:
     inline = core.network()
     if inline is not None:
         return Network(inline, core.title)
     apart = core.network_file()
     if apart is None:
-        raise ScenarioError(f"{path}: it has no network; add [[link]] tables or a [network] with a file")
+        raise ValueError("it has no network; add [[link]] tables or a [network] with a file or a rule")
     file, capacity_bps, delay = apart
-    return read_network(path.parent / file, capacity=capacity_bps, delay=delay)
+    return read_network(folder / file, capacity=capacity_bps, delay=delay)
+
+
+@contextmanager
+def _told(scenario: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in whose scenario a mistake is; mistakes in files that it names say so themselves."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        raise ScenarioError(f"{'scenario' if _is_text(scenario) else scenario}: {error}") from error

@@ -61,7 +61,8 @@ impl Quantity for SpanText {
     }
 
     fn texts(&self) -> Vec<String> {
-        vec![self.0.to_string(), format!("{} s", self.0.seconds()), format!("{} ps", self.0.0)]
+        let seconds = format!("{} s", self.0.seconds());
+        if self.0.0 == 0 { vec![seconds] } else { vec![self.0.to_string(), seconds, format!("{} ps", self.0.0)] }
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -163,6 +164,7 @@ mod tests {
     fn a_quantity_is_written_in_the_unit_that_fits() {
         assert_eq!(written(&RateText(Rate(10e6))).unwrap(), "10 Mbit/s");
         assert_eq!(written(&SpanText(Span(2_500_000_000))).unwrap(), "2.5 ms");
+        assert_eq!(written(&SpanText(Span(0))).unwrap(), "0 s");
         assert_eq!(written(&BytesText(Bytes(65_536))).unwrap(), "64 KiB");
         assert_eq!(written(&BytesText(Bytes(1001))).unwrap(), "1001 B");
     }

@@ -10,6 +10,8 @@ mod generate;
 mod network;
 mod paths;
 mod scenario;
+mod simulate;
+mod watch;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -18,5 +20,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     paths::register(module)?;
     scenario::register(module)?;
     generate::register(module)?;
+    simulate::register(module)?;
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! Path searches.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anabranch_core::paths::{self, Metric, SearchError, check_path, links_along, links_named};
 use anabranch_core::{LinkId, Network, NodeId, Paths};
@@ -10,6 +9,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::network::{PyDemands, PyNetwork, value_error};
+use crate::watch;
 
 /// Paths of connections, as index arrays.
 #[pyclass(frozen, name = "Paths", module = "anabranch._core")]
@@ -91,41 +91,22 @@ fn find_paths(
     found.map(|paths| PyPaths(Arc::new(paths))).map_err(value_error)
 }
 
-/// How often progress is told and the keyboard looked at.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// Runs `work` on a thread of its own, while this one, the only that Python lets look at the keyboard, tells `progress`
-/// and calls the work off at Ctrl-C or at whatever `progress` raises.
+/// Searches while `progress` is told how many connections are done, until the end or until Ctrl-C.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(paths::Progress<'_>) -> T + Send,
+    search: impl FnOnce(paths::Progress<'_>) -> T + Send,
 ) -> PyResult<T> {
-    let (done, is_called_off) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let report = |count: usize| {
-        done.fetch_add(count, Ordering::Relaxed);
-        !is_called_off.load(Ordering::Relaxed)
+    let done = AtomicUsize::new(0);
+    let tell = || match (&progress, done.swap(0, Ordering::Relaxed)) {
+        (Some(progress), count @ 1..) => progress.call1(py, (count,)).map(drop),
+        _ => Ok(()),
     };
-    let (send, receive) = mpsc::channel();
-    let receive = Mutex::new(receive);
-    let mut raised = None;
-    let answer = std::thread::scope(|scope| {
-        scope.spawn(|| send.send(work(&report)));
-        loop {
-            let answer = py.detach(|| receive.lock().expect("no other holder").recv_timeout(LOOK));
-            let count = done.swap(0, Ordering::Relaxed);
-            let told = match &progress {
-                Some(progress) if count > 0 => progress.call1(py, (count,)).map(|_| ()),
-                _ => Ok(()),
-            };
-            if let Err(error) = told.and_then(|()| py.check_signals()) {
-                is_called_off.store(true, Ordering::Relaxed);
-                raised.get_or_insert(error);
-            }
-            if let Ok(answer) = answer {
-                return answer;
-            }
-        }
+    let (answer, raised) = watch::watched(py, tell, |is_called_off| {
+        search(&|count: usize| {
+            done.fetch_add(count, Ordering::Relaxed);
+            !is_called_off.load(Ordering::Relaxed)
+        })
     });
     raised.map_or(Ok(answer), Err)
 }

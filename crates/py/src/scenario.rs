@@ -1,8 +1,10 @@
-//! Scenario files.
+//! Scenario files, and the plans of runs that they come to.
 
 use std::sync::Arc;
 
-use anabranch_scenario::{NetworkSource, Scenario};
+use anabranch_scenario::plan::Plan;
+use anabranch_scenario::{NetworkSource, Scenario, scenario_schema};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
 use crate::network::{PyDemands, PyNetwork, value_error};
@@ -17,9 +19,17 @@ struct PyScenario(Scenario);
 
 #[pymethods]
 impl PyScenario {
+    /// `sets` are values set from outside, each a path such as `connection.0.weight` and its value as TOML or text.
     #[new]
-    fn new(text: &str) -> PyResult<Self> {
-        Scenario::parse(text).map(Self).map_err(value_error)
+    #[pyo3(signature = (text, sets=Vec::new()))]
+    fn new(text: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        Scenario::parse_with(text, &sets).map(Self).map_err(value_error)
+    }
+
+    /// The JSON schema of the scenario file.
+    #[staticmethod]
+    fn schema() -> String {
+        scenario_schema()
     }
 
     #[getter]
@@ -27,7 +37,7 @@ impl PyScenario {
         self.0.title()
     }
 
-    /// The network, if it stands in the scenario file.
+    /// The network, if it stands in the scenario file or is made by a rule in it.
     fn network(&self) -> PyResult<Option<PyNetwork>> {
         match self.0.network().map_err(value_error)? {
             NetworkSource::Inline(network) => Ok(Some(PyNetwork(Arc::new(network)))),
@@ -39,21 +49,103 @@ impl PyScenario {
     fn network_file(&self) -> PyResult<Option<NetworkFile>> {
         match self.0.network().map_err(value_error)? {
             NetworkSource::Inline(_) => Ok(None),
-            NetworkSource::File(f) => Ok(Some((f.file, f.capacity.map(|c| c.0.0), f.delay))),
+            NetworkSource::File(f) => Ok(Some((f.file, f.capacity.map(|c| c.0), f.delay))),
         }
     }
 
-    fn demands(&self, network: &PyNetwork) -> PyResult<PyDemands> {
-        self.0.demands(&network.0).map(|d| PyDemands(Arc::new(d))).map_err(value_error)
+    /// The file of demands, if the scenario names one; what is in it goes into `extra` below.
+    #[getter]
+    fn demands_file(&self) -> Option<&str> {
+        self.0.demands_file()
     }
 
-    /// Ctrl-C calls the search off.
-    fn paths(&self, py: Python<'_>, network: &PyNetwork, demands: &PyDemands) -> PyResult<PyPaths> {
-        let found = watched(py, None, |report| self.0.paths(&network.0, &demands.0, report))?;
-        found.map(|paths| PyPaths(Arc::new(paths))).map_err(value_error)
+    /// All connections with their paths. Ctrl-C calls the search off.
+    fn connections(
+        &self,
+        py: Python<'_>,
+        network: &PyNetwork,
+        extra: Option<&PyDemands>,
+    ) -> PyResult<(PyDemands, PyPaths)> {
+        let extra = extra.map(|demands| &*demands.0);
+        let found = watched(py, None, |report| self.0.connections(&network.0, extra, report))?;
+        let (demands, paths) = found.map_err(value_error)?;
+        Ok((PyDemands(Arc::new(demands)), PyPaths(Arc::new(paths))))
+    }
+
+    /// All that a run depends on. `read` gives the text of a trace; Ctrl-C calls the search for paths off.
+    fn plan(
+        &self,
+        py: Python<'_>,
+        network: &PyNetwork,
+        extra: Option<&PyDemands>,
+        read: Py<PyAny>,
+    ) -> PyResult<PyPlan> {
+        let (network, extra) = (network.0.clone(), extra.map(|demands| &*demands.0));
+        let read = &read;
+        let found = watched(py, None, |report| self.0.plan(network, extra, &|name| text_of(read, name), report))?;
+        found.map(PyPlan).map_err(value_error)
+    }
+
+    /// The scenario with every default written out and nothing left in other files.
+    fn resolved(&self, network: &PyNetwork, extra: Option<&PyDemands>, read: Py<PyAny>) -> PyResult<String> {
+        let extra = extra.map(|demands| &*demands.0);
+        self.0.resolved(&network.0, extra, &|name| text_of(&read, name)).map_err(value_error)
+    }
+}
+
+/// What the callable gives for a file's name, or the message of what it raises.
+fn text_of(read: &Py<PyAny>, name: &str) -> Result<String, String> {
+    Python::attach(|py| {
+        let text = read.call1(py, (name,)).and_then(|text| text.extract(py));
+        text.map_err(|error| error.value(py).to_string())
+    })
+}
+
+/// All that a run depends on.
+#[pyclass(frozen, name = "Plan", module = "anabranch._core")]
+pub struct PyPlan(pub Plan);
+
+#[pymethods]
+impl PyPlan {
+    fn demands(&self) -> PyDemands {
+        PyDemands(Arc::new(self.0.demands.clone()))
+    }
+
+    fn paths(&self) -> PyPaths {
+        PyPaths(Arc::new(self.0.paths.clone()))
+    }
+
+    /// The protocols in use, each by its name in files and its name as people read it.
+    #[getter]
+    fn protocols(&self) -> Vec<(&'static str, &'static str)> {
+        self.0.protocols.iter().map(|p| (p.name(), p.title())).collect()
+    }
+
+    /// For each connection the number of its protocol.
+    #[getter]
+    fn connection_protocol<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.0.transfers.iter().map(|t| t.protocol as u32).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// For each connection how much it sends; infinite if there is no limit.
+    #[getter]
+    fn amount_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let bytes = self.0.transfers.iter().map(|t| t.amount.map_or(f64::INFINITY, |amount| amount.0 as f64));
+        bytes.collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.0.run.duration.seconds()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.run.seed
     }
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyScenario>()
+    module.add_class::<PyScenario>()?;
+    module.add_class::<PyPlan>()
 }

@@ -1,11 +1,19 @@
 //! The scenario file: what to do, as people write it.
 //!
-//! TOML with the network (inline or a file of its own), the connections and their paths. The types in [`mod@file`] are the
-//! only truth about the format; [`Scenario`] is the checked outcome. Every mistake is told with line and column,
-//! reason and remedy; an unknown key is a mistake.
+//! TOML with the network (inline, by rule or in a file of its own), the connections and their paths, and what a run
+//! needs. The types in [`mod@file`] are the only truth about the format; [`Scenario`] is what was read, [`plan::Plan`]
+//! what it comes to when everything is drawn, resolved and checked. Every mistake is told with line and column, reason
+//! and remedy; an unknown key is a mistake.
 
 mod build;
+mod error;
 pub mod file;
 pub mod plan;
+mod schema;
+mod set;
+#[cfg(test)]
+mod tests;
 
-pub use build::{NetworkSource, Scenario, ScenarioError};
+pub use build::{NetworkFile, NetworkSource, Read, Scenario};
+pub use error::ScenarioError;
+pub use schema::scenario_schema;

@@ -8,6 +8,9 @@ use anabranch_proto::Protocol;
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
 
+/// The least that a path may take there and back: control packets go round and round, and without delay for ever.
+pub const LEAST_ROUND_TRIP: Span = Span(1_000_000);
+
 /// All that a run depends on.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -114,6 +117,7 @@ pub struct RunPlan {
 }
 
 /// What is recorded, besides the totals of each connection, subflow and link.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// At each sample, rates of connections.

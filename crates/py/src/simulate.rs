@@ -1,0 +1,210 @@
+//! Running a plan, and what came of it as columns.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_sim::{Gauge, Outcome, Progress, Samples};
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::scenario::PyPlan;
+use crate::watch::watched;
+
+/// What is left of a run: tables as columns by name, times of what never happened infinite.
+#[pyclass(frozen, name = "Outcome", module = "anabranch._core")]
+struct PyOutcome(Outcome);
+
+/// Puts a column into a table.
+fn put<T: numpy::Element>(table: &Bound<'_, PyDict>, name: &str, values: impl IntoIterator<Item = T>) -> PyResult<()> {
+    let column: Vec<T> = values.into_iter().collect();
+    table.set_item(name, column.into_pyarray(table.py()))
+}
+
+/// Puts what was sampled into a table, with a row for each sample; nothing if it was not recorded.
+fn put_samples<T: numpy::Element + Clone>(
+    table: &Bound<'_, PyDict>,
+    name: &str,
+    values: &[T],
+    samples: usize,
+) -> PyResult<()> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let things = values.len() / samples;
+    table.set_item(name, values.to_vec().into_pyarray(table.py()).reshape([samples, things])?)
+}
+
+#[pymethods]
+impl PyOutcome {
+    #[getter]
+    fn is_whole(&self) -> bool {
+        self.0.is_whole
+    }
+
+    #[getter]
+    fn reached_s(&self) -> f64 {
+        self.0.reached.seconds()
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.0.events
+    }
+
+    #[getter]
+    fn hops(&self) -> u64 {
+        self.0.hops
+    }
+
+    #[getter]
+    fn under_way(&self) -> u64 {
+        self.0.under_way
+    }
+
+    #[getter]
+    fn bad_grants(&self) -> u64 {
+        self.0.bad_grants
+    }
+
+    #[getter]
+    fn links_not_clear(&self) -> u64 {
+        self.0.links_not_clear
+    }
+
+    fn connections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = &self.0.connections;
+        put(&table, "stopped_s", all.iter().map(|c| c.stopped_s))?;
+        put(&table, "finished_s", all.iter().map(|c| c.finished_s))?;
+        put(&table, "left_s", all.iter().map(|c| c.left_s))?;
+        Ok(table)
+    }
+
+    fn subflows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = &self.0.subflows;
+        put(&table, "connection", all.iter().map(|s| s.connection))?;
+        put(&table, "sent_bytes", all.iter().map(|s| s.sent))?;
+        put(&table, "delivered_bytes", all.iter().map(|s| s.delivered))?;
+        put(&table, "lost_bytes", all.iter().map(|s| s.lost))?;
+        put(&table, "repeated_bytes", all.iter().map(|s| s.repeated))?;
+        put(&table, "delivered_warm_bytes", all.iter().map(|s| s.delivered_warm))?;
+        put(&table, "mean_delay_s", all.iter().map(|s| s.mean_delay_s))?;
+        put(&table, "most_delay_s", all.iter().map(|s| s.most_delay_s))?;
+        Ok(table)
+    }
+
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = &self.0.links;
+        put(&table, "bytes", all.iter().map(|l| l.totals.sent))?;
+        put(&table, "dropped", all.iter().map(|l| l.totals.dropped))?;
+        put(&table, "most_packets", all.iter().map(|l| l.totals.most_packets))?;
+        put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
+        Ok(table)
+    }
+
+    /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let Samples { time_s, gauges, .. } = &self.0.samples;
+        put(&table, "time_s", time_s.iter().copied())?;
+        let samples = &self.0.samples;
+        for (name, values) in [
+            ("connection_granted_bps", &samples.connection_granted_bps),
+            ("connection_delivered_bps", &samples.connection_delivered_bps),
+            ("connection_fair_bps", &samples.connection_fair_bps),
+            ("subflow_granted_bps", &samples.subflow_granted_bps),
+            ("subflow_delivered_bps", &samples.subflow_delivered_bps),
+            ("link_granted_bps", &samples.link_granted_bps),
+            ("link_carried_bps", &samples.link_carried_bps),
+        ] {
+            put_samples(&table, name, values, time_s.len())?;
+        }
+        put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, time_s.len())?;
+        put_samples(&table, "link_peak_packets", &samples.link_peak_packets, time_s.len())?;
+        if !gauges.is_empty() {
+            let each = |of: fn(&Gauge) -> f64| gauges.iter().map(of);
+            put(&table, "residual", each(|g| g.residual))?;
+            put(&table, "overload", each(|g| g.overload))?;
+            put(&table, "present", gauges.iter().map(|g| g.present))?;
+        }
+        Ok(table)
+    }
+
+    fn grants<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = &self.0.grants;
+        put(&table, "time_s", all.iter().map(|g| g.time.seconds()))?;
+        put(&table, "subflow", all.iter().map(|g| g.subflow))?;
+        put(&table, "granted_bps", all.iter().map(|g| g.rate.0))?;
+        Ok(table)
+    }
+}
+
+#[pymethods]
+impl PyPlan {
+    /// What of the run does not count in means.
+    #[getter]
+    fn warm_up_s(&self) -> f64 {
+        self.0.run.warm_up.seconds()
+    }
+
+    #[getter]
+    fn sample_s(&self) -> f64 {
+        self.0.run.sample.seconds()
+    }
+
+    /// Whether data packets are sent.
+    #[getter]
+    fn has_data(&self) -> bool {
+        self.0.run.data
+    }
+
+    /// Whether every change of a granted rate is recorded.
+    #[getter]
+    fn has_grants(&self) -> bool {
+        self.0.run.record.grants
+    }
+
+    /// Changes of capacity in the order of links and times: link, seconds, and bit/s from then on.
+    #[getter]
+    fn capacity_changes(&self) -> Vec<(usize, f64, f64)> {
+        let all = self.0.links.iter().enumerate();
+        all.flat_map(|(l, link)| link.changes.iter().map(move |(time, rate)| (l, time.seconds(), rate.0))).collect()
+    }
+}
+
+/// Runs a plan; gives what came of it, and what `progress` raised or Ctrl-C, if that ended it early.
+///
+/// `progress` is called with the simulated time in seconds and the number of events.
+#[pyfunction]
+#[pyo3(signature = (plan, progress=None))]
+fn simulate(py: Python<'_>, plan: &PyPlan, progress: Option<Py<PyAny>>) -> (PyOutcome, Option<PyErr>) {
+    let latest = Mutex::new(None);
+    let tell = || match (&progress, latest.lock().expect("no holder panics").take()) {
+        (Some(progress), Some(Progress { time_s, events })) => progress.call1(py, (time_s, events)).map(drop),
+        _ => Ok(()),
+    };
+    let (outcome, raised) = watched(py, tell, |is_called_off| {
+        anabranch_sim::simulate(&plan.0, &mut |progress| {
+            *latest.lock().expect("no holder panics") = Some(progress);
+            !is_called_off.load(Ordering::Relaxed)
+        })
+    });
+    (PyOutcome(outcome), raised)
+}
+
+/// Of each protocol: its name in files, its name as people read it, and what it does.
+#[pyfunction]
+fn protocols() -> Vec<(&'static str, &'static str, &'static str)> {
+    PROTOCOLS.to_vec()
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyOutcome>()?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(protocols, module)?)
+}

@@ -1,0 +1,164 @@
+//! What can be solved but not run.
+
+use std::ops::Range;
+
+use anabranch_core::units::Short;
+use anabranch_core::{Bytes, Connection, ConnectionId, LinkId, Network, Paths, Rate, Span};
+use anabranch_proto::control::MOST_POSITIONS;
+use toml::Spanned;
+
+use super::Scenario;
+use super::connections::Wants;
+use super::network::first_ids;
+use crate::error::ScenarioError;
+use crate::plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, RunPlan, Transfer};
+
+/// The most numbers that a run records at its samples.
+const MOST_RECORDED: u64 = 200_000_000;
+
+impl Scenario {
+    /// Capacities, at the start and later, are such as can be simulated.
+    pub(super) fn check_capacities(&self, network: &Network, plans: &[LinkPlan]) -> Result<(), ScenarioError> {
+        for (number, (link, plan)) in network.links().iter().zip(plans).enumerate() {
+            let later = plan.changes.iter().map(|&(_, capacity)| capacity);
+            let Some(bad) = std::iter::once(link.capacity).chain(later).find(|&c| !is_simulated(c)) else { continue };
+            let message = format!(
+                "link `{}`: capacity is {} bit/s; a run takes 0, 1 to 1e15, or \"unlimited\"",
+                link.name,
+                Short(bad.0)
+            );
+            return Err(self.error(self.link_span(LinkId::new(number)), message));
+        }
+        Ok(())
+    }
+
+    /// Where a link comes from in the file.
+    fn link_span(&self, link: LinkId) -> Range<usize> {
+        if let Some(network) = &self.file.network {
+            return network.span();
+        }
+        let made = self.file.link.iter().zip(first_ids(&self.file.link));
+        made.take_while(|(_, first)| *first <= link).last().map_or(0..0, |(table, _)| table.span())
+    }
+
+    /// Every connection has paths that packets can take there and back.
+    pub(super) fn check_paths(
+        &self,
+        network: &Network,
+        plans: &[LinkPlan],
+        wants: &Wants,
+        paths: &Paths,
+    ) -> Result<(), ScenarioError> {
+        let has_limit = network.links().iter().zip(plans).map(|(link, plan)| has_limit(link.capacity, plan)).collect();
+        let checks = Checks { network, plans, has_limit, run: self.run().plan() };
+        for (c, connection) in wants.demands.connections().iter().enumerate() {
+            let transfer = &wants.transfers[c];
+            let checked = wants.protocols[transfer.protocol]
+                .check_claim(connection.claim())
+                .and_then(|()| checks.connection(connection, transfer, paths.of(ConnectionId::new(c))));
+            checked
+                .map_err(|reason| self.error(wants.span(c), format!("connection `{}`: {reason}", connection.name)))?;
+        }
+        Ok(())
+    }
+
+    /// What is recorded fits into the memory.
+    pub(super) fn check_size(&self, network: &Network, paths: &Paths, run: &RunPlan) -> Result<(), ScenarioError> {
+        let samples = run.duration.0 / run.sample.0 + 1;
+        // Rates of connections and subflows are granted and delivered ones; links have queues as well.
+        let counted = [
+            (run.record.connections, 2 * paths.connections()),
+            (run.record.subflows, 2 * paths.len()),
+            (run.record.links, 4 * network.links().len()),
+            (run.record.fairness, paths.connections()),
+        ];
+        let values: usize = counted.iter().filter(|(is_recorded, _)| *is_recorded).map(|(_, count)| count).sum();
+        if samples.saturating_mul(values as u64) <= MOST_RECORDED {
+            return Ok(());
+        }
+        let message = format!(
+            "{values} values at each of {samples} samples are over {MOST_RECORDED}; raise `sample` or record less"
+        );
+        Err(self.error(self.file.run.as_ref().map_or(0..0, Spanned::span), message))
+    }
+}
+
+/// What connections and their paths are checked against.
+struct Checks<'a> {
+    network: &'a Network,
+    plans: &'a [LinkPlan],
+    /// For each link, whether it always has a limit.
+    has_limit: Vec<bool>,
+    run: RunPlan,
+}
+
+impl Checks<'_> {
+    fn connection<'p>(
+        &self,
+        connection: &Connection,
+        transfer: &Transfer,
+        paths: impl ExactSizeIterator<Item = &'p [LinkId]>,
+    ) -> Result<(), String> {
+        if let Some(demand) = connection.demand.filter(|d| !CAPACITIES.contains(&d.0)) {
+            return Err(format!("demand is {} bit/s; a run takes 1 to 1e15", Short(demand.0)));
+        }
+        if paths.len() == 0 {
+            let ends = [connection.source, connection.target].map(|node| &self.network.node(node).name);
+            return Err(format!("no path leads from `{}` to `{}`; add links, or name others", ends[0], ends[1]));
+        }
+        let largest = self.largest_packet(transfer);
+        for path in paths {
+            self.path(path, connection.demand.is_some(), largest)?;
+        }
+        Ok(())
+    }
+
+    /// The largest packet that waits in the queues of a connection's links.
+    fn largest_packet(&self, transfer: &Transfer) -> Bytes {
+        let data = if self.run.data { transfer.packet } else { Bytes(0) };
+        let control = if self.run.control == ControlPlane::InBand { self.run.control_packet } else { Bytes(0) };
+        data.max(control)
+    }
+
+    fn path(&self, path: &[LinkId], has_demand: bool, largest: Bytes) -> Result<(), String> {
+        // A demand counts as one more link.
+        let most = MOST_POSITIONS - usize::from(has_demand);
+        if path.len() > most {
+            return Err(format!("a path has {} links; a run takes up to {most}, so ask for fewer paths", path.len()));
+        }
+        for &link in path {
+            let name = &self.network.link(link).name;
+            if self.network.link(link).twin.is_none() {
+                return Err(format!("link `{name}` has no way back for replies; make it two-way or give it a twin"));
+            }
+            if self.plans[link.index()].limit.bytes.is_some_and(|limit| limit < largest) {
+                return Err(format!(
+                    "the queue of link `{name}` does not hold a packet of {} B; enlarge it",
+                    largest.0
+                ));
+            }
+        }
+        let link = |id: LinkId| self.network.link(id).delay.0;
+        let round_trip: u64 = path.iter().map(|&l| link(l) + self.network.link(l).twin.map_or(0, link)).sum();
+        if round_trip < LEAST_ROUND_TRIP.0 {
+            return Err(format!(
+                "a path takes {} there and back; control packets go round it all the time, so give its links delays \
+                 that make {LEAST_ROUND_TRIP} or more",
+                Span(round_trip)
+            ));
+        }
+        if !has_demand && !path.iter().any(|link| self.has_limit[link.index()]) {
+            return Err("a path has no link that is always limited; give the connection a demand".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn is_simulated(capacity: Rate) -> bool {
+    capacity.0 == 0.0 || capacity.0 == f64::INFINITY || CAPACITIES.contains(&capacity.0)
+}
+
+/// Whether there is a limit at all times.
+fn has_limit(capacity: Rate, plan: &LinkPlan) -> bool {
+    capacity.0.is_finite() && plan.changes.iter().all(|(_, later)| later.0.is_finite())
+}

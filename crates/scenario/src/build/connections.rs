@@ -1,0 +1,246 @@
+//! The connections in order: those of `[demands]`, of `[[connection]]`, and of `[[traffic]]`.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use anabranch_core::names::FreeNames;
+use anabranch_core::random::{Purpose, stream};
+use anabranch_core::{Connection, Demands, Network, NodeId, Time};
+use anabranch_proto::Protocol;
+use rand::{Rng, RngExt};
+use toml::Spanned;
+
+use super::traffic::{Drawn, Group, Misdrawn};
+use super::{Scenario, generate};
+use crate::error::ScenarioError;
+use crate::file::connection::{ConnectionTable, ConnectionValues, DemandsTable, PathChoice, PathCount};
+use crate::file::distribution::Amount;
+use crate::file::traffic::TrafficTable;
+use crate::plan::Transfer;
+
+/// What the connections of a scenario ask for.
+pub(super) struct Wants {
+    pub demands: Demands,
+    pub transfers: Vec<Transfer>,
+    pub protocols: Vec<Protocol>,
+    /// For each connection.
+    pub paths: Vec<WantedPaths>,
+    /// Where each connection stands in the file, as a number of `spans`.
+    pub places: Vec<u32>,
+    pub spans: Vec<Range<usize>>,
+}
+
+/// Where the paths of a connection come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WantedPaths {
+    /// So many shortest ones.
+    Shortest(usize),
+    /// As the `[[connection]]` table of this number gives them.
+    Given(usize),
+}
+
+impl Wants {
+    /// Where connection number `connection` stands in the file.
+    pub(super) fn span(&self, connection: usize) -> Range<usize> {
+        self.spans[self.places[connection] as usize].clone()
+    }
+}
+
+impl Scenario {
+    /// The connections, drawn and checked against the network.
+    pub(super) fn wants(&self, network: &Network, extra: Option<&Demands>) -> Result<Wants, ScenarioError> {
+        let mut list = List::new(self, network);
+        list.add_demands(extra)?;
+        for (number, table) in self.file.connection.iter().enumerate() {
+            list.add_table(number, table)?;
+        }
+        for (number, table) in self.file.traffic.iter().enumerate() {
+            list.add_group(number, table)?;
+        }
+        Ok(list.wants())
+    }
+}
+
+/// Connections as they are gathered.
+struct List<'a> {
+    scenario: &'a Scenario,
+    network: &'a Network,
+    defaults: ConnectionValues,
+    seed: u64,
+    connections: Vec<Connection>,
+    transfers: Vec<Transfer>,
+    protocols: Vec<Protocol>,
+    paths: Vec<WantedPaths>,
+    places: Vec<u32>,
+    spans: Vec<Range<usize>>,
+    names: HashSet<String>,
+    /// Names that tables give.
+    reserved: HashSet<&'a str>,
+    free_names: FreeNames,
+}
+
+impl<'a> List<'a> {
+    fn new(scenario: &'a Scenario, network: &'a Network) -> Self {
+        Self {
+            scenario,
+            network,
+            defaults: scenario.file.defaults.connection.values(),
+            seed: scenario.run().seed,
+            connections: Vec::new(),
+            transfers: Vec::new(),
+            protocols: Vec::new(),
+            paths: Vec::new(),
+            places: Vec::new(),
+            spans: Vec::new(),
+            names: HashSet::new(),
+            reserved: scenario.file.connection.iter().filter_map(|c| c.get_ref().name.as_deref()).collect(),
+            free_names: FreeNames::new(),
+        }
+    }
+
+    /// The next connections stand at `span`.
+    fn begin(&mut self, span: Range<usize>) {
+        self.spans.push(span);
+    }
+
+    fn error(&self, message: impl Into<String>) -> ScenarioError {
+        self.scenario.error(self.spans.last().cloned().unwrap_or(0..0), message)
+    }
+
+    /// Checks a connection by itself, so that the error has its place, and adds it.
+    fn add(&mut self, connection: Connection, transfer: Transfer, paths: WantedPaths) -> Result<(), ScenarioError> {
+        let checked = Demands::new(self.network, vec![connection]).map_err(|e| self.error(e.to_string()))?;
+        let connection = checked.connections()[0].clone();
+        if !self.names.insert(connection.name.clone()) {
+            let name = &connection.name;
+            return Err(self.error(format!("connection `{name}`: the name is already taken; names must be unique")));
+        }
+        self.connections.push(connection);
+        self.transfers.push(transfer);
+        self.paths.push(paths);
+        self.places.push(self.spans.len() as u32 - 1);
+        Ok(())
+    }
+
+    /// The number of a protocol, or of the default, among those in use.
+    fn protocol(&mut self, given: Option<&Protocol>) -> usize {
+        let protocol = given.unwrap_or(&self.defaults.protocol);
+        self.protocols.iter().position(|p| p == protocol).unwrap_or_else(|| {
+            self.protocols.push(protocol.clone());
+            self.protocols.len() - 1
+        })
+    }
+
+    fn add_demands(&mut self, extra: Option<&Demands>) -> Result<(), ScenarioError> {
+        let Some(table) = &self.scenario.file.demands else { return Ok(()) };
+        self.begin(table.span());
+        let made;
+        let demands = match (table.get_ref(), extra) {
+            (DemandsTable::File(_), Some(extra)) => extra,
+            (DemandsTable::File(file), None) => return Err(self.error(format!("`{file}` was not read; hand it over"))),
+            (DemandsTable::Rule(rule), _) => {
+                made = generate::demands(rule, self.network, self.seed).map_err(|message| self.error(message))?;
+                &made
+            }
+        };
+        let protocol = self.protocol(None);
+        for connection in demands.connections() {
+            let transfer = self.transfer(None, protocol);
+            let paths = self.count(None);
+            self.add(connection.clone(), transfer, paths)?;
+        }
+        Ok(())
+    }
+
+    fn add_table(&mut self, number: usize, table: &Spanned<ConnectionTable>) -> Result<(), ScenarioError> {
+        self.begin(table.span());
+        let table = table.get_ref();
+        let (source, target) = (self.node("source", &table.source)?, self.node("target", &table.target)?);
+        let name = match &table.name {
+            Some(name) => name.clone(),
+            None => self.free_name(format!("{}>{}", table.source, table.target)),
+        };
+        let protocol = self.protocol(table.protocol.as_ref());
+        let mut transfer = self.transfer(table.amount, protocol);
+        transfer.packet = table.packet.map_or(transfer.packet, |packet| packet.0);
+        let paths = match (&table.paths, &table.links) {
+            (Some(_), Some(links)) => {
+                let message =
+                    format!("connection `{name}`: its paths are given both by nodes and by links; leave one out");
+                return Err(self.scenario.error(links.span(), message));
+            }
+            (None, Some(_)) => WantedPaths::Given(number),
+            (choice, None) => match choice.as_ref().map(Spanned::get_ref) {
+                Some(PathChoice::Nodes(_)) => WantedPaths::Given(number),
+                Some(PathChoice::Shortest(count)) => self.count(Some(*count)),
+                None => self.count(None),
+            },
+        };
+        self.add(connection(table, name, source, target), transfer, paths)
+    }
+
+    fn add_group(&mut self, number: usize, table: &Spanned<TrafficTable>) -> Result<(), ScenarioError> {
+        self.begin(table.span());
+        let group = Group { table: table.get_ref(), seed: self.seed, number: number as u32, defaults: &self.defaults };
+        let drawn = group
+            .draw(self.network)
+            .map_err(|Misdrawn { span, message }| self.scenario.error(span.unwrap_or_else(|| table.span()), message))?;
+        let protocol = self.protocol(table.get_ref().protocol.as_ref());
+        let packet = table.get_ref().packet.unwrap_or(self.defaults.packet).0;
+        for Drawn { connection, amount, paths } in drawn {
+            self.add(connection, Transfer { amount, packet, protocol }, WantedPaths::Shortest(paths))?;
+        }
+        Ok(())
+    }
+
+    fn node(&self, role: &str, name: &str) -> Result<NodeId, ScenarioError> {
+        self.network.find_node(name).ok_or_else(|| {
+            let hint = self.network.node_hint(name);
+            self.error(format!("{role}: there is no node `{name}`{hint}; name one of the network's nodes"))
+        })
+    }
+
+    /// A name that neither a connection so far nor a later table has.
+    fn free_name(&mut self, base: String) -> String {
+        let (names, reserved) = (&self.names, &self.reserved);
+        self.free_names.find(base, |name| names.contains(name) || reserved.contains(name))
+    }
+
+    /// What the next connection sends, with the default packet.
+    fn transfer(&self, amount: Option<Amount>, protocol: usize) -> Transfer {
+        let mut rng = stream(self.seed, Purpose::Amounts, self.connections.len() as u32);
+        let amount = amount.unwrap_or(self.defaults.amount).draw(&mut rng);
+        Transfer { amount, packet: self.defaults.packet.0, protocol }
+    }
+
+    /// How many paths the next connection has.
+    fn count(&self, count: Option<PathCount>) -> WantedPaths {
+        let mut rng = stream(self.seed, Purpose::PathCounts, self.connections.len() as u32);
+        WantedPaths::Shortest(draw_count(count.unwrap_or(self.defaults.paths), &mut rng))
+    }
+
+    fn wants(self) -> Wants {
+        let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
+        let Self { transfers, protocols, paths, places, spans, .. } = self;
+        Wants { demands, transfers, protocols, paths, places, spans }
+    }
+}
+
+/// A number of paths; `rng` is left alone if it is fixed.
+pub(super) fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
+    match count {
+        PathCount::Exactly(count) => count,
+        PathCount::Between(range) => rng.random_range(range.least..=range.most),
+    }
+}
+
+fn connection(table: &ConnectionTable, name: String, source: NodeId, target: NodeId) -> Connection {
+    Connection {
+        demand: table.demand.map(|d| d.0),
+        weight: table.weight,
+        qos: table.qos,
+        start: Time(table.start.0.0),
+        stop: table.stop.map(|s| Time(s.0.0)),
+        ..Connection::new(name, source, target)
+    }
+}

@@ -1,0 +1,82 @@
+//! The paths of all connections: as given, or the shortest ones.
+
+use std::collections::BTreeMap;
+
+use anabranch_core::paths::{Progress, check_path, links_along, links_named};
+use anabranch_core::{ConnectionId, LinkId, Network, PathError, Paths};
+use toml::Spanned;
+
+use super::Scenario;
+use super::connections::{WantedPaths, Wants};
+use super::leaves::shortest;
+use crate::error::ScenarioError;
+use crate::file::connection::PathChoice;
+
+/// Gives the links of a path from its names; the text says whose path it is.
+type Resolve = fn(&Network, &[String], &str) -> Result<Vec<LinkId>, PathError>;
+
+impl Scenario {
+    /// The paths of all connections, in their order; some may have none.
+    pub(super) fn paths(
+        &self,
+        network: &Network,
+        wants: &Wants,
+        progress: Progress<'_>,
+    ) -> Result<Paths, ScenarioError> {
+        let connections = wants.demands.connections();
+        let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (c, &wanted) in wants.paths.iter().enumerate() {
+            if let WantedPaths::Shortest(count) = wanted {
+                members.entry(count).or_default().push(c);
+            }
+        }
+        // For each number of paths what was found, and how far it was used.
+        let mut found: BTreeMap<usize, (Paths, usize)> = BTreeMap::new();
+        for (count, members) in members {
+            let pairs: Vec<_> = members.iter().map(|&c| (connections[c].source, connections[c].target)).collect();
+            let searched = shortest(network, &pairs, count, progress)
+                .map_err(|e| self.error(wants.span(members[0]), e.to_string()))?;
+            found.insert(count, (searched, 0));
+        }
+        let mut paths = Paths::new();
+        for (c, &wanted) in wants.paths.iter().enumerate() {
+            match wanted {
+                WantedPaths::Shortest(count) => {
+                    let (searched, used) = found.get_mut(&count).expect("every number was searched for");
+                    paths.push_connection(searched.of(ConnectionId::new(*used)));
+                    *used += 1;
+                }
+                WantedPaths::Given(table) => paths.push_connection(self.given_paths(table, c, network, wants)?),
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The paths that a `[[connection]]` table gives.
+    fn given_paths(
+        &self,
+        table: usize,
+        connection: usize,
+        network: &Network,
+        wants: &Wants,
+    ) -> Result<Vec<Vec<LinkId>>, ScenarioError> {
+        let table = self.file.connection[table].get_ref();
+        let connection = &wants.demands.connections()[connection];
+        let (span, lists, resolve): (_, _, Resolve) = match (&table.links, &table.paths) {
+            (Some(links), _) => (links.span(), links.get_ref(), links_named),
+            (None, Some(nodes)) => match nodes.get_ref() {
+                PathChoice::Nodes(paths) => (Spanned::span(nodes), paths, links_along),
+                PathChoice::Shortest(_) => unreachable!("a number of paths is searched for"),
+            },
+            (None, None) => unreachable!("a table that gives paths has some"),
+        };
+        let resolved = |(i, names): (usize, &Vec<String>)| {
+            let place = format!("connection `{}`, path {}", connection.name, i + 1);
+            let path = resolve(network, names, &place)?;
+            check_path(network, &path, connection.source, connection.target, &place)?;
+            Ok(path)
+        };
+        let paths: Result<_, PathError> = lists.iter().enumerate().map(resolved).collect();
+        paths.map_err(|e| self.error(span, e.to_string()))
+    }
+}

@@ -1,0 +1,162 @@
+//! The scenario with everything written out, so that it depends on no default and on no other file.
+
+use anabranch_core::quantity::{RateText, SpanText};
+use anabranch_core::{Connection, Demands, Network, Span};
+use toml::Spanned;
+
+use super::connections::Wants;
+use super::links::Traces;
+use super::{Read, Scenario};
+use crate::error::ScenarioError;
+use crate::file::File;
+use crate::file::connection::{ConnectionTable, PathChoice};
+use crate::file::link::{LinkSettings, LinkTable, NodeTable};
+use crate::file::network::Generator;
+use crate::file::traffic::TrafficTable;
+
+impl Scenario {
+    /// The scenario as TOML with every default written out; reading it gives the same plan.
+    ///
+    /// A network from a file, demands from a file and traces stand in it as tables; a rule stands as it is, with its
+    /// seed. The arguments are those of [`Self::plan`].
+    ///
+    /// # Errors
+    /// As for [`Self::plan`], as far as connections and traces go.
+    pub fn resolved(
+        &self,
+        network: &Network,
+        extra: Option<&Demands>,
+        read: Read<'_>,
+    ) -> Result<String, ScenarioError> {
+        let wants = self.wants(network, extra)?;
+        let mut file = self.file.clone();
+        let mut run = self.run();
+        run.sample = Some(SpanText(run.sample()));
+        resolve_network(&mut file, network, run.seed);
+        file.run = Some(unplaced(run));
+        self.resolve_links(&mut file, &mut Traces::new(read))?;
+        self.resolve_connections(&mut file, network, &wants);
+        file.traffic = self.file.traffic.iter().map(|t| unplaced(self.resolved_traffic(t.get_ref()))).collect();
+        file.defaults.connection = self.file.defaults.connection.values().into();
+        Ok(toml::to_string(&file).expect("a file that was read can be written"))
+    }
+
+    fn resolve_links(&self, file: &mut File, traces: &mut Traces<'_>) -> Result<(), ScenarioError> {
+        let filled = |settings: LinkSettings| LinkSettings {
+            queue: Some(settings.queue.unwrap_or_default()),
+            faults: Some(settings.faults.unwrap_or_default()),
+            control_faults: Some(settings.control_faults.unwrap_or_default()),
+            ..settings
+        };
+        let defaults = self.link_defaults(traces)?;
+        for table in file.link.iter_mut().map(Spanned::get_mut) {
+            let settings = filled(self.settled(&table.settings(), traces)?.or(&defaults));
+            table.queue = settings.queue;
+            table.faults = settings.faults;
+            table.control_faults = settings.control_faults;
+            table.capacity_changes = settings.capacity_changes;
+            table.trace = None;
+        }
+        file.defaults.link = Some(unplaced(filled(defaults)));
+        Ok(())
+    }
+
+    fn resolve_connections(&self, file: &mut File, network: &Network, wants: &Wants) {
+        let values = self.file.defaults.connection.values();
+        let connections = wants.demands.connections();
+        let mut made = Vec::new();
+        let first = wants.places.partition_point(|&place| place < u32::from(self.file.demands.is_some()));
+        if self.demands_file().is_some() {
+            file.demands = None;
+            made.extend(connections[..first].iter().map(|c| connection_table(c, network)));
+        }
+        for (table, connection) in self.file.connection.iter().zip(&connections[first..]) {
+            made.push(ConnectionTable { name: Some(connection.name.clone()), ..table.get_ref().clone() });
+        }
+        for table in &mut made {
+            table.protocol.get_or_insert_with(|| values.protocol.clone());
+            table.amount.get_or_insert(values.amount);
+            table.packet.get_or_insert(values.packet);
+            if table.links.is_none() {
+                table.paths.get_or_insert_with(|| unplaced(PathChoice::Shortest(values.paths)));
+            }
+        }
+        file.connection = made.into_iter().map(unplaced).collect();
+    }
+
+    fn resolved_traffic(&self, table: &TrafficTable) -> TrafficTable {
+        let values = self.file.defaults.connection.values();
+        let mut table = table.clone();
+        table.protocol.get_or_insert(values.protocol);
+        table.amount.get_or_insert(values.amount);
+        table.packet.get_or_insert(values.packet);
+        table.paths.get_or_insert(values.paths);
+        table
+    }
+}
+
+fn resolve_network(file: &mut File, network: &Network, seed: u64) {
+    let Some(table) = file.network.as_mut().map(Spanned::get_mut) else { return };
+    if table.file.is_some() {
+        file.network = None;
+        file.node = network
+            .nodes()
+            .iter()
+            .map(|node| {
+                let name = node.name.clone();
+                let (longitude, latitude) = node.position.map(|p| (p.longitude, p.latitude)).unzip();
+                unplaced(NodeTable { name, longitude, latitude })
+            })
+            .collect();
+        file.link = link_tables(network);
+        return;
+    }
+    table.seed.get_or_insert(seed);
+    if let Some(Generator::TransitStub(rule)) = table.generate.as_mut().map(Spanned::get_mut) {
+        *rule = rule.filled();
+    }
+}
+
+/// Written out, a value has no place yet.
+fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
+/// Every link by itself, in the order of ids.
+fn link_tables(network: &Network) -> Vec<Spanned<LinkTable>> {
+    let name = |node| network.node(node).name.clone();
+    let links = network.links().iter().map(|link| LinkTable {
+        name: Some(link.name.clone()),
+        source: name(link.source),
+        target: name(link.target),
+        capacity: link.capacity.into(),
+        delay: SpanText(link.delay),
+        two_way: false,
+        twin: link.twin.map(|twin| unplaced(network.link(twin).name.clone())),
+        queue: None,
+        faults: None,
+        control_faults: None,
+        capacity_changes: None,
+        trace: None,
+    });
+    links.map(unplaced).collect()
+}
+
+fn connection_table(connection: &Connection, network: &Network) -> ConnectionTable {
+    let name = |node| network.node(node).name.clone();
+    ConnectionTable {
+        name: Some(connection.name.clone()),
+        source: name(connection.source),
+        target: name(connection.target),
+        demand: connection.demand.map(RateText),
+        weight: connection.weight,
+        qos: connection.qos,
+        start: SpanText(Span(connection.start.0)),
+        stop: connection.stop.map(|stop| SpanText(Span(stop.0))),
+        paths: None,
+        links: None,
+        protocol: None,
+        amount: None,
+        packet: None,
+    }
+}

@@ -1,0 +1,172 @@
+//! The random connections of a `[[traffic]]` table.
+//!
+//! Each kind of draw has a stream of its own for the group, so that other amounts leave the ends as they are, and the
+//! connections of a larger group begin with those of a smaller one.
+
+use std::ops::Range;
+
+use anabranch_core::random::{Purpose, stream};
+use anabranch_core::{Bytes, Connection, Network, NodeId, Time};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use toml::Spanned;
+
+use super::connections::draw_count;
+use super::ends::{Ends, draw_ends};
+use crate::file::connection::ConnectionValues;
+use crate::file::distribution::exponential;
+use crate::file::run::MOST_DURATION;
+use crate::file::traffic::{Arrivals, DrawnArrivals, Nodes, TrafficTable};
+
+/// A `[[traffic]]` table, and what its draws depend on.
+pub(super) struct Group<'a> {
+    pub table: &'a TrafficTable,
+    pub seed: u64,
+    /// Among the groups, from 0.
+    pub number: u32,
+    pub defaults: &'a ConnectionValues,
+}
+
+/// A connection that was drawn.
+pub(super) struct Drawn {
+    pub connection: Connection,
+    pub amount: Option<Bytes>,
+    /// How many.
+    pub paths: usize,
+}
+
+/// Why a group cannot be drawn, and where, if not in the whole table.
+pub(super) struct Misdrawn {
+    pub span: Option<Range<usize>>,
+    pub message: String,
+}
+
+impl Group<'_> {
+    /// The connections.
+    ///
+    /// # Errors
+    /// Nodes that do not exist, or that no path joins.
+    pub(super) fn draw(&self, network: &Network) -> Result<Vec<Drawn>, Misdrawn> {
+        let table = self.table;
+        let sources = members(network, table.sources.as_ref())?;
+        let targets = members(network, table.targets.as_ref())?;
+        let ends = Ends { network, sources: &sources, targets: &targets, distinct: table.distinct };
+        let ends = draw_ends(&ends, table.count, &mut self.stream(Purpose::TrafficEnds))
+            .map_err(|message| Misdrawn { span: None, message })?;
+
+        let starts = self.starts();
+        let mut lifetimes = self.stream(Purpose::TrafficLifetimes);
+        let mut amounts = self.stream(Purpose::TrafficAmounts);
+        let mut counts = self.stream(Purpose::TrafficPathCounts);
+        let amount = table.amount.unwrap_or(self.defaults.amount);
+        let paths = table.paths.unwrap_or(self.defaults.paths);
+        let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
+            let lifetime = table.lifetime.map(|lifetime| lifetime.draw(&mut lifetimes));
+            let connection = Connection {
+                demand: table.demand.map(|d| d.0),
+                weight: table.weight,
+                qos: table.qos,
+                start,
+                stop: lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.0))),
+                ..Connection::new(format!("{}{}", table.name, i + 1), source, target)
+            };
+            Drawn { connection, amount: amount.draw(&mut amounts), paths: draw_count(paths, &mut counts) }
+        };
+        Ok(ends.into_iter().zip(starts).enumerate().map(draw).collect())
+    }
+
+    fn stream(&self, purpose: Purpose) -> ChaCha8Rng {
+        stream(self.seed, purpose, self.number)
+    }
+
+    /// When the connections begin; what would be later than the longest run is cut off there.
+    fn starts(&self) -> Vec<Time> {
+        let mut rng = self.stream(Purpose::TrafficArrivals);
+        let mut last = self.table.start.0.0;
+        let start = |_| {
+            let time = match self.table.arrivals {
+                Arrivals::AtOnce(_) => last,
+                Arrivals::Drawn(DrawnArrivals::Uniform(within)) => {
+                    last.saturating_add(rng.random_range(0..=within.0.0))
+                }
+                Arrivals::Drawn(DrawnArrivals::Poisson(gap)) => {
+                    last = last.saturating_add((gap.0.0 as f64 * exponential(&mut rng)).round() as u64);
+                    last
+                }
+            };
+            Time(time.min(MOST_DURATION.0))
+        };
+        (0..self.table.count).map(start).collect()
+    }
+}
+
+/// The nodes named, or all.
+fn members(network: &Network, nodes: Option<&Spanned<Nodes>>) -> Result<Vec<NodeId>, Misdrawn> {
+    let numbered = || network.nodes().iter().enumerate().map(|(n, node)| (NodeId::new(n), node.name.as_str()));
+    let Some(nodes) = nodes else { return Ok(numbered().map(|(id, _)| id).collect()) };
+    let error = |message| Misdrawn { span: Some(nodes.span()), message };
+    let found: Vec<NodeId> = match nodes.get_ref() {
+        Nodes::Pattern(pattern) => numbered().filter(|(_, name)| matches(pattern, name)).map(|(id, _)| id).collect(),
+        Nodes::Names(names) => names.iter().map(|name| find(network, name).map_err(error)).collect::<Result<_, _>>()?,
+    };
+    if found.is_empty() {
+        let example = network.nodes().first().map_or_else(String::new, |n| format!(" such as `{}`", n.name));
+        return Err(error(format!("no node is meant by this; name nodes{example}, or a pattern such as `h*`")));
+    }
+    let mut seen = vec![false; network.nodes().len()];
+    match found.iter().find(|node| std::mem::replace(&mut seen[node.index()], true)) {
+        None => Ok(found),
+        Some(&twice) => Err(error(format!("node `{}` is named twice; name it once", network.node(twice).name))),
+    }
+}
+
+fn find(network: &Network, name: &str) -> Result<NodeId, String> {
+    let unknown = || format!("there is no node `{name}`{}; name one of the network's nodes", network.node_hint(name));
+    network.find_node(name).ok_or_else(unknown)
+}
+
+/// Whether `name` fits `pattern`, in which `*` stands for any text and `?` for any character.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // Behind the last `*`, and what it stands for ends here so far.
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                p += 1;
+                star = Some((p, n));
+            }
+            Some(&c) if c == '?' || c == name[n] => (p, n) = (p + 1, n + 1),
+            _ => {
+                let Some((behind, end)) = star else { return false };
+                (p, n) = (behind, end + 1);
+                star = Some((behind, end + 1));
+            }
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_fits_or_not() {
+        for (pattern, name, fits) in [
+            ("h*", "h12", true),
+            ("h*", "xh1", false),
+            ("*", "", true),
+            ("*.0", "h1.0", true),
+            ("*.0*1", "a.0.02.01", true),
+            ("h?", "h1", true),
+            ("h?", "h12", false),
+            ("", "h", false),
+            ("*a*a*b", "aaaaaaab", true),
+            ("s?.*", "s\u{e9}.x", true),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

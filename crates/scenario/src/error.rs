@@ -1,0 +1,54 @@
+//! Mistakes in a scenario file, with their places.
+
+use std::ops::Range;
+
+use anabranch_core::spelling::nearest;
+use thiserror::Error;
+
+/// A mistake in a scenario file, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}, column {column}{changed}: {message}")]
+pub struct ScenarioError {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What was set from outside before the lines were counted, in brackets; empty if nothing was.
+    pub changed: String,
+    /// What is wrong, and what would do.
+    pub message: String,
+}
+
+impl ScenarioError {
+    /// At the beginning of `span` in `text`.
+    pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
+        let before = text.get(..span.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        Self { line, column, changed: String::new(), message: message.into() }
+    }
+
+    /// The reader's message in the words of this project.
+    pub(crate) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
+        Self::at(text, error.span().unwrap_or(0..0), in_words(error.message()))
+    }
+}
+
+fn in_words(message: &str) -> String {
+    let unknown = |kind, rest: &str| {
+        let (name, known) = rest.split_once('`')?;
+        // Every second piece stands between backticks.
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        let hint = nearest(name, known.iter().copied()).map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
+        Some(format!("there is no {kind} `{name}` here{hint}; there is {}", known.join(", ")))
+    };
+    let missing = |rest: &str| Some(format!("the key `{}` is missing; add it", rest.strip_suffix('`')?));
+    let reworded = if let Some(rest) = message.strip_prefix("unknown field `") {
+        unknown("key", rest)
+    } else if let Some(rest) = message.strip_prefix("unknown variant `") {
+        unknown("choice", rest)
+    } else {
+        message.strip_prefix("missing field `").and_then(missing)
+    };
+    reworded.unwrap_or_else(|| message.trim_end().replace('\n', "; "))
+}

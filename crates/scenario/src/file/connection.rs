@@ -1,0 +1,221 @@
+//! `[[connection]]`, `[defaults.connection]` and `[demands]`.
+
+use std::fmt;
+
+use anabranch_core::Bytes;
+use anabranch_core::paths::MOST_PATHS;
+use anabranch_core::quantity::{BytesText, RateText, SpanText};
+use anabranch_proto::Protocol;
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::distribution::Amount;
+use super::protocol::ProtocolChoice;
+use super::words::whole_table;
+use super::{no_time, one};
+
+/// The sizes of a data packet in bytes.
+const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;
+
+/// `[[connection]]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionTable {
+    /// Unique; `source>target` if left out.
+    pub name: Option<String>,
+    /// Node where its traffic enters.
+    pub source: String,
+    /// Node where its traffic leaves.
+    pub target: String,
+    /// The most it can use; no limit if left out.
+    pub demand: Option<RateText>,
+    /// Its claim relative to others.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// The factor, over 0 and at most 1, that lowers its claim.
+    #[serde(default = "one")]
+    pub qos: f64,
+    /// When it begins.
+    #[serde(default = "no_time")]
+    pub start: SpanText,
+    /// When it ends; it stays if left out.
+    pub stop: Option<SpanText>,
+    /// Its paths by the nodes they visit, best first; or the number of shortest paths to use.
+    #[schemars(with = "Option<PathChoice>")]
+    pub paths: Option<Spanned<PathChoice>>,
+    /// Its paths by the links they take, best first.
+    #[schemars(with = "Option<Vec<Vec<String>>>")]
+    pub links: Option<Spanned<Vec<Vec<String>>>>,
+    /// Which protocol sets its rates.
+    #[schemars(with = "Option<ProtocolChoice>")]
+    pub protocol: Option<Protocol>,
+    /// How much it sends before it ends.
+    pub amount: Option<Amount>,
+    /// The size of its data packets.
+    #[serde(default, deserialize_with = "packet")]
+    pub packet: Option<BytesText>,
+}
+
+/// `[defaults.connection]`: for every connection that does not say otherwise itself.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionDefaults {
+    /// Which protocol sets their rates; d-SLEN if left out.
+    #[schemars(with = "Option<ProtocolChoice>")]
+    pub protocol: Option<Protocol>,
+    /// How much each sends before it ends; no limit if left out.
+    pub amount: Option<Amount>,
+    /// The size of their data packets; 1000 B if left out.
+    #[serde(default, deserialize_with = "packet")]
+    pub packet: Option<BytesText>,
+    /// The number of shortest paths of each; 4 if left out.
+    pub paths: Option<PathCount>,
+}
+
+/// What holds for a connection that says nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionValues {
+    /// Which protocol sets its rates.
+    pub protocol: Protocol,
+    /// How much it sends before it ends.
+    pub amount: Amount,
+    /// The size of its data packets.
+    pub packet: BytesText,
+    /// The number of its shortest paths.
+    pub paths: PathCount,
+}
+
+impl ConnectionDefaults {
+    /// Each value, whether it is written or not.
+    pub fn values(&self) -> ConnectionValues {
+        ConnectionValues {
+            protocol: self.protocol.clone().unwrap_or_default(),
+            amount: self.amount.unwrap_or_default(),
+            packet: self.packet.unwrap_or(BytesText(Bytes(1000))),
+            paths: self.paths.unwrap_or_default(),
+        }
+    }
+}
+
+impl From<ConnectionValues> for ConnectionDefaults {
+    fn from(values: ConnectionValues) -> Self {
+        let ConnectionValues { protocol, amount, packet, paths } = values;
+        Self { protocol: Some(protocol), amount: Some(amount), packet: Some(packet), paths: Some(paths) }
+    }
+}
+
+/// `[demands]`: connections from a file, or made by a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DemandsTable {
+    /// A file of demands, seen from the folder of the scenario file.
+    File(String),
+    /// A rule with its rate, such as `gravity:40 Gbit/s`.
+    Rule(String),
+}
+
+/// So many shortest loopless paths by hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PathCount {
+    /// Always so many, 1 to 65,536.
+    Exactly(#[schemars(range(min = 1, max = 65_536))] usize),
+    /// Drawn for each connection.
+    Between(PathRange),
+}
+
+/// Numbers of paths, all alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathRange {
+    /// 1 or more.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub least: usize,
+    /// `least` or more, up to 65,536.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub most: usize,
+}
+
+impl Default for PathCount {
+    fn default() -> Self {
+        Self::Exactly(4)
+    }
+}
+
+/// The paths of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PathChoice {
+    /// So many shortest ones.
+    Shortest(PathCount),
+    /// The nodes of each path.
+    Nodes(Vec<Vec<String>>),
+}
+
+impl<'de> Deserialize<'de> for PathCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match deserializer.deserialize_any(Choice { takes_lists: false })? {
+            PathChoice::Shortest(count) => Ok(count),
+            PathChoice::Nodes(_) => unreachable!("lists were refused"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PathChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Choice { takes_lists: true })
+    }
+}
+
+struct Choice {
+    takes_lists: bool,
+}
+
+impl<'de> Visitor<'de> for Choice {
+    type Value = PathChoice;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the number of shortest paths, or { least = 1, most = 5 }")?;
+        let lists = ", or a list of paths such as [[\"a\", \"b\"], [\"a\", \"c\", \"b\"]]";
+        if self.takes_lists { f.write_str(lists) } else { Ok(()) }
+    }
+
+    fn visit_i64<E: Error>(self, count: i64) -> Result<PathChoice, E> {
+        let count = usize::try_from(count).ok().filter(|n| (1..=MOST_PATHS).contains(n));
+        let count = count.ok_or_else(|| E::custom("the number of paths must be 1 to 65,536"))?;
+        Ok(PathChoice::Shortest(PathCount::Exactly(count)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PathChoice, A::Error> {
+        let range: PathRange = whole_table(map)?;
+        if range.least < 1 || range.most > MOST_PATHS || range.least > range.most {
+            return Err(A::Error::custom("numbers of paths must be 1 to 65,536, and least no more than most"));
+        }
+        Ok(PathChoice::Shortest(PathCount::Between(range)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PathChoice, A::Error> {
+        if !self.takes_lists {
+            return Err(A::Error::custom("paths by their nodes belong to one connection; give a number here"));
+        }
+        let mut paths = Vec::new();
+        while let Some(path) = seq.next_element()? {
+            paths.push(path);
+        }
+        Ok(PathChoice::Nodes(paths))
+    }
+}
+
+pub(super) fn packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BytesText>, D::Error> {
+    packet_size(deserializer, *PACKETS.start()).map(Some)
+}
+
+/// A size of `least` bytes or more that a packet can have.
+pub(super) fn packet_size<'de, D: Deserializer<'de>>(deserializer: D, least: u64) -> Result<BytesText, D::Error> {
+    let size = BytesText::deserialize(deserializer)?;
+    let good = (least..=*PACKETS.end()).contains(&size.0.0);
+    let message = || format!("a packet of {} B cannot be; it must have {least} B to {} B", size.0.0, PACKETS.end());
+    if good { Ok(size) } else { Err(D::Error::custom(message())) }
+}

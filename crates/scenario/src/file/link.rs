@@ -1,0 +1,279 @@
+//! `[[node]]`, `[[link]]` and `[defaults.link]`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_core::{Span, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::words::{Capacity, from_text, text};
+use super::{no_time, yes};
+use crate::plan::{Faults, Limit};
+
+/// `[[node]]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeTable {
+    /// Unique.
+    pub name: String,
+    /// In degrees, east positive.
+    pub longitude: Option<f64>,
+    /// In degrees, north positive.
+    pub latitude: Option<f64>,
+}
+
+/// `[[link]]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkTable {
+    /// Unique; made of its ends if left out. The way back of a named two-way link has a `~` behind the name.
+    pub name: Option<String>,
+    /// Node where it begins.
+    pub source: String,
+    /// Node where it ends.
+    pub target: String,
+    /// What it can carry.
+    pub capacity: Capacity,
+    /// Propagation delay.
+    #[serde(default = "no_time")]
+    pub delay: SpanText,
+    /// Whether there is a way back, alike.
+    #[serde(default = "yes")]
+    pub two_way: bool,
+    /// The name of the one-way link that is the way back of this one-way link; either may name the other.
+    #[schemars(with = "Option<String>")]
+    pub twin: Option<Spanned<String>>,
+    /// The most that may wait in each direction, the packet in transmission included.
+    pub queue: Option<Queue>,
+    /// What may happen to data packets.
+    #[serde(default, deserialize_with = "faults")]
+    pub faults: Option<FaultTable>,
+    /// What may happen to control packets.
+    #[serde(default, deserialize_with = "faults")]
+    pub control_faults: Option<FaultTable>,
+    /// Capacities from some times on.
+    #[serde(default, deserialize_with = "changes")]
+    pub capacity_changes: Option<Vec<CapacityChange>>,
+    /// A file of capacities from some times on, instead.
+    #[schemars(with = "Option<String>")]
+    pub trace: Option<Spanned<String>>,
+}
+
+/// `[defaults.link]`: for every link that does not say otherwise itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSettings {
+    /// The most that may wait, the packet in transmission included.
+    pub queue: Option<Queue>,
+    /// What may happen to data packets.
+    #[serde(default, deserialize_with = "faults")]
+    pub faults: Option<FaultTable>,
+    /// What may happen to control packets.
+    #[serde(default, deserialize_with = "faults")]
+    pub control_faults: Option<FaultTable>,
+    /// Capacities from some times on.
+    #[serde(default, deserialize_with = "changes")]
+    pub capacity_changes: Option<Vec<CapacityChange>>,
+    /// A file of capacities from some times on, instead.
+    #[schemars(with = "Option<String>")]
+    pub trace: Option<Spanned<String>>,
+}
+
+impl LinkTable {
+    /// What it says that `[defaults.link]` may say too.
+    pub fn settings(&self) -> LinkSettings {
+        LinkSettings {
+            queue: self.queue,
+            faults: self.faults,
+            control_faults: self.control_faults,
+            capacity_changes: self.capacity_changes.clone(),
+            trace: self.trace.clone(),
+        }
+    }
+}
+
+impl LinkSettings {
+    /// The same, with `defaults` for what it does not say.
+    #[must_use]
+    pub fn or(self, defaults: &Self) -> Self {
+        let has_changes = self.capacity_changes.is_some() || self.trace.is_some();
+        let changes = if has_changes { &self } else { defaults };
+        Self {
+            queue: self.queue.or(defaults.queue),
+            faults: self.faults.or(defaults.faults),
+            control_faults: self.control_faults.or(defaults.control_faults),
+            capacity_changes: changes.capacity_changes.clone(),
+            trace: changes.trace.clone(),
+        }
+    }
+}
+
+/// The most that may wait at a link: `"100 packets"`, `"64 KiB"` or `"unlimited"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queue {
+    /// No limit.
+    #[default]
+    Unlimited,
+    /// So many packets, 1 or more.
+    Packets(u32),
+    /// So many bytes, 1 or more.
+    Bytes(BytesText),
+}
+
+impl Queue {
+    /// As the simulator takes it.
+    pub fn limit(self) -> Limit {
+        match self {
+            Self::Unlimited => Limit::default(),
+            Self::Packets(packets) => Limit { packets: Some(packets), bytes: None },
+            Self::Bytes(bytes) => Limit { packets: None, bytes: Some(bytes.0) },
+        }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unlimited => f.write_str("unlimited"),
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+            Self::Bytes(bytes) => write!(f, "{} B", bytes.0.0),
+        }
+    }
+}
+
+impl Serialize for Queue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bytes(bytes) => bytes.serialize(serializer),
+            _ => serializer.collect_str(self),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Queue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text(deserializer, "\"100 packets\", a size such as \"64 KiB\", or \"unlimited\"", read_queue)
+    }
+}
+
+fn read_queue(text: &str) -> Result<Queue, String> {
+    let trimmed = text.trim();
+    if trimmed == "unlimited" {
+        return Ok(Queue::Unlimited);
+    }
+    let zero = || format!("`{text}` leaves no room for a packet; it must be 1 packet or 1 byte or more");
+    if let Some(count) = trimmed.strip_suffix("packets").or_else(|| trimmed.strip_suffix("packet")) {
+        let packets: u32 = count.trim().parse().map_err(|_| {
+            format!("`{text}` is not a number of packets; write it like `100 packets`, up to {}", u32::MAX)
+        })?;
+        return if packets == 0 { Err(zero()) } else { Ok(Queue::Packets(packets)) };
+    }
+    match from_text::<BytesText>(trimmed) {
+        Ok(bytes) if bytes.0.0 == 0 => Err(zero()),
+        Ok(bytes) => Ok(Queue::Bytes(bytes)),
+        Err(error) => Err(format!("{error}, `100 packets` or `unlimited`")),
+    }
+}
+
+impl JsonSchema for Queue {
+    fn schema_name() -> Cow<'static, str> {
+        "Queue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "The most that may wait: packets, a size, or no limit.",
+            "examples": ["100 packets", "64 KiB", "unlimited"]
+        })
+    }
+}
+
+/// What may happen to a packet on a link, each with its probability.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FaultTable {
+    /// It does not arrive; 0 or more, below 1.
+    #[serde(deserialize_with = "below_one")]
+    #[schemars(range(min = 0, max = 1))]
+    pub loss: f64,
+    /// It arrives twice; 0 to 1.
+    #[serde(deserialize_with = "probability")]
+    #[schemars(range(min = 0, max = 1))]
+    pub duplicate: f64,
+    /// It arrives late, so that others overtake it; 0 to 1.
+    #[serde(deserialize_with = "probability")]
+    #[schemars(range(min = 0, max = 1))]
+    pub reorder: f64,
+    /// By how much at most.
+    pub late: SpanText,
+}
+
+impl Default for FaultTable {
+    fn default() -> Self {
+        Self { loss: 0.0, duplicate: 0.0, reorder: 0.0, late: no_time() }
+    }
+}
+
+impl FaultTable {
+    /// As the simulator takes it.
+    pub fn faults(&self) -> Faults {
+        let Self { loss, duplicate, reorder, late } = *self;
+        Faults { loss, duplicate, reorder, late: late.0 }
+    }
+}
+
+/// A capacity from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CapacityChange {
+    /// From when on.
+    pub at: SpanText,
+    /// What the link can carry from then on.
+    pub capacity: Capacity,
+}
+
+impl CapacityChange {
+    /// From when on.
+    pub fn time(&self) -> Time {
+        Time(self.at.0.0)
+    }
+}
+
+fn changes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<CapacityChange>>, D::Error> {
+    let changes = Vec::<CapacityChange>::deserialize(deserializer)?;
+    match changes.windows(2).find(|pair| pair[1].at.0 <= pair[0].at.0) {
+        None => Ok(Some(changes)),
+        Some(pair) => {
+            let (first, second) = (pair[0].at.0, pair[1].at.0);
+            Err(D::Error::custom(format!(
+                "a change at {second} follows one at {first}; each must be later than the last"
+            )))
+        }
+    }
+}
+
+fn faults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FaultTable>, D::Error> {
+    let table = FaultTable::deserialize(deserializer)?;
+    if table.reorder > 0.0 && table.late.0 == Span(0) {
+        return Err(D::Error::custom("packets are to arrive late, and no time is given; add late = \"1 ms\""));
+    }
+    Ok(Some(table))
+}
+
+fn below_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = (0.0..1.0).contains(&value);
+    if good { Ok(value) } else { Err(D::Error::custom(format!("it is {value}; it must be 0 or more and below 1"))) }
+}
+
+fn probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = (0.0..=1.0).contains(&value);
+    if good { Ok(value) } else { Err(D::Error::custom(format!("it is {value}; a probability must be 0 to 1"))) }
+}

@@ -1,0 +1,296 @@
+//! `[network]`: a network in a file of its own, or made by a rule.
+
+use anabranch_core::generate::{LinkRule, TransitStubHosts, TransitStubLinks};
+use anabranch_core::quantity::SpanText;
+use anabranch_core::{Rate, Span};
+use schemars::JsonSchema;
+use serde::de::Deserializer;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::count;
+use super::words::Capacity;
+
+/// `[network]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkTable {
+    /// Where it is, seen from the folder of the scenario file.
+    pub file: Option<String>,
+    /// With a file: for links without a capacity.
+    pub capacity: Option<Capacity>,
+    /// With a file: for links without a delay: a time, or "coordinates" for the time that light takes in fibre.
+    pub delay: Option<String>,
+    /// The rule that makes it, instead of a file.
+    #[schemars(with = "Option<Generator>")]
+    pub generate: Option<Spanned<Generator>>,
+    /// With a rule: for everything that it draws; the seed of the run if left out.
+    #[serde(default, deserialize_with = "seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: Option<u64>,
+}
+
+/// A rule that makes a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generator {
+    /// Pairs of hosts that share one bottleneck.
+    Dumbbell(Dumbbell),
+    /// Bottlenecks in a row, each with pairs of hosts of its own.
+    ParkingLot(ParkingLot),
+    /// Nodes in a ring.
+    Ring(Ring),
+    /// Nodes in a grid.
+    Grid(Grid),
+    /// Switches in three layers.
+    FatTree(FatTree),
+    /// Switches in two layers.
+    LeafSpine(LeafSpine),
+    /// Nodes on a square, near ones more likely joined.
+    Waxman(Waxman),
+    /// A random graph in which all nodes have the same degree.
+    RandomRegular(RandomRegular),
+    /// Domains as in the Internet.
+    TransitStub(TransitStub),
+}
+
+/// Pairs of hosts that share one bottleneck.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Senders, and as many receivers.
+    #[serde(deserialize_with = "count")]
+    pub pairs: usize,
+    /// Capacity of the links of hosts.
+    #[serde(default = "mbit::<100>")]
+    pub access: Capacity,
+    /// Capacity of the bottleneck.
+    #[serde(default = "mbit::<10>")]
+    pub bottleneck: Capacity,
+    /// Delay of the links of hosts.
+    #[serde(default = "micros::<1000>")]
+    pub access_delay: SpanText,
+    /// Delay of the bottleneck.
+    #[serde(default = "micros::<10_000>")]
+    pub bottleneck_delay: SpanText,
+}
+
+/// Bottlenecks in a row, each with pairs of hosts of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// Bottlenecks.
+    #[serde(deserialize_with = "count")]
+    pub hops: usize,
+    /// Pairs of hosts at each, besides the pair that crosses all.
+    #[serde(default = "number::<1>", deserialize_with = "count")]
+    pub cross_pairs: usize,
+    /// Capacity of the links of hosts.
+    #[serde(default = "mbit::<100>")]
+    pub access: Capacity,
+    /// Capacity of each bottleneck.
+    #[serde(default = "mbit::<10>")]
+    pub bottleneck: Capacity,
+    /// Delay of the links of hosts.
+    #[serde(default = "micros::<1000>")]
+    pub access_delay: SpanText,
+    /// Delay of each bottleneck.
+    #[serde(default = "micros::<10_000>")]
+    pub bottleneck_delay: SpanText,
+}
+
+/// Nodes in a ring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ring {
+    /// 3 or more.
+    #[serde(deserialize_with = "count")]
+    pub nodes: usize,
+    /// Of each link.
+    #[serde(default = "mbit::<10_000>")]
+    pub capacity: Capacity,
+    /// Of each link.
+    #[serde(default = "micros::<1000>")]
+    pub delay: SpanText,
+}
+
+/// Nodes in a grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Nodes down.
+    #[serde(deserialize_with = "count")]
+    pub rows: usize,
+    /// Nodes across.
+    #[serde(deserialize_with = "count")]
+    pub columns: usize,
+    /// Whether the last row and column are joined to the first.
+    #[serde(default)]
+    pub wrapped: bool,
+    /// Of each link.
+    #[serde(default = "mbit::<10_000>")]
+    pub capacity: Capacity,
+    /// Of each link.
+    #[serde(default = "micros::<1000>")]
+    pub delay: SpanText,
+}
+
+/// Switches in three layers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FatTree {
+    /// Ports of a switch; even.
+    #[serde(deserialize_with = "count")]
+    pub k: usize,
+    /// Whether the edge switches have hosts, k^3/4 in all.
+    #[serde(default = "super::yes")]
+    pub hosts: bool,
+    /// Of each link.
+    #[serde(default = "mbit::<10_000>")]
+    pub capacity: Capacity,
+    /// Of links between switches.
+    #[serde(default = "micros::<10>")]
+    pub delay: SpanText,
+    /// Of links to hosts.
+    #[serde(default = "micros::<1>")]
+    pub host_delay: SpanText,
+}
+
+/// Switches in two layers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeafSpine {
+    /// Switches that carry hosts.
+    #[serde(deserialize_with = "count")]
+    pub leaves: usize,
+    /// Switches that join the leaves.
+    #[serde(deserialize_with = "count")]
+    pub spines: usize,
+    /// 0 or more.
+    #[serde(default, deserialize_with = "count")]
+    pub hosts_per_leaf: usize,
+    /// Capacity of links from leaf to spine.
+    #[serde(default = "mbit::<100_000>")]
+    pub uplink: Capacity,
+    /// Capacity of links from host to leaf.
+    #[serde(default = "mbit::<25_000>")]
+    pub host: Capacity,
+    /// Of each link.
+    #[serde(default = "micros::<1>")]
+    pub delay: SpanText,
+}
+
+/// Nodes on a square, near ones more likely joined.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Waxman {
+    /// 1 or more.
+    #[serde(deserialize_with = "count")]
+    pub nodes: usize,
+    /// The probability of a link at distance zero; over 0 and at most 1.
+    #[serde(default = "hundredths::<40>")]
+    pub alpha: f64,
+    /// How far links reach, as a part of the diagonal; positive.
+    #[serde(default = "hundredths::<20>")]
+    pub beta: f64,
+    /// Of each link.
+    #[serde(default = "mbit::<10_000>")]
+    pub capacity: Capacity,
+    /// Of each link.
+    #[serde(default = "micros::<1000>")]
+    pub delay: SpanText,
+}
+
+/// A random graph in which all nodes have the same degree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomRegular {
+    /// 2 or more.
+    #[serde(deserialize_with = "count")]
+    pub nodes: usize,
+    /// Links at each node.
+    #[serde(deserialize_with = "count")]
+    pub degree: usize,
+    /// Of each link.
+    #[serde(default = "mbit::<10_000>")]
+    pub capacity: Capacity,
+    /// Of each link.
+    #[serde(default = "micros::<1000>")]
+    pub delay: SpanText,
+}
+
+/// Domains as in the Internet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TransitStub {
+    /// A size with known parameters: 100, 110, 600, 1100 or 11000.
+    #[serde(default = "number::<110>", deserialize_with = "count")]
+    pub routers: usize,
+    /// Whose capacities the links have where none are given below.
+    #[serde(default)]
+    pub preset: Preset,
+    /// Capacity of links between transit routers.
+    pub transit: Option<Capacity>,
+    /// Capacity of all other links between routers.
+    pub stub: Option<Capacity>,
+    /// Each link between routers draws its delay between these.
+    #[serde(default = "one_to_ten_milliseconds")]
+    pub delay: [SpanText; 2],
+    /// So many on each stub router.
+    #[serde(default, deserialize_with = "count")]
+    pub hosts: usize,
+    /// Capacity of the links of hosts.
+    pub host: Option<Capacity>,
+    /// Delay of the links of hosts.
+    #[serde(default = "micros::<1>")]
+    pub host_delay: SpanText,
+}
+
+/// Capacities of published experiments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// 5 Gbit/s between transit routers, 1 Gbit/s between others, 100 Mbit/s to hosts [mozo2012].
+    #[default]
+    Mozo2012,
+    /// 50 Mbit/s between transit routers, 10 Mbit/s between others, 10 Gbit/s to hosts [ludena2021].
+    Ludena2021,
+}
+
+impl TransitStub {
+    /// The same with every capacity written out.
+    #[must_use]
+    pub fn filled(&self) -> Self {
+        let (links, hosts) = match self.preset {
+            Preset::Mozo2012 => (TransitStubLinks::mozo2012(), TransitStubHosts::mozo2012()),
+            Preset::Ludena2021 => (TransitStubLinks::ludena2021(), TransitStubHosts::ludena2021(0)),
+        };
+        let or = |given: Option<Capacity>, preset: LinkRule| Some(given.unwrap_or(preset.capacity.into()));
+        let (transit, stub) = (or(self.transit, links.transit_transit), or(self.stub, links.stub_stub));
+        Self { transit, stub, host: or(self.host, hosts.link), ..self.clone() }
+    }
+}
+
+fn mbit<const MBIT: u32>() -> Capacity {
+    Rate(f64::from(MBIT) * 1e6).into()
+}
+
+fn micros<const MICROSECONDS: u64>() -> SpanText {
+    SpanText(Span(MICROSECONDS * 1_000_000))
+}
+
+fn number<const NUMBER: usize>() -> usize {
+    NUMBER
+}
+
+fn hundredths<const HUNDREDTHS: u32>() -> f64 {
+    f64::from(HUNDREDTHS) / 100.0
+}
+
+fn one_to_ten_milliseconds() -> [SpanText; 2] {
+    [micros::<1000>(), micros::<10_000>()]
+}
+
+fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    super::run::seed(deserializer).map(Some)
+}

@@ -1,0 +1,25 @@
+//! The protocol of a connection as the schema sees it: a name, or a table with parameters.
+
+use std::borrow::Cow;
+
+use anabranch_proto::Protocol;
+use anabranch_proto::protocols::PROTOCOLS;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// A protocol by its name, or with parameters.
+pub struct ProtocolChoice;
+
+impl JsonSchema for ProtocolChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "ProtocolChoice".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names = PROTOCOLS.map(|(name, ..)| name);
+        let with_parameters = generator.subschema_for::<Protocol>();
+        json_schema!({
+            "description": "A protocol by its name, or with parameters.",
+            "anyOf": [{ "type": "string", "enum": names }, with_parameters]
+        })
+    }
+}

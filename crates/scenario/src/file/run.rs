@@ -1,0 +1,148 @@
+//! `[run]`: how long, what is simulated, and what is recorded.
+
+use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_core::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+
+use super::connection::packet_size;
+use crate::plan::{ControlPlane, Record, RunPlan};
+
+/// The longest run: 200 days.
+pub const MOST_DURATION: Span = Span(200 * 86_400 * 1_000_000_000_000);
+
+/// Samples in a run, if nothing is said.
+const SAMPLES: u64 = 500;
+
+/// `[run]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunTable {
+    /// How long, at most 200 days.
+    #[serde(deserialize_with = "duration")]
+    pub duration: SpanText,
+    /// What of it does not count in means; less than the duration.
+    pub warm_up: SpanText,
+    /// For everything random.
+    #[serde(deserialize_with = "seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// The time between samples; a 500th of the duration if left out.
+    #[serde(deserialize_with = "some_duration")]
+    pub sample: Option<SpanText>,
+    /// How control packets travel.
+    pub control: Control,
+    /// How large control packets are, if in band.
+    #[serde(deserialize_with = "control_packet")]
+    pub control_packet: BytesText,
+    /// Whether hops repair losses, repetitions and reordering of control packets.
+    pub repair: bool,
+    /// Whether data packets are sent, or only control packets.
+    pub data: bool,
+    /// What is recorded.
+    pub record: Vec<Recorded>,
+}
+
+/// How control packets travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// In queues of their own, taking no capacity and no time but the delay of the link.
+    #[default]
+    Separate,
+    /// In the data queues.
+    InBand,
+}
+
+/// What may be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recorded {
+    /// At each sample, rates of connections.
+    Connections,
+    /// At each sample, rates of subflows.
+    Subflows,
+    /// At each sample, loads and queues of links.
+    Links,
+    /// Every change of a granted rate, when it happens.
+    Grants,
+    /// At each sample, fair rates, and how far granted rates are from them.
+    Fairness,
+}
+
+impl Default for RunTable {
+    fn default() -> Self {
+        use Recorded::{Connections, Fairness, Links, Subflows};
+        Self {
+            duration: SpanText(Span(10_000_000_000_000)),
+            warm_up: SpanText(Span(0)),
+            seed: 1,
+            sample: None,
+            control: Control::default(),
+            control_packet: BytesText(Bytes(64)),
+            repair: true,
+            data: true,
+            record: vec![Connections, Subflows, Links, Fairness],
+        }
+    }
+}
+
+impl RunTable {
+    /// The time between samples.
+    pub fn sample(&self) -> Span {
+        self.sample.map_or_else(|| Span((self.duration.0.0 / SAMPLES).max(1)), |sample| sample.0)
+    }
+
+    /// As the simulator takes it.
+    pub fn plan(&self) -> RunPlan {
+        let has = |wanted| self.record.contains(&wanted);
+        RunPlan {
+            duration: self.duration.0,
+            warm_up: self.warm_up.0,
+            seed: self.seed,
+            sample: self.sample(),
+            control: match self.control {
+                Control::Separate => ControlPlane::Separate,
+                Control::InBand => ControlPlane::InBand,
+            },
+            control_packet: self.control_packet.0,
+            repair: self.repair,
+            data: self.data,
+            record: Record {
+                connections: has(Recorded::Connections),
+                subflows: has(Recorded::Subflows),
+                links: has(Recorded::Links),
+                grants: has(Recorded::Grants),
+                fairness: has(Recorded::Fairness),
+            },
+        }
+    }
+
+    /// The first mistake between two keys, if any.
+    pub(crate) fn mistake(&self) -> Option<String> {
+        let (duration, warm_up) = (self.duration.0, self.warm_up.0);
+        let message = format!("warm_up is {warm_up} of a run of {duration}; it must be shorter than the run");
+        (warm_up >= duration).then_some(message)
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    let span = SpanText::deserialize(deserializer)?;
+    let good = span.0.0 > 0 && span.0 <= MOST_DURATION;
+    if good { Ok(span) } else { Err(D::Error::custom("it must be over 0 and at most 200 days (4800 h)")) }
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+fn control_packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesText, D::Error> {
+    packet_size(deserializer, 1)
+}
+
+/// A seed that TOML can hold.
+pub(super) fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let seed = i64::deserialize(deserializer)?;
+    u64::try_from(seed).map_err(|_| D::Error::custom(format!("seed is {seed}; it must be 0 to 9223372036854775807")))
+}

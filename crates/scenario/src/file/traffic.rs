@@ -1,0 +1,168 @@
+//! `[[traffic]]`: many random connections.
+
+use std::fmt;
+
+use anabranch_core::quantity::{BytesText, RateText, SpanText};
+use anabranch_proto::Protocol;
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::connection::{PathCount, packet};
+use super::count;
+use super::distribution::{Amount, Distribution, within_span};
+use super::protocol::ProtocolChoice;
+use super::words::text_or_table;
+use super::{no_time, one};
+
+/// `[[traffic]]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficTable {
+    /// The connections are called so, with a number from 1 behind.
+    #[serde(default = "t")]
+    pub name: String,
+    /// How many there are, 1 to 10,000,000.
+    #[serde(deserialize_with = "some")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub count: usize,
+    /// Where they may begin; all nodes if left out.
+    #[serde(rename = "from")]
+    #[schemars(with = "Option<Nodes>")]
+    pub sources: Option<Spanned<Nodes>>,
+    /// Where they may end; all nodes if left out.
+    #[serde(rename = "to")]
+    #[schemars(with = "Option<Nodes>")]
+    pub targets: Option<Spanned<Nodes>>,
+    /// Whether no node is an end of two of them.
+    #[serde(default)]
+    pub distinct: bool,
+    /// When they begin, after `start`.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// When the first may begin.
+    #[serde(default = "no_time")]
+    pub start: SpanText,
+    /// How long each stays; as long as it has to send if left out.
+    pub lifetime: Option<Distribution<SpanText>>,
+    /// How much each sends before it ends.
+    pub amount: Option<Amount>,
+    /// The number of shortest paths of each.
+    pub paths: Option<PathCount>,
+    /// Which protocol sets their rates.
+    #[schemars(with = "Option<ProtocolChoice>")]
+    pub protocol: Option<Protocol>,
+    /// The size of their data packets.
+    #[serde(default, deserialize_with = "packet")]
+    pub packet: Option<BytesText>,
+    /// The most each can use; no limit if left out.
+    pub demand: Option<RateText>,
+    /// Their claim relative to others.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// The factor, over 0 and at most 1, that lowers their claim.
+    #[serde(default = "one")]
+    pub qos: f64,
+}
+
+/// Nodes by name, or by a pattern in which `*` stands for any text and `?` for any character.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Nodes {
+    /// A pattern such as `h*`.
+    Pattern(String),
+    /// Names.
+    Names(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Nodes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Nodes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of nodes, or a pattern such as \"h*\"")
+            }
+
+            fn visit_str<E: Error>(self, pattern: &str) -> Result<Nodes, E> {
+                Ok(Nodes::Pattern(pattern.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Nodes, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    names.push(name);
+                }
+                Ok(Nodes::Names(names))
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// When connections begin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Arrivals {
+    /// All together.
+    AtOnce(AtOnce),
+    /// One by one.
+    Drawn(DrawnArrivals),
+}
+
+/// The words `"at once"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum AtOnce {
+    /// All together.
+    #[serde(rename = "at once")]
+    AtOnce,
+}
+
+/// How the times of arrival are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawnArrivals {
+    /// Each within so long, all times alike.
+    #[serde(deserialize_with = "within_span")]
+    Uniform(SpanText),
+    /// One after the other, so long apart on average, without memory.
+    #[serde(deserialize_with = "within_span")]
+    Poisson(SpanText),
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self::AtOnce(AtOnce::AtOnce)
+    }
+}
+
+impl From<DrawnArrivals> for Arrivals {
+    fn from(drawn: DrawnArrivals) -> Self {
+        Self::Drawn(drawn)
+    }
+}
+
+impl<'de> Deserialize<'de> for Arrivals {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "\"at once\", { uniform = \"5 us\" } or { poisson = \"10 ms\" }";
+        text_or_table::<_, DrawnArrivals, _>(deserializer, expected, |text| match text {
+            "at once" => Ok(Self::default()),
+            _ => Err(format!("arrivals cannot be `{text}`; they are {expected}")),
+        })
+    }
+}
+
+fn t() -> String {
+    "t".to_owned()
+}
+
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match count(deserializer)? {
+        0 => Err(D::Error::custom("it is 0; it must be 1 or more")),
+        count => Ok(count),
+    }
+}

@@ -1,0 +1,126 @@
+//! Values that are text or a table, and texts that stand for no number.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use anabranch_core::Rate;
+use anabranch_core::quantity::RateText;
+use schemars::JsonSchema;
+use serde::de::value::{Error as TextError, MapAccessDeserializer, StrDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+/// The word `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Unlimited {
+    /// No limit.
+    #[serde(rename = "unlimited")]
+    Unlimited,
+}
+
+/// What a link can carry: a rate, or `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Capacity {
+    /// No limit.
+    Unlimited(Unlimited),
+    /// So much.
+    Limited(RateText),
+}
+
+impl Capacity {
+    /// As a rate, infinite if without limit.
+    pub fn rate(self) -> Rate {
+        match self {
+            Self::Unlimited(_) => Rate(f64::INFINITY),
+            Self::Limited(rate) => rate.0,
+        }
+    }
+}
+
+impl From<Rate> for Capacity {
+    fn from(rate: Rate) -> Self {
+        if rate.0 == f64::INFINITY { Self::Unlimited(Unlimited::Unlimited) } else { Self::Limited(RateText(rate)) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Capacity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a rate in quotes with its unit, such as \"10 Gbit/s\", or \"unlimited\"";
+        text(deserializer, expected, |text| match text {
+            "unlimited" => Ok(Self::Unlimited(Unlimited::Unlimited)),
+            _ => from_text(text).map(Self::Limited),
+        })
+    }
+}
+
+/// What `text` is read as where a `T` stands in a file.
+pub(super) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let deserializer: StrDeserializer<'_, TextError> = text.into_deserializer();
+    T::deserialize(deserializer).map_err(|e| e.to_string())
+}
+
+/// Reads text by `read`, and nothing else.
+pub(super) fn text<'de, D: Deserializer<'de>, R>(
+    deserializer: D,
+    expected: &'static str,
+    read: impl FnOnce(&str) -> Result<R, String>,
+) -> Result<R, D::Error> {
+    deserializer.deserialize_any(Text { expected, read })
+}
+
+struct Text<F> {
+    expected: &'static str,
+    read: F,
+}
+
+impl<R, F: FnOnce(&str) -> Result<R, String>> Visitor<'_> for Text<F> {
+    type Value = R;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<R, E> {
+        (self.read)(text).map_err(E::custom)
+    }
+}
+
+/// Reads text by `read`, or a table as a `T`.
+pub(super) fn text_or_table<'de, D: Deserializer<'de>, T: Deserialize<'de> + Into<R>, R>(
+    deserializer: D,
+    expected: &'static str,
+    read: impl FnOnce(&str) -> Result<R, String>,
+) -> Result<R, D::Error> {
+    deserializer.deserialize_any(TextOrTable { text: Text { expected, read }, table: PhantomData::<T> })
+}
+
+struct TextOrTable<F, T> {
+    text: Text<F>,
+    table: PhantomData<T>,
+}
+
+impl<'de, R, T: Deserialize<'de> + Into<R>, F: FnOnce(&str) -> Result<R, String>> Visitor<'de> for TextOrTable<F, T> {
+    type Value = R;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.expecting(f)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<R, E> {
+        self.text.visit_str(text)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<R, A::Error> {
+        whole_table::<T, A>(map).map(Into::into)
+    }
+}
+
+/// Reads a table as a `T`, which may be an enum with one key.
+pub(super) fn whole_table<'de, T: Deserialize<'de>, A: MapAccess<'de>>(mut map: A) -> Result<T, A::Error> {
+    let value = T::deserialize(MapAccessDeserializer::new(&mut map))?;
+    match map.next_key::<String>()? {
+        None => Ok(value),
+        Some(key) => Err(A::Error::custom(format!("`{key}` is one key too many here; leave one out"))),
+    }
+}

@@ -1,0 +1,165 @@
+//! Every mistake has a place, a reason and a remedy.
+
+use super::{PAIR, TRIANGLE, plan, read, refused};
+
+#[test]
+fn mistakes_have_a_place_a_reason_and_a_remedy() {
+    let said = |from: &str, to: &str| {
+        assert!(TRIANGLE.contains(from));
+        read(&TRIANGLE.replacen(from, to, 1)).unwrap_err().to_string()
+    };
+    let unit = said("\"10 Mbit/s\"", "\"10\"");
+    assert!(unit.starts_with("line 9, column 12: ") && unit.contains("it has no unit"), "{unit}");
+    assert!(said("\"10 Mbit/s\"", "10").contains("a rate in quotes"));
+    let key = said("delay =", "dela =");
+    assert!(
+        key.starts_with("line 10, column 1: there is no key `dela` here (did you mean `delay`?); there is name"),
+        "{key}"
+    );
+    assert!(said("target = \"b\"\n", "").ends_with("the key `target` is missing; add it"));
+    let path = said("\"a\", \"b\", \"c\"", "\"a\", \"bb\", \"c\"");
+    assert!(path.starts_with("line 25, column 9: connection `a>c`, path 1: there is no node `bb`"), "{path}");
+    assert!(said("[\"a\", \"c\"]]", "[\"a\", \"b\"]]").contains("ends at node `b`"));
+    assert!(said("target = \"c\"\npaths", "target = \"d\"\npaths").contains("there is no node `d`"));
+    assert!(said("latitude = 59.9", "latitude = 159.9").contains("off the globe"));
+    assert!(said("latitude = 59.9", "").contains("needs both"));
+    for count in ["0", "-1", "65537", "9223372036854775807"] {
+        let said = said("[[\"a\", \"b\", \"c\"], [\"a\", \"c\"]]", count);
+        assert_eq!(said, "line 25, column 9: the number of paths must be 1 to 65,536");
+    }
+    assert!(said("demand = \"2 Mbit/s\"", "weight = -1.0").contains("weight is -1"));
+    assert!(said("two_way = false", "twin = \"a-b\"").contains("add two_way = false"));
+    assert!(said("two_way = false", "two_way = false\ntwin = \"x\"").contains("no link of the name `x`"));
+    assert!(said("two_way = false", "two_way = false\ntwin = \"direct\"").contains("must be opposite"));
+    let links = said("paths = [[\"a\", \"b\", \"c\"], [\"a\", \"c\"]]", "paths = 2\nlinks = [[\"direct\"]]");
+    assert!(links.starts_with("line 26, column 9: ") && links.contains("both by nodes and by links"), "{links}");
+    assert!(read("title = \"x\"").unwrap_err().to_string().contains("there is no network"));
+    assert!(read("title = ").is_err());
+}
+
+#[test]
+fn values_that_cannot_be_are_refused_where_they_stand() {
+    for (keys, place, reason) in [
+        ("packet = \"39 B\"", "line 10, column 10", "a packet of 39 B cannot be; it must have 40 B to 65535 B"),
+        ("amount = \"0 B\"", "line 10, column 10", "it must be over 0"),
+        ("amount = 3", "line 10, column 10", "a size such as"),
+        ("amount = { uniform = [\"2 MB\", \"1 MB\"] }", "line 10, column 22", "the least first"),
+        ("amount = { pareto = { mean = \"1 MB\", shape = 1.0 } }", "line 10, column 46", "it must be over 1"),
+        ("amount = { lognormal = { mean = \"1 MB\", sigma = 11 } }", "line 10, column 49", "it must be 0 to 10"),
+        ("amount = { exponential = \"1 MB\", x = 1 }", "line 10, column 10", "one key too many"),
+        ("amount = { exponentail = \"1 MB\" }", "line 10, column 12", "did you mean `exponential`?"),
+        ("paths = { least = 3, most = 2 }", "line 10, column 9", "least no more than most"),
+        ("protocol = \"d-slem\"", "line 9, column 12", "did you mean `d-slen`?"),
+        ("protocol.d-slen = { floor = 2.0 }", "line 10, column 29", "it must be 0 to 0.1"),
+        ("[run]\nduration = \"0 s\"", "line 11, column 12", "it must be over 0"),
+        ("[run]\nduration = \"4801 h\"", "line 11, column 12", "at most 200 days"),
+        ("[run]\nwarm_up = \"10 s\"", "line 10, column 1", "it must be shorter than the run"),
+        ("[run]\nsample = \"0 ms\"", "line 11, column 10", "it must be over 0"),
+        ("[run]\nseed = -2", "line 11, column 8", "it must be 0 to 9223372036854775807"),
+        ("[run]\nrecord = [\"links\", \"flows\"]", "line 11, column 20", "there is no choice `flows` here"),
+        ("[run]\ncontrol = \"inband\"", "line 11, column 11", "did you mean `in-band`?"),
+        ("[run]\ncontrol_packet = \"0 B\"", "line 11, column 18", "it must have 1 B to 65535 B"),
+        ("[defaults.link]\nqueue = \"0 packets\"", "line 11, column 9", "it must be 1 packet or 1 byte or more"),
+        ("[defaults.link]\nqueue = \"many packets\"", "line 11, column 9", "write it like `100 packets`"),
+        (
+            "[defaults.link]\nqueue = \"many\"",
+            "line 11, column 9",
+            "write it like `64 KiB`, `100 packets` or `unlimited`",
+        ),
+        ("[defaults.link]\nqueue = 100", "line 11, column 9", "a size such as"),
+        ("[defaults.link]\nfaults = { loss = 1 }", "line 11, column 19", "below 1"),
+        ("[defaults.link]\nfaults = { duplicate = -0.5 }", "line 11, column 24", "a probability must be 0 to 1"),
+        ("[defaults.link]\ncontrol_faults = { reorder = 0.5 }", "line 11, column 18", "add late = \"1 ms\""),
+        ("[defaults.link]\ntrace = \"none.csv\"", "line 11, column 9", "there is no such file"),
+        ("[defaults.link]\ntrace = \"bad.csv\"", "line 11, column 9", "bad.csv, line 3: the time is not later"),
+        (
+            "[defaults.link]\ntrace = \"trace.csv\"\ncapacity_changes = []",
+            "line 11, column 9",
+            "both `capacity_changes` and a `trace`",
+        ),
+        (
+            "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"1 Mbit/s\" }, { at = \"1 s\", capacity = \"2 Mbit/s\" }]",
+            "line 11, column 20",
+            "each must be later than the last",
+        ),
+        ("[demands]\nrule = \"gravty:1 Gbit/s\"", "line 10, column 1", "did you mean `gravity`?"),
+        ("[demands]\nrule = \"gravity\"", "line 10, column 1", "write it like `gravity:40 Gbit/s`"),
+        ("[demands]\nrule = \"gravity:fast\"", "line 10, column 1", "it does not begin with a number"),
+        ("[[traffic]]\ncount = 0", "line 11, column 9", "it must be 1 or more"),
+        ("[[traffic]]\ncount = 1\nfrom = \"h*\"", "line 12, column 8", "name nodes such as `a`"),
+        ("[[traffic]]\ncount = 1\nto = [\"c\"]", "line 12, column 6", "there is no node `c`"),
+        ("[[traffic]]\ncount = 1\nto = [\"a\", \"a\"]", "line 12, column 6", "node `a` is named twice"),
+        ("[[traffic]]\ncount = 1\nfrom = [\"a\"]\nto = [\"a\"]", "line 10, column 1", "no path leads from any node"),
+        ("[[traffic]]\ncount = 2\ndistinct = true", "line 10, column 1", "make up at most 1 pairs"),
+        ("[[traffic]]\ncount = 2\narrivals = \"soon\"", "line 12, column 12", "arrivals cannot be `soon`"),
+        ("[[traffic]]\ncount = 2\nlifetime = \"0 s\"", "line 12, column 12", "it must be over 0"),
+        (
+            "[[traffic]]\ncount = 2\nname = \"a>b\"\n[[traffic]]\ncount = 2\nname = \"a>b\"",
+            "line 13",
+            "the name is already taken",
+        ),
+        ("[[traffic]]\ncount = 2\nweight = -1", "line 10, column 1", "weight is -1"),
+    ] {
+        let said = refused(&format!("{PAIR}{keys}\n"));
+        assert!(said.starts_with(place) && said.contains(reason), "{keys}\n{said}");
+    }
+}
+
+#[test]
+fn what_can_be_solved_but_not_run_is_refused() {
+    let said = |from: &str, to: &str, behind: &str| {
+        assert!(PAIR.contains(from));
+        let text = format!("{}{behind}\n", PAIR.replacen(from, to, 1));
+        assert!(read(&text).is_ok(), "{text}");
+        refused(&text)
+    };
+    let capacity = "capacity = \"8 Mbit/s\"";
+    assert_eq!(
+        said(capacity, "capacity = \"0.5 bit/s\"", ""),
+        "line 1, column 1: link `l`: capacity is 0.5 bit/s; a run takes 0, 1 to 1e15, or \"unlimited\""
+    );
+    let changes = "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"1e16 bit/s\" }]";
+    assert!(said("", "", changes).contains("capacity is 1e16 bit/s"));
+    assert!(
+        said(capacity, &format!("{capacity}\ntwo_way = false"), "").contains("link `l` has no way back for replies")
+    );
+    assert!(said("", "", "demand = \"0 bit/s\"").contains("demand is 0 bit/s; a run takes 1 to 1e15"));
+    assert!(said("", "", "weight = 0.0001").contains("weight times qos is 0.0001"));
+    assert!(said(capacity, "capacity = \"unlimited\"", "").contains("no link that is always limited"));
+    let later = "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"unlimited\" }]";
+    assert!(said("", "", later).contains("no link that is always limited"));
+    assert!(
+        plan(
+            &PAIR
+                .replace(capacity, "capacity = \"unlimited\"\n")
+                .replace("[[connection]]", "[[connection]]\ndemand = \"1 Mbit/s\"")
+        )
+        .is_ok()
+    );
+    assert!(said("delay = \"1 ms\"", "delay = \"499 ns\"", "").contains("a path takes 998 ns there and back"));
+    assert!(plan(&PAIR.replace("1 ms", "500 ns")).is_ok());
+    let lone = "[[node]]\nname = \"c\"\n[[connection]]\nsource = \"a\"\ntarget = \"c\"";
+    assert!(said("", "", lone).contains("connection `a>c`: no path leads from `a` to `c`"));
+    assert!(said("", "", "[defaults.link]\nqueue = \"999 B\"").contains("does not hold a packet of 1000 B"));
+    let control = "[defaults.link]\nqueue = \"63 B\"\n[run]\ndata = false\ncontrol = \"in-band\"";
+    assert!(said("", "", control).contains("does not hold a packet of 64 B"));
+    let recorded = said("", "", "[run]\nsample = \"100 ns\"");
+    // 2 and 1 of the connection, 2 of its subflow, 4 of each of 2 links, at 10^8 samples and at the beginning.
+    assert!(recorded.starts_with("line 10, column 1: 13 values at each of 100000001 samples"), "{recorded}");
+    assert!(plan(&format!("{PAIR}[run]\nsample = \"100 ns\"\nrecord = [\"grants\"]\n")).is_ok());
+}
+
+#[test]
+fn a_path_has_at_most_128_links_and_a_demand_counts_as_one() {
+    let line = |links: usize, demand: &str| {
+        let link = |n: usize| {
+            format!("[[link]]\nsource = \"n{n}\"\ntarget = \"n{}\"\ncapacity = \"1 Mbit/s\"\ndelay = \"1 ms\"\n", n + 1)
+        };
+        let links_text: String = (0..links).map(link).collect();
+        format!("{links_text}[[connection]]\nsource = \"n0\"\ntarget = \"n{links}\"\n{demand}\n")
+    };
+    assert!(plan(&line(128, "")).is_ok());
+    assert!(refused(&line(129, "")).contains("a path has 129 links; a run takes up to 128"));
+    assert!(plan(&line(127, "demand = \"1 Mbit/s\"")).is_ok());
+    assert!(refused(&line(128, "demand = \"1 Mbit/s\"")).contains("a run takes up to 127"));
+}

@@ -1,0 +1,99 @@
+//! Tests of reading, drawing and checking whole files.
+
+mod draws;
+mod mistakes;
+mod networks;
+mod noise;
+mod plans;
+mod reading;
+mod resolving;
+mod setting;
+
+use std::sync::Arc;
+
+use anabranch_core::{Demands, Network, Paths};
+
+use crate::plan::Plan;
+use crate::{NetworkSource, Scenario, ScenarioError};
+
+/// Three nodes, with two ways from a to c.
+const TRIANGLE: &str = r#"title = "A triangle"
+[[node]]
+name = "a"
+longitude = 10.7
+latitude = 59.9
+[[link]]
+source = "a"
+target = "b"
+capacity = "10 Mbit/s"
+delay = "5 ms"
+[[link]]
+source = "b"
+target = "c"
+capacity = "4 Mbit/s"
+[[link]]
+name = "direct"
+source = "a"
+target = "c"
+capacity = "1 Mbit/s"
+delay = "1 ms"
+two_way = false
+[[connection]]
+source = "a"
+target = "c"
+paths = [["a", "b", "c"], ["a", "c"]]
+[[connection]]
+name = "back"
+source = "c"
+target = "a"
+demand = "2 Mbit/s"
+"#;
+
+/// A link and a connection over it; what comes behind can be a key of the connection.
+const PAIR: &str = r#"[[link]]
+name = "l"
+source = "a"
+target = "b"
+capacity = "8 Mbit/s"
+delay = "1 ms"
+[[connection]]
+source = "a"
+target = "b"
+"#;
+
+fn network(scenario: &Scenario) -> Result<Network, ScenarioError> {
+    match scenario.network()? {
+        NetworkSource::Inline(network) => Ok(network),
+        NetworkSource::File(file) => panic!("the network is in {}", file.file),
+    }
+}
+
+/// What the solver takes.
+fn read(text: &str) -> Result<(Network, Demands, Paths), ScenarioError> {
+    let scenario = Scenario::parse(text)?;
+    let network = network(&scenario)?;
+    let (demands, paths) = scenario.connections(&network, None, &|_| true)?;
+    Ok((network, demands, paths))
+}
+
+/// The files there are beside the scenario.
+fn trace(name: &str) -> Result<String, String> {
+    match name {
+        "trace.csv" => Ok("time_s,capacity_bps\n0.5,2e6\n1,0\n1.5,inf\n".to_owned()),
+        "finite.csv" => Ok("time_s,capacity_bps\n1,1e6\n".to_owned()),
+        "bad.csv" => Ok("time_s,capacity_bps\n1,2e6\n1,3e6\n".to_owned()),
+        _ => Err(format!("{name}: there is no such file; check the name")),
+    }
+}
+
+/// What the simulator takes.
+fn plan(text: &str) -> Result<Plan, ScenarioError> {
+    let scenario = Scenario::parse(text)?;
+    let network = network(&scenario)?;
+    scenario.plan(Arc::new(network), None, &trace, &|_| true)
+}
+
+/// Why the file cannot be run.
+fn refused(text: &str) -> String {
+    plan(text).expect_err("the file has a mistake").to_string()
+}

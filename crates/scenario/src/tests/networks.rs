@@ -1,0 +1,75 @@
+//! Networks by rule.
+
+use super::read;
+use crate::Scenario;
+
+fn size(rule: &str) -> (usize, usize) {
+    let (network, ..) = read(&format!("[network]\n{rule}\n")).unwrap_or_else(|error| panic!("{rule}: {error}"));
+    (network.nodes().len(), network.links().len())
+}
+
+#[test]
+fn every_rule_makes_its_network() {
+    assert_eq!(size("generate.dumbbell = { pairs = 3 }"), (8, 14));
+    assert_eq!(size("generate.parking-lot.hops = 2"), (9, 16));
+    assert_eq!(size("generate.ring = { nodes = 5, capacity = \"unlimited\" }"), (5, 10));
+    assert_eq!(size("generate.grid = { rows = 3, columns = 3, wrapped = true }"), (9, 36));
+    assert_eq!(size("generate.fat-tree = { k = 4, hosts = false }"), (20, 64));
+    assert_eq!(size("generate.leaf-spine = { leaves = 2, spines = 3 }"), (5, 12));
+    assert_eq!(size("generate.waxman = { nodes = 9, alpha = 1.0, beta = 1e9 }"), (9, 72));
+    assert_eq!(size("generate.random-regular = { nodes = 8, degree = 3 }"), (8, 24));
+    assert_eq!(size("generate.transit-stub = { hosts = 1 }").0, 110 + 100);
+}
+
+#[test]
+fn a_rule_draws_by_its_own_seed_or_that_of_the_run() {
+    let links = |seeds: &str| {
+        let (network, ..) = read(&format!("{seeds}\n[network]\ngenerate.waxman.nodes = 20\n")).unwrap();
+        network.links().iter().map(|l| l.name.clone()).collect::<Vec<_>>()
+    };
+    let own = |seed: u32| links(&format!("network.seed = {seed}").replace("network.seed", "run.seed"));
+    assert_eq!(own(2), own(2));
+    assert_ne!(own(1), own(2));
+    let fixed = |seed: u32| {
+        let text = format!("[run]\nseed = {seed}\n[network]\ngenerate.waxman.nodes = 20\nseed = 2\n");
+        read(&text).unwrap().0.links().iter().map(|l| l.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((fixed(1), fixed(1)), (own(2), fixed(7)));
+}
+
+#[test]
+fn presets_give_capacities_that_keys_override() {
+    let capacities = |keys: &str| {
+        let text = format!("[network]\ngenerate.transit-stub = {{ hosts = 1, {keys} }}\n");
+        let (network, ..) = read(&text).unwrap();
+        let mut capacities: Vec<f64> = network.links().iter().map(|l| l.capacity.0).collect();
+        capacities.sort_by(f64::total_cmp);
+        capacities.dedup();
+        capacities
+    };
+    assert_eq!(capacities("preset = \"mozo2012\""), [100e6, 1e9, 5e9]);
+    assert_eq!(capacities("preset = \"ludena2021\""), [10e6, 50e6, 10e9]);
+    assert_eq!(capacities("preset = \"ludena2021\", host = \"7 Mbit/s\""), [7e6, 10e6, 50e6]);
+}
+
+#[test]
+fn a_rule_that_cannot_be_is_refused_with_its_place() {
+    let said = |keys: &str| match Scenario::parse(&format!("[network]\n{keys}\n")) {
+        Ok(scenario) => scenario.network().unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert!(said("generate.ring.nodes = 2").starts_with("line 2, column 1: ring: nodes is 2; it must be 3 or more"));
+    assert!(said("generate.rin.nodes = 5").contains("there is no choice `rin` here (did you mean `ring`?)"));
+    assert!(
+        said("generate.ring = { nodes = 5, capcity = 3 }")
+            .contains("there is no key `capcity` here (did you mean `capacity`?)")
+    );
+    assert!(said("generate.ring.nodes = 100_000_000").contains("it must be 0 to 10,000,000"));
+    assert!(said("generate = { ring = { nodes = 5 }, grid = { rows = 1, columns = 2 } }").contains("line 2"));
+    assert!(said("generate.transit-stub.routers = 99").contains("give 100, 110, 600, 1100, 11000"));
+    assert!(said("file = \"x\"\ngenerate.ring.nodes = 5").contains("both a file and a rule"));
+    assert!(said("capacity = \"1 Mbit/s\"").contains("neither a file nor a rule"));
+    assert!(said("file = \"x\"\nseed = 3").contains("leave `seed` out"));
+    assert!(said("delay = \"1 ms\"\ngenerate.ring.nodes = 5").contains("belong to a file"));
+    assert!(said("generate.ring.nodes = 5\nseed = -1").contains("seed is -1"));
+}

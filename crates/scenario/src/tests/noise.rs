@@ -1,0 +1,144 @@
+//! Whatever is in the file, it is read or refused.
+
+use proptest::prelude::*;
+
+use super::{TRIANGLE, network, trace};
+use crate::Scenario;
+
+/// Every key, on a network of three nodes.
+const RUN: &str = r#"
+[run]
+duration = "2 s"
+warm_up = "1 s"
+sample = "10 ms"
+seed = 3
+control = "in-band"
+control_packet = "64 B"
+repair = true
+data = true
+record = ["connections", "links"]
+[defaults.link]
+queue = "64 KiB"
+faults = { loss = 0.1, duplicate = 0.2, reorder = 0.3, late = "1 ms" }
+trace = "trace.csv"
+[defaults.connection]
+protocol.d-slen = { variant = "paper" }
+amount = { lognormal = { mean = "1 MB", sigma = 1.0 } }
+paths = { least = 1, most = 2 }
+[demands]
+rule = "gravity:1 Mbit/s"
+[[traffic]]
+count = 5
+from = ["a", "b"]
+to = "?"
+distinct = false
+arrivals = { poisson = "1 ms" }
+lifetime = { pareto = { mean = "1 s", shape = 2.5 } }
+packet = "500 B"
+"#;
+
+/// Goes as far as the mistake lets it.
+fn use_up(text: &str, sets: &[(String, String)]) {
+    let Ok(scenario) = Scenario::parse_with(text, sets) else { return };
+    // A few more digits would fill the memory.
+    let is_large = scenario.file.network.is_some() || scenario.file.traffic.iter().any(|t| t.get_ref().count > 1000);
+    if is_large {
+        return;
+    }
+    if let Ok(network) = network(&scenario) {
+        let _ = scenario.resolved(&network, None, &trace);
+        let _ = scenario.plan(network.into(), None, &trace, &|_| true);
+    }
+}
+
+/// Pieces of which scenario files are made.
+fn pieces() -> impl Strategy<Value = String> {
+    let words = [
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        "=",
+        "\"",
+        ",",
+        ".",
+        "\n",
+        "#",
+        "link",
+        "connection",
+        "traffic",
+        "defaults",
+        "run",
+        "network",
+        "generate",
+        "ring",
+        "nodes",
+        "demands",
+        "queue",
+        "amount",
+        "paths",
+        "protocol",
+        "d-slen",
+        "faults",
+        "loss",
+        "\"1 s\"",
+        "\"10 Mbit/s\"",
+        "\"unlimited\"",
+        "\"a\"",
+        "\"*\"",
+        "0",
+        "-1",
+        "1.5",
+        "nan",
+        "inf",
+        "1e400",
+        "9223372036854775807",
+        "true",
+        "source",
+        "target",
+        "capacity",
+        "count",
+        "1979-05-27",
+        "\u{e9}",
+        "\u{1f980}",
+        "\t",
+    ];
+    prop_oneof![4 => prop::sample::select(words.to_vec()).prop_map(str::to_owned), 1 => any::<String>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_mangled_scenario_is_read_or_refused(at in 0.0..1.0, removed in 0..30usize, inserted in prop::collection::vec(pieces(), 0..4)) {
+        let whole: Vec<char> = format!("{TRIANGLE}{RUN}").chars().collect();
+        let at = (at * whole.len() as f64) as usize;
+        let behind = &whole[(at + removed).min(whole.len())..];
+        let text: String = whole[..at].iter().collect::<String>() + &inserted.concat() + &behind.iter().collect::<String>();
+        use_up(&text, &[]);
+    }
+
+    #[test]
+    fn a_heap_of_pieces_is_read_or_refused(pieces in prop::collection::vec(pieces(), 0..40)) {
+        use_up(&pieces.concat(), &[]);
+    }
+
+    #[test]
+    fn any_path_and_value_is_set_or_refused(path in prop::collection::vec(pieces(), 1..8), value in pieces()) {
+        let path = path.join(".");
+        use_up(&format!("{TRIANGLE}{RUN}"), &[(path, value)]);
+    }
+}
+
+#[test]
+fn the_unmangled_scenario_can_be_run() {
+    super::plan(
+        &format!("{TRIANGLE}{RUN}")
+            .replace("two_way = false", "two_way = true")
+            .replace("capacity = \"4 Mbit/s\"", "capacity = \"4 Mbit/s\"\ndelay = \"1 ms\"")
+            .replace("\"trace.csv\"", "\"finite.csv\""),
+    )
+    .unwrap();
+}

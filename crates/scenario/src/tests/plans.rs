@@ -1,0 +1,131 @@
+//! What the simulator takes.
+
+use anabranch_core::{Bytes, Rate, Span, Time};
+use anabranch_proto::Protocol;
+
+use super::{PAIR, plan};
+use crate::plan::{ControlPlane, Faults, Limit, LinkPlan, Record, RunPlan, Transfer};
+
+#[test]
+fn a_bare_scenario_has_every_default() {
+    let plan = plan(PAIR).unwrap();
+    assert_eq!(plan.links, vec![LinkPlan::default(); 2]);
+    assert_eq!(plan.transfers, [Transfer { amount: None, packet: Bytes(1000), protocol: 0 }]);
+    assert_eq!(plan.protocols, [Protocol::default()]);
+    let record = Record { connections: true, subflows: true, links: true, grants: false, fairness: true };
+    let run = RunPlan {
+        duration: Span(10_000_000_000_000),
+        warm_up: Span(0),
+        seed: 1,
+        sample: Span(20_000_000_000),
+        control: ControlPlane::Separate,
+        control_packet: Bytes(64),
+        repair: true,
+        data: true,
+        record,
+    };
+    assert_eq!(plan.run, run);
+}
+
+#[test]
+fn a_link_has_its_own_settings_or_those_for_all() {
+    let defaults = r#"
+[defaults.link]
+queue = "64 KiB"
+faults = { loss = 0.1, reorder = 0.2, late = "1 ms" }
+trace = "trace.csv"
+"#;
+    let own = r#"
+[[link]]
+source = "b"
+target = "c"
+capacity = "unlimited"
+queue = "3 packets"
+control_faults = { duplicate = 1 }
+capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacity = "0 bit/s" }]
+"#;
+    let plan = plan(&format!("{PAIR}demand = \"1 Mbit/s\"\n{own}{defaults}")).unwrap();
+    let seconds = |s| Time::from_seconds(s).unwrap();
+    let data = Faults { loss: 0.1, reorder: 0.2, late: Span(1_000_000_000), ..Faults::default() };
+    let limit = Limit { bytes: Some(Bytes(65_536)), packets: None };
+    let changes = vec![(seconds(0.5), Rate(2e6)), (seconds(1.0), Rate(0.0)), (seconds(1.5), Rate(f64::INFINITY))];
+    let common = LinkPlan { limit, data, control: Faults::default(), changes };
+    assert_eq!(plan.links[..2], [common.clone(), common]);
+    let own = LinkPlan {
+        limit: Limit { bytes: None, packets: Some(3) },
+        data,
+        control: Faults { duplicate: 1.0, ..Faults::default() },
+        changes: vec![(Time(0), Rate(5e6)), (seconds(2.0), Rate(0.0))],
+    };
+    assert_eq!(plan.links[2..], [own.clone(), own]);
+    assert_eq!(plan.network.links()[2].capacity, Rate(f64::INFINITY));
+}
+
+#[test]
+fn connections_share_the_protocols_in_use() {
+    let more = r#"
+protocol = "vo-le-tran"
+packet = "1500 B"
+amount = "3 MB"
+[[connection]]
+source = "b"
+target = "a"
+amount = "unlimited"
+[[connection]]
+source = "a"
+target = "b"
+protocol.d-slen = { variant = "paper" }
+[[traffic]]
+count = 2
+packet = "40 B"
+[defaults.connection]
+protocol.d-slen.variant = "paper"
+amount = "1 kB"
+packet = "100 B"
+"#;
+    let plan = plan(&format!("{PAIR}{}", more.trim_start())).unwrap();
+    assert_eq!(plan.protocols.iter().map(Protocol::name).collect::<Vec<_>>(), ["vo-le-tran", "d-slen"]);
+    let transfer =
+        |amount: Option<u64>, packet, protocol| Transfer { amount: amount.map(Bytes), packet: Bytes(packet), protocol };
+    assert_eq!(
+        plan.transfers,
+        [
+            transfer(Some(3_000_000), 1500, 0),
+            transfer(None, 100, 1),
+            transfer(Some(1000), 100, 1),
+            transfer(Some(1000), 40, 1),
+            transfer(Some(1000), 40, 1),
+        ]
+    );
+}
+
+#[test]
+fn a_run_says_how_and_what_is_recorded() {
+    let run = r#"
+[run]
+duration = "2 s"
+warm_up = "1.5 s"
+seed = 7
+sample = "1 ms"
+control = "in-band"
+control_packet = "100 B"
+repair = false
+data = false
+record = ["grants"]
+"#;
+    let plan = plan(&format!("{PAIR}{run}")).unwrap().run;
+    assert_eq!(
+        plan,
+        RunPlan {
+            duration: Span(2_000_000_000_000),
+            warm_up: Span(1_500_000_000_000),
+            seed: 7,
+            sample: Span(1_000_000_000),
+            control: ControlPlane::InBand,
+            control_packet: Bytes(100),
+            repair: false,
+            data: false,
+            record: Record { grants: true, ..Record::default() },
+        }
+    );
+}

@@ -1,0 +1,169 @@
+//! Everything written out: reading it gives the same plan.
+
+use std::sync::Arc;
+
+use anabranch_core::{Connection, Demands, Network, NetworkBuilder, Position, Rate, Span, Time};
+use proptest::prelude::*;
+
+use super::{PAIR, network, trace};
+use crate::plan::Plan;
+use crate::{NetworkSource, Scenario};
+
+/// The plan and the whole text of a scenario, and the plan of that text.
+fn both_plans(text: &str, from_file: Option<&Network>, extra: Option<&Demands>) -> (Plan, String, Plan) {
+    let scenario = Scenario::parse(text).unwrap();
+    let net = match scenario.network().unwrap() {
+        NetworkSource::Inline(network) => network,
+        NetworkSource::File(_) => from_file.expect("the network is handed over").clone(),
+    };
+    let whole = scenario.resolved(&net, extra, &trace).unwrap();
+    let first = scenario.plan(Arc::new(net), extra, &trace, &|_| true).unwrap();
+    let again = Scenario::parse(&whole).unwrap_or_else(|error| panic!("{error}\n{whole}"));
+    // Nothing is left to read elsewhere.
+    assert_eq!(again.demands_file(), None);
+    let nothing = |_: &str| Err("there is no other file".to_owned());
+    let second = again.plan(Arc::new(network(&again).unwrap()), None, &nothing, &|_| true).unwrap();
+    (first, whole, second)
+}
+
+fn assert_same(first: &Plan, second: &Plan) {
+    assert_eq!(first.network.nodes(), second.network.nodes());
+    assert_eq!(first.network.links(), second.network.links());
+    assert_eq!(first.links, second.links);
+    assert_eq!(first.demands, second.demands);
+    assert_eq!(first.paths, second.paths);
+    assert_eq!(first.transfers, second.transfers);
+    assert_eq!(first.protocols, second.protocols);
+    assert_eq!(first.run, second.run);
+}
+
+/// Links whose twins do not stand beside them, as some files have them.
+fn read_elsewhere() -> (Network, Demands) {
+    let mut builder = NetworkBuilder::new();
+    let [a, b, c] = ["a", "b \"b\"", "c"]
+        .map(|name| builder.node(name, Some(Position { longitude: 0.1, latitude: -0.3 })).unwrap());
+    let mut link = |from, to, bps| builder.link(None, from, to, Rate(bps), Span(12_345_678_901_234_567)).unwrap();
+    let there = [link(a, b, 1e6 / 3.0), link(b, c, f64::INFINITY)];
+    let back = [link(b, a, 1e9), link(c, b, 5e6)];
+    builder.twins(there[0], back[0]).unwrap();
+    builder.twins(there[1], back[1]).unwrap();
+    let network = builder.build();
+    let (start, stop) = (Time(9_007_199_254_740_993), Some(Time(9_007_199_254_740_995)));
+    let connections = vec![
+        Connection { demand: Some(Rate(1e7 / 3.0)), start, stop, ..Connection::new("x", a, c) },
+        Connection { weight: 0.1, qos: 1.0 / 3.0, ..Connection::new("a>c", a, b) },
+    ];
+    let demands = Demands::new(&network, connections).unwrap();
+    (network, demands)
+}
+
+#[test]
+fn a_small_scenario_is_written_out() {
+    let (first, whole, second) = both_plans(PAIR, None, None);
+    assert_same(&first, &second);
+    for line in ["seed = 1", "duration = \"10 s\"", "sample = \"20 ms\"", "packet = \"1 kB\"", "queue = \"unlimited\""]
+    {
+        assert!(whole.contains(line), "{line}\n{whole}");
+    }
+}
+
+#[test]
+fn files_and_traces_stand_in_the_whole_text() {
+    let (network, extra) = read_elsewhere();
+    let text = r#"
+[network]
+file = "network.gml"
+[demands]
+file = "demands.csv"
+[defaults.link]
+trace = "trace.csv"
+queue = "10 packets"
+[defaults.connection]
+amount = { pareto = { mean = "600 kB", shape = 1.5 } }
+paths = { least = 1, most = 2 }
+protocol.vo-le-tran = { gain = 0.1, most = "3 Gbit/s" }
+[[connection]]
+source = "c"
+target = "a"
+demand = "7 Mbit/s"
+[[connection]]
+source = "a"
+target = "c"
+demand = "7 Mbit/s"
+[[traffic]]
+count = 5
+demand = "1 Mbit/s"
+arrivals = { poisson = "1 ms" }
+"#;
+    // The connection without a limit is on a link that changes to one without.
+    let text =
+        text.replace("trace = \"trace.csv\"\n", "capacity_changes = [{ at = \"1 s\", capacity = \"1 kbit/s\" }]\n");
+    let (first, whole, second) = both_plans(&text, Some(&network), Some(&extra));
+    assert_same(&first, &second);
+    assert!(!whole.contains("network.gml") && !whole.contains("demands.csv"), "{whole}");
+    assert_eq!(first.demands.connections()[3].name, "a>c#2");
+
+    let traced = format!("{PAIR}demand = \"1 Mbit/s\"\n[defaults.link]\ntrace = \"trace.csv\"\n");
+    let (first, whole, second) = both_plans(&traced, None, None);
+    assert_same(&first, &second);
+    assert!(!whole.contains("trace.csv"), "{whole}");
+}
+
+#[test]
+fn a_rule_stands_with_its_seed() {
+    let text = "[network]\ngenerate.transit-stub = { preset = \"ludena2021\", hosts = 1 }\n[demands]\nrule = \"hot-spots:1 Gbit/s\"\n\
+        [defaults.connection]\npaths = 1\n[run]\nseed = 9\nrecord = []\n";
+    let (first, whole, second) = both_plans(text, None, None);
+    assert_same(&first, &second);
+    assert!(whole.contains("seed = 9") && whole.contains("transit = \"50 Mbit/s\""), "{whole}");
+}
+
+fn amounts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("\"unlimited\"".to_owned()),
+        (1..1u64 << 53).prop_map(|b| format!("\"{b} B\"")),
+        (1..1u64 << 30, 1..1u64 << 30).prop_map(|(a, b)| format!("{{ uniform = [\"{a} B\", \"{} B\"] }}", a + b)),
+        (1..1u64 << 53).prop_map(|b| format!("{{ exponential = \"{b} B\" }}")),
+        (1..1u64 << 40, 1.01..9.0).prop_map(|(b, s)| format!("{{ pareto = {{ mean = \"{b} B\", shape = {s:?} }} }}")),
+        (1..1u64 << 40, 0.0..9.0).prop_map(|(b, s)| format!("{{ lognormal = {{ mean = \"{b} B\", sigma = {s:?} }} }}")),
+    ]
+}
+
+fn arrivals() -> impl Strategy<Value = String> {
+    let picoseconds = 1..=1u64 << 62;
+    prop_oneof![
+        Just("\"at once\"".to_owned()),
+        picoseconds.clone().prop_map(|ps| format!("{{ uniform = \"{ps} ps\" }}")),
+        picoseconds.prop_map(|ps| format!("{{ poisson = \"{ps} ps\" }}")),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_out_gives_the_same_plan(
+        rule in prop_oneof![Just("ring.nodes = 6"), Just("waxman.nodes = 9"), Just("grid = { rows = 2, columns = 3 }")],
+        (amount, common, arrivals) in (amounts(), amounts(), arrivals()),
+        (weight, loss, capacity) in (1e-3..1e3, 0.0..1.0, 1.0..1e15),
+        (seed, duration) in (0..=i64::MAX, 1..=200 * 86_400 * 1_000_000_000_000u64),
+        (at, least, more, packet) in (0..1u64 << 63, 1..3usize, 0..3usize, 40..=65_535u32),
+    ) {
+        let text = format!(
+            "[network]\ngenerate.{rule}\n\
+            [[traffic]]\ncount = 7\namount = {amount}\narrivals = {arrivals}\nweight = {weight:?}\n\
+            lifetime = {{ exponential = \"{duration} ps\" }}\npaths = {{ least = {least}, most = {} }}\n\
+            [[connection]]\nsource = \"n0\"\ntarget = \"n3\"\nqos = 0.5\nstart = \"{at} ps\"\n\
+            [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
+            [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{duration} ps\" }}\n\
+            capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
+            [run]\nseed = {seed}\nduration = \"{duration} ps\"\n", least + more
+        )
+        .replace("\"n0\"", if rule.starts_with("grid") { "\"n0.0\"" } else { "\"n0\"" })
+        .replace("\"n3\"", if rule.starts_with("grid") { "\"n1.1\"" } else { "\"n3\"" })
+        .replace("n0.0.0", "n0.0");
+        let (first, whole, second) = both_plans(&text, None, None);
+        assert_same(&first, &second);
+        // Once whole, it stays as it is.
+        let again = Scenario::parse(&whole).unwrap();
+        prop_assert_eq!(again.resolved(&network(&again).unwrap(), None, &trace).unwrap(), whole);
+    }
+}
