@@ -49,7 +49,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("amount = { exponential = \"1 MB\", x = 1 }", "line 10, column 10", "one key too many"),
         ("amount = { exponentail = \"1 MB\" }", "line 10, column 12", "did you mean `exponential`?"),
         ("paths = { least = 3, most = 2 }", "line 10, column 9", "least no more than most"),
-        ("protocol = \"d-slem\"", "line 9, column 12", "did you mean `d-slen`?"),
+        ("protocol = \"d-slem\"", "line 10, column 12", "did you mean `d-slen`?"),
         ("protocol.d-slen = { floor = 2.0 }", "line 10, column 29", "it must be 0 to 0.1"),
         ("[run]\nduration = \"0 s\"", "line 11, column 12", "it must be over 0"),
         ("[run]\nduration = \"4801 h\"", "line 11, column 12", "at most 200 days"),
