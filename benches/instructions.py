@@ -46,7 +46,8 @@ def main() -> int:
     program = build()
     scenarios = sorted((HERE / "instructions").glob("*.toml"))
     with ThreadPoolExecutor(2) as threads:
-        counts = dict(zip([s.stem for s in scenarios], threads.map(lambda s: count(program, s), scenarios), strict=True))
+        found = threads.map(lambda scenario: count(program, scenario), scenarios)
+        counts = {scenario.stem: number for scenario, number in zip(scenarios, found, strict=True)}
     if "--update" in sys.argv:
         RECORD.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
     record = json.loads(RECORD.read_text(encoding="utf-8"))

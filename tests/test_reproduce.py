@@ -10,15 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anabranch import outcome
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
-from anabranch.experiment import find_experiments, list_experiments, read_experiment
+from anabranch.experiment import MEASURES, find_experiments, list_experiments, read_experiment
 from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce
+from anabranch.simulated import simulate
+from anabranch.simulated_measures import OF_CONNECTION, OF_RUN
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
-ITEMS = ["table-7", "table-8", "table-9", "table-10", "figure-1", "figure-2"]
+ITEMS = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 16))]
 
 SUBFLOWS_1 = (
     "rate c1,rate c2,rate c3,subflow c1.1,subflow c1.2,subflow c1.3,subflow c2.1,subflow c3.1,subflow c3.2,total"
@@ -106,26 +109,70 @@ def test_no_timing_decides_anything() -> None:
             if quantity.check is not None:
                 sides = (quantity.check.left, quantity.check.right)
                 judged += [a for side in sides if not isinstance(side, float) for a in side.addresses]
-            assert all(address.measure != "time" for address in judged), quantity.name
+            assert not {address.measure for address in judged} & {"time", "wall"}, quantity.name
 
 
 def test_a_report_has_rows_table_and_figures(rows: Rows, tmp_path: Path) -> None:
-    report(rows, tmp_path / "report")
+    some = Rows()
+    some += rows
+    some.figures = [figure for figure in rows.figures if figure.item in {"figure-1", "figure-7", "figure-10"}]
+    report(some, tmp_path / "report")
     names = {p.name for p in (tmp_path / "report").iterdir()}
-    figures = {f"figure-{i}{suffix}" for i in (1, 2) for suffix in (".svg", ".png", ".csv")}
+    files = ("figure-1", "figure-7", "figure-10", "figure-10-over-time")
+    figures = {f"{file}{suffix}" for file in files for suffix in (".svg", ".png", ".csv")}
     assert names == {"rows.json", "report.md", *figures}
     text = (tmp_path / "report" / "report.md").read_text()
     assert f"{len(rows)} numbers and claims, 0 outside their band" in text
     assert "| iewf rate c1, Mbit/s | 8.15 | 8.15 |" in text
+    assert "](figure-10-over-time.svg)" in text
     with pytest.raises(ScenarioError, match="exists already"):
         report(rows, tmp_path / "report")
 
 
 def test_curves_end_at_the_rates_of_the_tables(rows: Rows) -> None:
-    curve = next(c for c in rows.curves if c.file == "figure-1").frame
+    curve = next(f for f in rows.figures if f.item == "figure-1").frame
     last = curve.filter(curve["run"] == "c-slen").group_by("connection", maintain_order=True).last()
     assert last["rate"].round(2).to_list() == [1.20, 1.80, 1.20]
     assert (curve["time_us"] > 0).all()
+
+
+def test_every_figure_of_the_paper_is_drawn(rows: Rows) -> None:
+    assert list(dict.fromkeys(figure.item for figure in rows.figures)) == ITEMS[4:]
+    files = [figure.plan.file for figure in rows.figures]
+    assert len(set(files)) == len(files)
+    for figure in rows.figures[2:]:
+        assert list(figure.results) == ["d-SLEN", "Vo-Le-Tran (reconstruction)"]
+        assert figure.frame["run"].n_unique() == 2
+
+
+@pytest.mark.parametrize(("item", "fair"), [("figure-3", [1.2, 1.8, 1.2]), ("figure-6", [8.0, 8.0, 8.0, 8.0])])
+def test_d_slen_comes_to_the_fair_rates(rows: Rows, item: str, fair: list[float]) -> None:
+    ours = [row.ours for row in rows if row.item == item and row.quantity.startswith("d-slen rate")]
+    assert ours == pytest.approx(fair, abs=0.002)
+
+
+def test_vo_le_tran_is_called_a_reconstruction_wherever_we_speak_of_it(rows: Rows) -> None:
+    ours = [text for row in rows for text in (row.quantity, row.note)]
+    ours += [text for figure in rows.figures for text in (figure.title, figure.plan.caption.partition("Published:")[0])]
+    ours += [p.read_text() for p in EXPERIMENTS.glob("*/README.md")]
+    for text in ours:
+        bare = text.replace("Vo-Le-Tran (reconstruction)", "").replace("Vo-Le-Tran\n(reconstruction)", "")
+        assert "Vo-Le-Tran" not in bare, text
+
+
+def test_a_simulation_serves_all_figures_of_a_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(outcome, "simulate", lambda *key: made.append(key) or simulate(*key))
+    copy = tmp_path / "experiments"
+    for name in ("scenario-1", "figure-3", "figure-4"):
+        shutil.copytree(EXPERIMENTS / f"{PAPER}-{name}", copy / f"{PAPER}-{name}")
+    reproduce(PAPER, experiments=copy)
+    assert [sets for _, sets, _ in made] == [(), ("defaults.connection.protocol=vo-le-tran",)]
+
+
+def test_every_measure_of_a_simulation_can_be_measured() -> None:
+    listed = {name for name, (_, _, kind) in MEASURES.items() if kind == "simulate"}
+    assert listed == {*OF_RUN, *OF_CONNECTION, "queue", "turns", "agreeing"}
 
 
 def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
@@ -161,11 +208,12 @@ def test_an_unknown_paper_or_item_lists_what_there_is() -> None:
         reproduce(PAPER, "table-70", experiments=EXPERIMENTS)
 
 
-def changed(tmp_path: Path, file: str, old: str, new: str) -> Path:
-    """Copy the experiments and change something in one file of table 8."""
+def changed(tmp_path: Path, file: str, old: str, new: str, item: str = "table-8") -> Path:
+    """Copy an experiment with its scenarios and change something in one of its files."""
     copy = tmp_path / "experiments"
-    shutil.copytree(EXPERIMENTS, copy)
-    place = copy / f"{PAPER}-table-8" / file
+    for folder in (*EXPERIMENTS.glob("*-scenario-*"), EXPERIMENTS / f"{PAPER}-{item}"):
+        shutil.copytree(folder, copy / folder.name)
+    place = copy / f"{PAPER}-{item}" / file
     text = place.read_text()
     assert old in text
     place.write_text(text.replace(old, new, 1))
@@ -229,6 +277,69 @@ def test_a_mistake_in_a_file_is_told(tmp_path: Path, file: str, old: str, new: s
     item = "table-80" if "table-80" in new else "table-8"
     with pytest.raises(ScenarioError, match=message):
         read_experiment(copy / f"{PAPER}-table-8") if item == "table-80" else reproduce(PAPER, item, experiments=copy)
+
+
+SIMULATED_MISTAKES = [
+    ("expected.toml", "figure-5", '"d-slen largest-queue"', '"d-slen steps"', r"`steps` is of runs that are solved"),
+    (
+        "expected.toml",
+        "figure-1",
+        '"iewf steps"',
+        '"iewf largest-queue"',
+        r"`largest-queue` is of runs that are simulated",
+    ),
+    ("expected.toml", "figure-5", '"d-slen largest-queue"', '"d-slen queue l11"', r"there is no link `l11`"),
+    ("expected.toml", "figure-6", "turns c3", "turns c3.3", r"no such subflow; `c3` has 1 to 2"),
+    ("expected.toml", "figure-6", "turns c3", "turns c5", r"there is no connection `c5`; did you mean"),
+    ("expected.toml", "figure-6", "agreeing d-slen", "agreeing c-slen", r"there is no simulated run `c-slen`"),
+    (
+        "experiment.toml",
+        "figure-1",
+        'stop_change = "0.001',
+        'set = ["a=1"]\nstop_change = "0.001',
+        r"`set`: the method is",
+    ),
+    (
+        "experiment.toml",
+        "figure-5",
+        'method = "simulate"',
+        'method = "simulate"\nseed = -1',
+        r"`seed`: it is a whole number -1",
+    ),
+    (
+        "experiment.toml",
+        "figure-5",
+        "protocol=vo-le-tran",
+        "protocol=vo-le-tra",
+        r"no protocol `vo-le-tra` \(did you mean",
+    ),
+    ("experiment.toml", "figure-5", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: it is the end of the stay"),
+    ("experiment.toml", "figure-7", '"0.5 s"', '"0 s"', r"`window`: it is not from one time to a later one"),
+    ("experiment.toml", "figure-7", '"0.5 s"', '"0.5"', r"`window`: `0.5` "),
+    (
+        "experiment.toml",
+        "figure-7",
+        'draw = "rates"',
+        'draw = "convergence"\ntarget = "d-slen"',
+        r"cannot be timed pass by",
+    ),
+    (
+        "experiment.toml",
+        "figure-1",
+        'runs = ["c-slen", "iewf"]',
+        'draw = "rates"\nruns = ["iewf"]',
+        r"`iewf` is not simulated",
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "item", "old", "new", "message"), SIMULATED_MISTAKES)
+def test_a_mistake_about_a_simulation_is_told(
+    tmp_path: Path, file: str, item: str, old: str, new: str, message: str
+) -> None:
+    copy = changed(tmp_path, file, old, new, item)
+    with pytest.raises(ScenarioError, match=message):
+        reproduce(PAPER, item, experiments=copy)
 
 
 def test_a_number_outside_its_band_is_told(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ LINE = """
 source = "a"
 target = "b"
 capacity = "10 Mbit/s"
+delay = "1 ms"
 [[connection]]
 name = "first"
 source = "a"

@@ -1,7 +1,8 @@
 """Fair sharing of network capacity over many paths.
 
 Read or make a network (`read_network`, `generate`), say who wants what (`read_demands`, `gravity`, ...), and divide
-the capacity: `solve` gives an `Allocation` that can prove itself.
+the capacity: `solve` gives an `Allocation` that can prove itself. Simulate a scenario file: `run` gives a `Result` with
+everything that was measured.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 from anabranch import generate
 from anabranch.allocation import Allocation
 from anabranch.demands import Demands, demands
-from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError, SolverError
+from anabranch.errors import CertificateError, ConvergenceWarning, RunInterrupted, ScenarioError, SolverError
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.network import Network, from_networkx
 from anabranch.paths import Paths, find_paths, given_paths
 from anabranch.problem import Problem, problem_of
 from anabranch.read import read_demands, read_network
+from anabranch.result import Result, read_result
 from anabranch.scenario import Scenario, read_scenario
+from anabranch.simulate import run
 from anabranch.solve import solve
 from anabranch.write import write_network
 
 if TYPE_CHECKING:
-    from anabranch.figures import draw_network
+    from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates
 
 __all__ = [
     "Allocation",
@@ -30,11 +33,17 @@ __all__ = [
     "Network",
     "Paths",
     "Problem",
+    "Result",
+    "RunInterrupted",
     "Scenario",
     "ScenarioError",
     "SolverError",
     "demands",
+    "draw_errors",
+    "draw_loads",
     "draw_network",
+    "draw_queues",
+    "draw_rates",
     "find_paths",
     "from_networkx",
     "generate",
@@ -45,7 +54,9 @@ __all__ = [
     "random_pairs",
     "read_demands",
     "read_network",
+    "read_result",
     "read_scenario",
+    "run",
     "solve",
     "uniform",
     "write_network",
@@ -54,8 +65,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load the figures when they are first asked for: matplotlib takes as long as all the rest."""
-    if name == "draw_network":
-        from anabranch.figures import draw_network
+    if name.startswith("draw_") and name in __all__:
+        from anabranch import figures
 
-        return draw_network
+        return getattr(figures, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The command line: ``anabranch solve``, ``anabranch topology``, ``anabranch reproduce``."""
+"""The command line: ``anabranch solve``, ``anabranch run``, ``anabranch reproduce``, ..."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anabranch.commands import reproduce, solve, topology
+from anabranch.commands import check, reproduce, run, solve, topology
+from anabranch.commands import list as lists
 from anabranch.errors import SolverError
 
 FAILED = 1
@@ -24,8 +25,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(name="solve", help=solve.HELP)(solve.command)
+app.command(name="run", help=run.HELP)(run.command)
+app.command(name="check", help=check.HELP)(check.command)
 app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)
 app.add_typer(topology.app, name="topology")
+app.add_typer(lists.app, name="list")
 
 
 def _print_version(wanted: bool) -> None:

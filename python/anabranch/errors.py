@@ -1,5 +1,12 @@
 """The errors that a user of the toolkit meets."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anabranch.result import Result
+
 
 class ScenarioError(ValueError):
     """An input that cannot be: the message says what is wrong, where, and what would do."""
@@ -15,3 +22,11 @@ class CertificateError(AssertionError):
 
 class SolverError(RuntimeError):
     """A solver of linear programs failed though the input was right; the message says how."""
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A simulation was stopped by Ctrl-C; ``result`` holds what came of it until then, marked as not finished."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"the run was stopped at {result.meta['reached_s']:g} s of {result.meta['duration_s']:g} s")
+        self.result = result

@@ -16,14 +16,16 @@ registration it needs. ``experiment.toml``::
     unit = "0.05 Mbit/s"
     passes = 1000
 
-    [figure]                            optional: rates after each pass by running time
-    file = "figure-1"
-    caption = "..."
-    runs = ["c-slen", "iewf"]
-    target = "limit"                    the run whose rates are drawn as the aim
+    [[run]]
+    name = "d-slen"
+    method = "simulate"                 the scenario is run; one run of it serves all experiments of a call
+    set = ["run.duration=5 s"]          values in place of those in the scenario
+    seed = 1                            instead of the scenario's
+
+    [[figure]]                          optional, see `anabranch.experiment_figure`
 
 ``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
-`anabranch.outcome`) and, of some measures, whose it is: ``iewf load l3``. It has one of ``published`` (as printed),
+`MEASURES`) and, of some measures, whose it is: ``iewf load l3``. It has one of ``published`` (as printed),
 ``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none). A
 claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``.
 """
@@ -36,34 +38,64 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from anabranch.errors import ScenarioError
+from anabranch.experiment_figure import FigurePlan, read_figure
 from anabranch.experiment_table import Table, read_toml
 
-Method = Literal["c-slen", "iewf", "lp", "progressive-filling", "pseudo-code", "given"]
+Method = Literal["c-slen", "iewf", "lp", "progressive-filling", "pseudo-code", "given", "simulate"]
 Comparison = Literal["<=", ">=", "<", ">", "="]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 
-MEASURES: dict[str, tuple[bool, str]] = {
-    "rate": (True, "rate"),
-    "subflow": (True, "rate"),
-    "load": (True, "rate"),
-    "capacity": (True, "rate"),
-    "total": (False, "rate"),
-    "overload": (False, "of the capacity"),
-    "oversaturated": (False, "links"),
-    "residual": (False, "of the level"),
-    "passes": (False, "passes"),
-    "steps": (False, "steps"),
-    "converged": (False, "1 if so"),
-    "time": (False, "us"),
+MEASURES: dict[str, tuple[str, str, str]] = {
+    "rate": ("connection", "rate", ""),
+    "subflow": ("subflow", "rate", ""),
+    "load": ("link", "rate", ""),
+    "capacity": ("link", "rate", ""),
+    "total": ("", "rate", ""),
+    "overload": ("", "of the capacity", ""),
+    "oversaturated": ("", "links", ""),
+    "residual": ("", "of the level", ""),
+    "passes": ("", "passes", "solve"),
+    "steps": ("", "steps", "solve"),
+    "converged": ("", "1 if so", "solve"),
+    "time": ("", "us", "solve"),
+    "queue": ("link", "packets", "simulate"),
+    "largest-queue": ("", "packets", "simulate"),
+    "queue-alone": ("", "packets", "simulate"),
+    "queue-per-subflow": ("", "packets", "simulate"),
+    "subflows-per-link": ("", "subflows", "simulate"),
+    "join-settling": ("", "s", "simulate"),
+    "fair-join-settling": ("", "s", "simulate"),
+    "leave-settling": ("", "s", "simulate"),
+    "leave-settling-median": ("", "s", "simulate"),
+    "leaves": ("", "leaves", "simulate"),
+    "slow-leaves": ("", "leaves", "simulate"),
+    "unsettled": ("", "connections", "simulate"),
+    "turns": ("connection or subflow", "turns", "simulate"),
+    "turning-time": ("connection", "s", "simulate"),
+    "late-turns": ("connection", "turns", "simulate"),
+    "turning": ("", "subflows", "simulate"),
+    "most-turns": ("", "turns", "simulate"),
+    "steady": ("connection", "s", "simulate"),
+    "off-fair": ("connection", "s", "simulate"),
+    "sent": ("connection", "s", "simulate"),
+    "completion": ("connection", "s", "simulate"),
+    "agreeing": ("run", "connections", "simulate"),
+    "peak-overload": ("", "of the capacity", "simulate"),
+    "events": ("", "events", "simulate"),
+    "wall": ("", "s", "simulate"),
 }
-"""What can be measured of a run: whether it is of someone (a connection, a subflow, a link), and its unit."""
+"""What can be measured of a run: whose it is, if of anyone; its unit; and of what kind of run, if not of all.
+
+Rates of a simulated run are those just before the first connection leaves, and so are what follows from them: loads,
+the overload, the residual. `anabranch.simulated_measures` says what the others mean.
+"""
 
 CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One computation: a solve, the paper's pseudo-code, or rates given to be checked."""
+    """One computation: a solve, the paper's pseudo-code, rates given to be checked, or a simulation."""
 
     name: str
     method: Method
@@ -74,6 +106,8 @@ class Run:
     passes: int
     reading: str
     path_rates: tuple[float, ...]
+    sets: tuple[str, ...] = ()
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -130,16 +164,6 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class FigurePlan:
-    """A figure of rates by running time."""
-
-    file: str
-    caption: str
-    runs: tuple[str, ...]
-    target: str
-
-
-@dataclass(frozen=True)
 class Experiment:
     """A folder, read and checked."""
 
@@ -151,7 +175,7 @@ class Experiment:
     unit_bps: float
     """One of `rates_in`."""
     runs: dict[str, Run]
-    figure: FigurePlan | None
+    figures: tuple[FigurePlan, ...]
     quantities: tuple[Quantity, ...]
     digits: int
     """Decimals that the paper prints."""
@@ -189,14 +213,13 @@ def read_experiment(folder: str | Path) -> Experiment:
         runs[run.name] = run
     if not runs:
         raise table.error("run", "there is none", "add a [[run]] with a name and a method")
-    own_figure = table.table("figure")
-    figure = None if own_figure is None else _figure(own_figure, runs)
+    figures = tuple(read_figure(own, item, runs) for own in table.tables("figure"))
     table.finish()
     expected = read_toml(place / "expected.toml")
     digits, tolerance = expected.whole("digits", 2), expected.positive("tolerance", 0.01)
     quantities = tuple(_quantity(own, runs, tolerance) for own in expected.tables("quantity"))
     expected.finish()
-    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, figure, quantities, digits)
+    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, figures, quantities, digits)
 
 
 def _run(table: Table, folder: Path, scenario: Path) -> Run:
@@ -214,28 +237,18 @@ def _run(table: Table, folder: Path, scenario: Path) -> Run:
         passes=table.whole("passes", 10_000, least=1),
         reading=table.choice("reading", ("as-printed", "as-meant"), "as-meant"),
         path_rates=tuple(table.numbers("path_rates")),
+        sets=tuple(table.texts("set")),
+        seed=table.optional_whole("seed"),
     )
     if (method == "given") != bool(run.path_rates):
         raise table.error("path_rates", f"the method is {method}", 'give path_rates with method = "given", and only so')
     if method == "pseudo-code" and run.stop_change_bps is None:
         raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
+    if method != "simulate" and (run.sets or run.seed is not None):
+        key = "set" if run.sets else "seed"
+        raise table.error(key, f"the method is {method}", 'leave it out; it is for method = "simulate"')
     table.finish()
     return run
-
-
-def _figure(table: Table, runs: dict[str, Run]) -> FigurePlan:
-    plan = FigurePlan(table.text("file"), table.text("caption"), tuple(table.texts("runs")), table.text("target"))
-    for key, name in [*(("runs", name) for name in plan.runs), ("target", plan.target)]:
-        if name not in runs:
-            raise table.error(key, f"there is no run `{name}`", f"choose among {', '.join(runs)}")
-    for name in plan.runs:
-        if runs[name].method not in ("c-slen", "iewf") or runs[name].stop_change_bps is None:
-            remedy = 'draw only methods "c-slen" and "iewf" with a stop_change, which end after a number of passes'
-            raise table.error("runs", f"run `{name}` cannot be timed pass by pass", remedy)
-    if not plan.runs:
-        raise table.error("runs", "it is empty", f"choose among {', '.join(runs)}")
-    table.finish()
-    return plan
 
 
 def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
@@ -305,9 +318,15 @@ def _address(table: Table, key: str, text: str, runs: dict[str, Run]) -> Address
     if measure not in MEASURES:
         known = ", ".join(MEASURES)
         raise table.error(key, f"`{text}`: there is no measure `{measure}`", f"the second word must be one of {known}")
-    if MEASURES[measure][0] != bool(subject):
-        remedy = "say whose it is" if not subject else f"leave `{subject}` out"
+    whose, _, kind = MEASURES[measure]
+    if bool(whose) != bool(subject):
+        remedy = f"say whose it is: the name of a {whose}" if whose else f"leave `{subject}` out"
         raise table.error(key, f"`{text}` does not say what it must", remedy)
+    if kind and (runs[run].method == "simulate") != (kind == "simulate"):
+        remedy = f"`{measure}` is of runs that are {kind}d; see the measures in docs/how-to/reproduce.md"
+        raise table.error(key, f"`{text}`: the method of run `{run}` is {runs[run].method}", remedy)
+    if whose == "run" and (subject not in runs or runs[subject].method != "simulate"):
+        raise table.error(key, f"`{text}`: there is no simulated run `{subject}`", "name one of the [[run]] tables")
     return Address(run, measure, subject.strip())
 
 

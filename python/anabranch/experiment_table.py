@@ -96,6 +96,22 @@ class Table:
             raise self.error(key, f"it is {_kind(value)} {value}", f"it must be a whole number, {least} or more")
         return value
 
+    def optional_whole(self, key: str) -> int | None:
+        """Take a whole number; None if there is none."""
+        if key in self.data:
+            return self.whole(key, 0)
+        self.known.append(key)
+        return None
+
+    def span_s(self, key: str) -> float | None:
+        """Take a time with its unit, in seconds; None if there is none."""
+        text = self.text(key, "")
+        return None if not text else self._span_s(key, text)
+
+    def spans_s(self, key: str) -> list[float]:
+        """Take a list of times with their units, in seconds; empty if there is none."""
+        return [self._span_s(key, text) for text in self.texts(key)]
+
     def rate_bps(self, key: str, per: str = "") -> float | None:
         """Take a rate with its unit, in bit/s; None if there is none."""
         text = self.text(key, "")
@@ -136,6 +152,12 @@ class Table:
                 near = _core.nearest_name(key, self.known)
                 remedy = f"did you mean `{near}`?" if near else f"known keys: {', '.join(self.known)}"
                 raise self.error(key, "there is no such key", remedy)
+
+    def _span_s(self, key: str, text: str) -> float:
+        try:
+            return _core.parse_span(text)
+        except ValueError as error:
+            raise ScenarioError(f"{self.place}: `{key}`: {error}") from error
 
     def _take(self, key: str, default: object) -> Any:
         self.known.append(key)

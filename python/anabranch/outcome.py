@@ -17,6 +17,8 @@ from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
 from anabranch.problem import Problem, problem_of
 from anabranch.scenario import read_scenario
+from anabranch.simulated import simulate
+from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, turns
 from anabranch.solve import solve
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
     from anabranch.experiment import Address, Ratio, Run
     from anabranch.paths import Paths
+    from anabranch.simulated import Simulated
+
+    Simulations = dict[tuple[Path, tuple[str, ...], int | None], Simulated]
 
 OVERLOAD = 1e-9
 """Relative load over capacity that arithmetic alone makes."""
@@ -37,7 +42,7 @@ REPEATS = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rates, how they were found, and whose they are."""
+    """Rates, how they were found, and whose they are; of a simulated run those before the first connection left."""
 
     run: Run
     problem: Problem
@@ -47,6 +52,7 @@ class Outcome:
     converged: bool
     steps: int | None
     trace: Trace | None
+    simulated: Simulated | None = None
 
     @property
     def connection_rates(self) -> NDArray[np.float64]:
@@ -68,8 +74,18 @@ class Trace:
     """Median over `REPEATS` runs, of each pass alone."""
 
 
-def execute(run: Run, unit_bps: float, *, timed: bool = False) -> Outcome:
-    """Do a run, rates in so many bit/s; with `timed`, also follow it pass by pass (c-SLEN and IEWF only)."""
+def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool = False) -> Outcome:
+    """Do a run, rates in so many bit/s.
+
+    Parameters
+    ----------
+    simulations : dict
+        Those that were made before; a new one is added.
+    timed : bool
+        Also follow it pass by pass (c-SLEN and IEWF only).
+    """
+    if run.method == "simulate":
+        return _simulated(run, unit_bps, simulations)
     scenario = read_scenario(run.scenario)
     paths = scenario.demands.paths
     if paths is None:
@@ -96,6 +112,16 @@ def execute(run: Run, unit_bps: float, *, timed: bool = False) -> Outcome:
     steps = _steps(problem, unit, answer.passes) if run.method == "iewf" else None
     trace = _trace(run, problem, unit, answer.passes) if timed else None
     return Outcome(run, problem, paths, answer.path_rates, answer.passes, answer.converged, steps, trace)
+
+
+def _simulated(run: Run, unit_bps: float, simulations: Simulations) -> Outcome:
+    key = run.scenario.resolve(), run.sets, run.seed
+    if key not in simulations:
+        simulations[key] = simulate(run.scenario, run.sets, run.seed)
+    found = simulations[key]
+    problem = problem_of(found.paths, unit_bps=unit_bps)
+    rates = found.path_rates_bps / unit_bps
+    return Outcome(run, problem, found.paths, rates, 0, True, None, None, simulated=found)
 
 
 def _given(run: Run, problem: Problem, paths: Paths) -> Outcome:
@@ -134,12 +160,12 @@ def _trace(run: Run, problem: Problem, unit: float | None, passes: int) -> Trace
 
 
 def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of a run.
+    """Give one number of a run; the measures are those of `anabranch.experiment.MEASURES`.
 
     ``rate c1``, ``subflow c1.2`` (the second of the connection), ``load l3``, ``capacity l3``, ``total``; ``overload``
     (the greatest load over capacity, less 1), ``oversaturated`` (links over capacity), ``residual`` (the largest
     shortfall of a subflow from its best bottleneck: 0 is upward max-min fair); ``passes``, ``steps``, ``converged``,
-    and ``time`` (in microseconds, of all passes).
+    and ``time`` (in microseconds, of all passes). For the others see `anabranch.simulated_measures`.
 
     Raises
     ------
@@ -147,13 +173,17 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
         There is no such connection, subflow or link, or the run does not give this number.
     """
     outcome = outcomes[address.run]
-    if address.measure in ("rate", "subflow"):
-        return _rate(outcome, address, place)
-    if address.measure in ("load", "capacity"):
-        link = _find(outcome.paths.demands.network.core.link_names, address, address.subject, "link", place)
-        values = outcome.certificate().loads if address.measure == "load" else outcome.problem.capacity
-        return float(values[link])
-    number = _of_run(outcome, address.measure)
+    if address.measure == "rate":
+        return float(outcome.connection_rates[_connection(outcome, address, place)])
+    if address.measure == "subflow":
+        return float(outcome.path_rates[_subflow(outcome, address, place)])
+    if address.measure in ("load", "capacity", "queue"):
+        return _of_link(outcome, address, place)
+    number = None
+    if outcome.simulated is not None:
+        number = _of_simulation(outcomes, outcome.simulated, address, place)
+    if number is None:
+        number = _of_run(outcome, address.measure)
     if number is None:
         remedy = "steps are of iewf and pseudo-code, times of runs in a figure"
         raise ScenarioError(f"{place}: `{address}`: run `{address.run}` does not give this; {remedy}")
@@ -166,16 +196,49 @@ def measure_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> fl
     return top if ratio.bottom is None else top / measure(outcomes, ratio.bottom, place)
 
 
-def _rate(outcome: Outcome, address: Address, place: Path) -> float:
-    names = outcome.paths.demands.core.names
-    if address.measure == "rate":
-        return float(outcome.connection_rates[_find(names, address, address.subject, "connection", place)])
+def _connection(outcome: Outcome, address: Address, place: Path) -> int:
+    return _find(outcome.paths.demands.core.names, address, address.subject, "connection", place)
+
+
+def _subflow(outcome: Outcome, address: Address, place: Path) -> int:
+    """Give the number of a subflow that is called such as ``c1.2``."""
     name, _, rank = address.subject.rpartition(".")
-    connection = _find(names, address, name, "connection", place)
+    connection = _find(outcome.paths.demands.core.names, address, name, "connection", place)
     first, end = outcome.paths.connection_offsets[connection : connection + 2].tolist()
     if not rank.isdecimal() or not 1 <= int(rank) <= end - first:
         raise ScenarioError(f"{place}: `{address}`: there is no such subflow; `{name}` has 1 to {end - first}")
-    return float(outcome.path_rates[first + int(rank) - 1])
+    return int(first) + int(rank) - 1
+
+
+def _of_link(outcome: Outcome, address: Address, place: Path) -> float:
+    link = _find(outcome.paths.demands.network.core.link_names, address, address.subject, "link", place)
+    if address.measure == "queue":
+        assert outcome.simulated is not None, "the reader asks for it"
+        return float(outcome.simulated.result.links["most_packets"][link])
+    values = outcome.certificate().loads if address.measure == "load" else outcome.problem.capacity
+    return float(values[link])
+
+
+def _of_simulation(outcomes: dict[str, Outcome], run: Simulated, address: Address, place: Path) -> float | None:
+    """Give what is measured of simulated runs only; None if it is not."""
+    name, subject = address.measure, address.subject
+    try:
+        if name in OF_RUN:
+            return OF_RUN[name](run)
+        if name == "agreeing":
+            other = outcomes[subject].simulated
+            assert other is not None, "the reader asks for it"
+            return float(agreeing(run, other))
+    except ScenarioError as error:
+        raise ScenarioError(f"{place}: `{address}`: {error}") from error
+    if name == "turns" and subject not in run.connections and "." in subject:
+        rank = subject.rpartition(".")[2]
+        _subflow(outcomes[address.run], address, place)
+        return float(turns(run, subject.removesuffix(f".{rank}"), int(rank)))
+    if name == "turns" or name in OF_CONNECTION:
+        _connection(outcomes[address.run], address, place)
+        return float(turns(run, subject, None)) if name == "turns" else OF_CONNECTION[name](run, subject)
+    return None
 
 
 def _of_run(outcome: Outcome, name: str) -> float | None:

@@ -11,6 +11,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.experiment import Check, Experiment, Quantity, Ratio, find_experiments, list_experiments, read_experiment
+from anabranch.experiment_figure import make_figure
 from anabranch.folder import new_folder
 from anabranch.outcome import execute, measure, measure_ratio
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from anabranch.outcome import Outcome
+    from anabranch.experiment_figure import Figure
+    from anabranch.outcome import Outcome, Simulations
 
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
@@ -54,27 +56,12 @@ class Row:
     note: str
 
 
-@dataclass(frozen=True)
-class Curves:
-    """What a figure is drawn from.
-
-    ``frame`` has a row for each run, pass and connection: ``run``, ``pass``, ``time_us``, ``connection``, ``rate``.
-    """
-
-    file: str
-    title: str
-    caption: str
-    rates_in: str
-    targets: dict[str, float]
-    frame: pl.DataFrame
-
-
 class Rows(list[Row]):
-    """Rows, and the curves that the figures of their report are drawn from."""
+    """Rows, and the figures of their report."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.curves: list[Curves] = []
+        self.figures: list[Figure] = []
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -115,22 +102,23 @@ def reproduce(name: str, item: str | None = None, *, experiments: str | Path | N
     if item is not None and item not in papers[name]:
         raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(papers[name])}")
     rows = Rows()
+    simulations: Simulations = {}
     for own in papers[name] if item is None else [item]:
-        _reproduce(read_experiment(folder / f"{name}-{own}"), rows)
+        _reproduce(read_experiment(folder / f"{name}-{own}"), rows, simulations)
     return rows
 
 
-def _reproduce(experiment: Experiment, rows: Rows) -> None:
-    figure = experiment.figure
-    timed = set(figure.runs) if figure else set()
-    outcomes = {name: execute(run, experiment.unit_bps, timed=name in timed) for name, run in experiment.runs.items()}
+def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations) -> None:
+    timed = {run for figure in experiment.figures if figure.draw == "convergence" for run in figure.runs}
+    outcomes = {
+        name: execute(run, experiment.unit_bps, simulations, timed=name in timed)
+        for name, run in experiment.runs.items()
+    }
     rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
-    if figure is not None:
-        aim = outcomes[figure.target]
-        targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))
-        frame = pl.concat(_curve(name, outcomes[name]) for name in figure.runs)
-        title = f"{experiment.item.replace('-', ' ').capitalize()}: {experiment.title}"
-        rows.curves.append(Curves(figure.file, title, figure.caption, experiment.rates_in, targets, frame))
+    rows.figures += [
+        make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes)
+        for plan in experiment.figures
+    ]
 
 
 def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome]) -> Row:
@@ -185,20 +173,6 @@ def _label(experiment: Experiment, ratio: Ratio) -> str:
     return f"{ratio}{unit}"
 
 
-def _curve(name: str, outcome: Outcome) -> pl.DataFrame:
-    assert outcome.trace is not None, "the runs of a figure are timed"
-    passes, connections = outcome.trace.rates.shape
-    return pl.DataFrame(
-        {
-            "run": [name] * (passes * connections),
-            "connection": [c for c in outcome.paths.demands.core.names for _ in range(passes)],
-            "pass": list(range(1, passes + 1)) * connections,
-            "time_us": outcome.trace.time_us.cumsum().tolist() * connections,
-            "rate": outcome.trace.rates.T.ravel(),
-        }
-    ).select("run", "pass", "time_us", "connection", "rate")
-
-
 def report(rows: Iterable[Row], folder: str | Path) -> None:
     """Write rows and figures to a new folder: ``rows.json``, ``report.md``, and each figure with its numbers as CSV.
 
@@ -212,29 +186,17 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
     ScenarioError
         The folder exists or cannot be made.
     """
-    # Only now: matplotlib takes longer to load than the experiments take to run.
-    from anabranch.figures import draw_convergence
-
     all_rows = list(rows)
-    curves = rows.curves if isinstance(rows, Rows) else []
+    figures = rows.figures if isinstance(rows, Rows) else []
     with new_folder(folder) as aside:
         text = json.dumps([asdict(row) for row in all_rows], indent=1, ensure_ascii=False)
         (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
-        (aside / "report.md").write_text(_markdown(all_rows, curves), encoding="utf-8")
-        for curve in curves:
-            curve.frame.write_csv(aside / f"{curve.file}.csv")
-            for suffix in (".svg", ".png"):
-                draw_convergence(
-                    curve.frame,
-                    targets=curve.targets,
-                    rates_in=curve.rates_in,
-                    title=curve.title,
-                    caption=curve.caption,
-                    file=aside / f"{curve.file}{suffix}",
-                )
+        (aside / "report.md").write_text(_markdown(all_rows, figures), encoding="utf-8")
+        for figure in figures:
+            figure.write(aside)
 
 
-def _markdown(rows: list[Row], curves: list[Curves]) -> str:
+def _markdown(rows: list[Row], figures: list[Figure]) -> str:
     outside = sum(not row.within for row in rows)
     lines = ["# Published and ours", "", f"{len(rows)} numbers and claims, {outside} outside their band."]
     for item in dict.fromkeys(row.item for row in rows):
@@ -243,9 +205,10 @@ def _markdown(rows: list[Row], curves: list[Curves]) -> str:
         for row in (r for r in rows if r.item == item):
             cells = [row.quantity, row.published, row.ours, row.tolerance, "yes" if row.within else "**no**", row.note]
             lines.append("| " + " | ".join("" if c is None else _text(c).replace("|", "\\|") for c in cells) + " |")
-        for curve in (c for c in curves if c.file == item):
-            lines += ["", f"![{curve.title}]({curve.file}.svg)", "", curve.caption]
-            lines += ["", f"Numbers: [{curve.file}.csv]({curve.file}.csv)"]
+        for figure in (f for f in figures if f.item == item):
+            file = figure.plan.file
+            lines += ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
+            lines += ["", f"Numbers: [{file}.csv]({file}.csv)"]
     return "\n".join(lines) + "\n"
 
 

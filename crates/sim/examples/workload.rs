@@ -45,7 +45,9 @@ fn main() {
     });
     let (wall, cpu) = (began.elapsed().as_secs_f64(), cpu_seconds() - cpu);
     let (hops, events) = (outcome.hops as f64 / 1e6, outcome.events as f64 / 1e6);
-    println!("{cpu:.2} s of one core, {wall:.2} s by the clock, {hops:.1} million packet-hops, {events:.1} million events");
+    println!(
+        "{cpu:.2} s of one core, {wall:.2} s by the clock, {hops:.1} million packet-hops, {events:.1} million events"
+    );
     println!("{:.2} million packet-hops a second, {} packets under way at the end", hops / cpu, outcome.under_way);
     println!("peak memory {} MB", peak_memory_mb());
 }

@@ -24,7 +24,7 @@ const SHARE: f64 = 1e-3;
 pub struct Gauge {
     /// The largest shortfall of a subflow from its best bottleneck, see `anabranch_fair::certify`.
     pub residual: f64,
-    /// The largest overload of a link relative to its capacity.
+    /// The largest overload of a link relative to its capacity; 1 if there is no capacity at all to compare with.
     pub overload: f64,
     /// Connections present.
     pub present: u32,
@@ -75,7 +75,7 @@ impl Fairness {
         let certificate = certify(problem, &rates, SHARE);
         Gauge {
             residual: certificate.residual,
-            overload: certificate.overload.max(0.0),
+            overload: if certificate.overload.is_finite() { certificate.overload } else { 1.0 },
             present: problem.connections() as u32,
         }
     }

@@ -237,7 +237,8 @@ impl World<'_> {
         let samples = &mut self.recorder.samples;
         for (l, last) in self.recorder.last_carried.iter_mut().enumerate() {
             let bytes = self.links.totals(l, self.now).sent;
-            let carried = bytes - std::mem::replace(last, bytes);
+            // What is left of the packet in transmission is rounded.
+            let carried = bytes.saturating_sub(std::mem::replace(last, bytes));
             samples.link_granted_bps.push(loads[l]);
             samples.link_carried_bps.push(carried as f64 * 8.0 / period);
             samples.link_backlog_bytes.push(self.links.backlog(l, self.now));
@@ -267,7 +268,7 @@ impl Outcome {
         };
         let link = |l: usize| {
             let totals = world.links.totals(l, world.now);
-            LinkTotal { totals, sent_warm: totals.sent - warm.map_or(0, |w| w.carried[l]) }
+            LinkTotal { totals, sent_warm: totals.sent.saturating_sub(warm.map_or(0, |w| w.carried[l])) }
         };
         let is_held = |l: &usize| world.controls.iter().any(|controls| !controls.is_clear(*l));
         let not_clear = (0..world.links.len()).filter(is_held).count() as u64;

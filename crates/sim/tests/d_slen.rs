@@ -58,7 +58,8 @@ fn a_chain_of_dependent_levels_takes_a_round_trip_for_each() {
     let primes = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0];
     let names: Vec<String> = (0..=primes.len()).map(|n| format!("n{n}")).collect();
     let links: Vec<_> = primes.iter().enumerate().map(|(i, &c)| (&*names[i], &*names[i + 1], c, 5.0)).collect();
-    let nodes: Vec<Vec<&str>> = (0..primes.len() - 1).map(|i| vec![&*names[i], &*names[i + 1], &*names[i + 2]]).collect();
+    let nodes: Vec<Vec<&str>> =
+        (0..primes.len() - 1).map(|i| vec![&*names[i], &*names[i + 1], &*names[i + 2]]).collect();
     let paths: Vec<[&[&str]; 1]> = nodes.iter().map(|n| [&n[..]]).collect();
     let connections: Vec<&[&[&str]]> = paths.iter().map(|p| &p[..]).collect();
     let mut plan = plan(network(&links), &connections, Protocol::default(), 2.0);

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from anabranch.commands.text import count_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,5 +37,25 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
             if stage not in tasks:
                 tasks[stage] = int(bar.add_task(stage, total=total))
             bar.update(bar.task_ids[tasks[stage]], completed=done, total=total)
+
+        yield tell
+
+
+@contextmanager
+def run_bar() -> Iterator[Callable[[float, float, int], None] | None]:
+    """Give a function to be told (simulated time, duration, events), or None where nobody would see the bar."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(), TextColumn("left"))
+    begin = time.perf_counter()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(time_s: float, duration_s: float, events: int) -> None:
+            speed = count_text(events / max(time.perf_counter() - begin, 1e-9))
+            words = f"{time_text(time_s)} of {time_text(duration_s)}, {speed} events/s"
+            bar.update(task, completed=time_s, total=duration_s, description=words)
 
         yield tell

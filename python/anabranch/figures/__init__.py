@@ -1,6 +1,19 @@
 """Figures: a table drawn, to be shown in a notebook or saved as SVG or PNG. No window is ever opened."""
 
 from anabranch.figures.convergence import draw_convergence
+from anabranch.figures.errors import draw_errors
+from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
+from anabranch.figures.queues import draw_queues
+from anabranch.figures.rates import draw_rates
+from anabranch.figures.result import draw_result
 
-__all__ = ["draw_convergence", "draw_network"]
+__all__ = [
+    "draw_convergence",
+    "draw_errors",
+    "draw_loads",
+    "draw_network",
+    "draw_queues",
+    "draw_rates",
+    "draw_result",
+]

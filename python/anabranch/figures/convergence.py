@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from anabranch.figures.save import any_glyph, check_suffix, save
-from anabranch.figures.style import GREY, GRID, INK, SOFT_INK, method_name
+from anabranch.figures.style import COLOURS, GREY, GRID, INK, SOFT_INK, method_name
 
 if TYPE_CHECKING:
     import os
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX"
 """Connections are told apart by colour and by marker."""
 
 

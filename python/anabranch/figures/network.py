@@ -17,6 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from anabranch import _core
+from anabranch.allocation import Allocation
 from anabranch.errors import ScenarioError
 from anabranch.figures.labels import place_labels
 from anabranch.figures.layout import node_positions
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from anabranch.allocation import Allocation
     from anabranch.network import Network
+    from anabranch.result import Result
 
 UTILISATION = LinearSegmentedColormap.from_list("utilisation", ["#c6cfda", "#eac567", "#ec9a3c", "#d4502e", "#7f1842"])
 """From idle to full; lightness never rises, so that it reads without hue."""
+
+MEASURED = 1e-2
+"""A link that was loaded to this share of its capacity on average counts as saturated."""
 
 MOST_NAMES = 60
 SMALL_NODE = 1.8
@@ -45,19 +49,19 @@ TITLE_PT, STRIP_PT, MARGIN_PT = 46.0, 50.0, 34.0
 
 def draw_network(
     network: Network,
-    allocation: Allocation | None = None,
+    loads: Allocation | Result | None = None,
     *,
     file: str | os.PathLike[str] | None = None,
     title: str | None = None,
     width_in: float = 10.0,
     names: bool | None = None,
 ) -> Figure:
-    """Draw the network, and what an allocation makes of it.
+    """Draw the network, and what an allocation or a run makes of it.
 
     Parameters
     ----------
-    allocation : Allocation
-        Of this network: links are coloured by their utilisation.
+    loads : Allocation or Result
+        Of this network: links are coloured by their utilisation; for a run by its mean after the warm-up.
     file : path, optional
         Saved there, as SVG or PNG by suffix.
     title : str, optional
@@ -74,21 +78,21 @@ def draw_network(
     Raises
     ------
     ScenarioError
-        A suffix other than ``.svg`` and ``.png``, a file that cannot be written, an allocation of another network.
+        A suffix other than ``.svg`` and ``.png``, a file that cannot be written, loads of another network.
     """
     if file is not None:
         check_suffix(file)
-    utilisation = None if allocation is None else _utilisation(network, allocation)
-    drawing = _plan(network, width_in * 72.0, thickness=1.0 if allocation is not None else 0.5)
+    utilisation = None if loads is None else _utilisation(network, loads)
+    drawing = _plan(network, width_in * 72.0, thickness=1.0 if loads is not None else 0.5)
     figure = Figure(figsize=(width_in, (drawing.height + TITLE_PT + STRIP_PT) / 72.0), facecolor="white")
     with any_glyph():
         axes = _map_axes(figure, drawing)
-        tolerance = 1e-3 if allocation is None else allocation.tolerance
+        tolerance = loads.tolerance if isinstance(loads, Allocation) else MEASURED
         _draw_links(axes, drawing, utilisation, tolerance)
         _draw_nodes(axes, drawing)
         if names or (names is None and len(network) <= MOST_NAMES):
             place_labels(figure, axes, drawing.places, network.core.node_names, drawing.radius, drawing.segments())
-        _draw_title(figure, title or network.name or "Network", _subtitle(network, allocation))
+        _draw_title(figure, title or network.name or "Network", _subtitle(network, loads))
         _draw_legend(figure, drawing, utilisation, tolerance)
     if file is not None:
         save(figure, file)
@@ -121,14 +125,14 @@ class _Drawing:
         return np.stack(self.ends(), axis=1)
 
 
-def _utilisation(network: Network, allocation: Allocation) -> NDArray[np.float64]:
-    links = len(network.core.link_names)
-    if len(allocation.problem.capacity) != links:
-        count = len(allocation.problem.capacity)
+def _utilisation(network: Network, loads: Allocation | Result) -> NDArray[np.float64]:
+    links, count = len(network.core.link_names), len(loads.links)
+    if count != links:
+        what, done = ("allocation", "solved") if isinstance(loads, Allocation) else ("result", "simulated")
         raise ScenarioError(
-            f"the allocation is of {count} links and the network has {links}; draw the network that was solved"
+            f"the {what} is of {count} links and the network has {links}; draw the network that was {done}"
         )
-    return allocation.links["utilisation"].fill_null(0.0).to_numpy()
+    return loads.links["utilisation"].fill_null(0.0).to_numpy()
 
 
 def _ahead(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -265,15 +269,17 @@ def _draw_title(figure: Figure, title: str, subtitle: str) -> None:
     figure.text(x, 1.0 - 37.0 / height, subtitle, size=9.5, color=SOFT_INK, va="center", parse_math=False)
 
 
-def _subtitle(network: Network, allocation: Allocation | None) -> str:
+def _subtitle(network: Network, loads: Allocation | Result | None) -> str:
     facts = [f"{len(network)} nodes, {len(network.core.link_names)} directed links"]
-    if allocation is not None:
-        total = float(allocation.connection_rates.sum())
-        rate = f"{total:.4g}" if allocation.paths is None else _core.format_rate(float(f"{total:.4g}"))
-        facts.insert(
-            0, f"{allocation.fairness.replace('upward-', 'upward ')} fair rates by {method_name(allocation.method)}"
-        )
-        facts.append(f"{len(allocation.connection_rates)} connections, {rate} in all")
+    if isinstance(loads, Allocation):
+        total = float(loads.connection_rates.sum())
+        rate = f"{total:.4g}" if loads.paths is None else _core.format_rate(float(f"{total:.4g}"))
+        facts.insert(0, f"{loads.fairness.replace('upward-', 'upward ')} fair rates by {method_name(loads.method)}")
+        facts.append(f"{len(loads.connection_rates)} connections, {rate} in all")
+    elif loads is not None:
+        facts.insert(0, f"mean loads of {loads.meta['reached_s'] - loads.meta['warm_up_s']:g} s simulated")
+        protocols = ", ".join(loads.connections["protocol"].unique().sort())
+        facts.append(f"{len(loads.connections)} connections by {protocols}")
     return "  ·  ".join(facts)
 
 

@@ -37,8 +37,8 @@ impl Pace {
             return None;
         }
         let Some((sent, work)) = self.last else { return Some(now) };
-        // What is beyond 213 days does not happen.
-        let gap = (work / self.rate).round() as u64;
+        // What is beyond 213 days does not happen, and time goes on whatever the rate.
+        let gap = ((work / self.rate).round() as u64).max(1);
         Some(Time(sent.0.saturating_add(gap).max(now.0)))
     }
 }
@@ -70,6 +70,9 @@ mod tests {
         assert_eq!(pace.next(Time(7)), Some(Time(MILLISECOND / 2)));
         pace.set_rate(Rate(80e6));
         assert_eq!(pace.next(Time(MILLISECOND / 2)), Some(Time(MILLISECOND / 2)));
+        // At any rate time goes on.
+        pace.set_rate(Rate(1e30));
+        assert_eq!(pace.next(Time(0)), Some(Time(1)));
         // At a thousandth of a bit per second, later than time can be told.
         pace.set_rate(Rate(1e-9));
         assert_eq!(pace.next(Time(7)), Some(Time(u64::MAX)));

@@ -230,7 +230,7 @@ impl Link {
     /// What a whole portion would get, counting a subflow of this `portion` among those held back here.
     fn level(&self, capacity: f64, portion: f64) -> f64 {
         let here = (self.portion_here as f64).max(portion);
-        let all = ((self.portion_here + self.portion_elsewhere) as f64).max(portion);
+        let all = (self.portion_here.wrapping_add(self.portion_elsewhere) as f64).max(portion);
         if here <= 0.0 {
             return f64::INFINITY;
         }
@@ -240,9 +240,9 @@ impl Link {
 
     /// Takes note that the probe's subflow is held back elsewhere.
     fn give_up(&mut self, position: Position, probe: &mut Probe) {
-        self.portion_here -= probe.portion.new as i64;
-        self.portion_elsewhere += probe.portion.new as i64;
-        self.rate_elsewhere += probe.rate.new as i64;
+        add(&mut self.portion_here, -probe.portion.new);
+        add(&mut self.portion_elsewhere, probe.portion.new);
+        add(&mut self.rate_elsewhere, probe.rate.new);
         probe.bottlenecks.remove(position);
     }
 
@@ -264,6 +264,11 @@ impl Link {
     }
 }
 
+/// Adds a whole number to a sum. Sums wrap around rather than overflow, so that what is taken off again leaves nothing.
+fn add(sum: &mut i64, change: f64) {
+    *sum = sum.wrapping_add(change as i64);
+}
+
 /// What a portion gets at a level, in whole bit/s.
 fn whole_rate(portion: f64, level: f64) -> f64 {
     (portion * level / WHOLE).floor()
@@ -273,24 +278,24 @@ impl LinkControl for Link {
     fn on_arrival(&mut self, link: &LinkView, position: Position, header: &mut Header) {
         let Header::DSlen(probe) = header else { return };
         if probe.bottlenecks.contains(position) {
-            self.portion_here -= probe.portion.old as i64;
+            add(&mut self.portion_here, -probe.portion.old);
         } else {
-            self.portion_elsewhere -= probe.portion.old as i64;
-            self.rate_elsewhere -= probe.rate.old as i64;
+            add(&mut self.portion_elsewhere, -probe.portion.old);
+            add(&mut self.rate_elsewhere, -probe.rate.old);
         }
         if probe.is_leave {
             return;
         }
-        self.portion_here += probe.portion.new as i64;
+        add(&mut self.portion_here, probe.portion.new);
         self.decide(link.capacity.0, position, probe, true);
     }
 
     fn on_return(&mut self, link: &LinkView, position: Position, header: &mut Header) {
         let Header::DSlen(probe) = header else { return };
         if !probe.bottlenecks.contains(position) {
-            self.portion_elsewhere -= probe.portion.new as i64;
-            self.rate_elsewhere -= probe.rate.new as i64;
-            self.portion_here += probe.portion.new as i64;
+            add(&mut self.portion_elsewhere, -probe.portion.new);
+            add(&mut self.rate_elsewhere, -probe.rate.new);
+            add(&mut self.portion_here, probe.portion.new);
         }
         self.decide(link.capacity.0, position, probe, false);
     }

@@ -206,7 +206,8 @@ struct Link {
 impl LinkControl for Link {
     fn on_arrival(&mut self, link: &LinkView, _: Position, header: &mut Header) {
         let Header::VoLeTran(notice) = header else { return };
-        self.load += notice.new_rate as i64 - notice.old_rate as i64;
+        // Wraps around rather than overflows, so that what is taken off again leaves nothing.
+        self.load = self.load.wrapping_add(notice.new_rate as i64).wrapping_sub(notice.old_rate as i64);
         match notice.kind {
             Kind::Join => self.subflows += 1,
             Kind::Leave => self.subflows -= 1,

@@ -1,0 +1,144 @@
+"""``anabranch run``: a scenario simulated packet by packet, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch import _core
+from anabranch.commands.inputs import MOST_SEED
+from anabranch.commands.progress import run_bar
+from anabranch.commands.text import count_text, printable, time_text
+from anabranch.errors import RunInterrupted, ScenarioError
+from anabranch.folder import check_place
+from anabranch.simulate import run
+
+if TYPE_CHECKING:
+    from anabranch.result import Result
+
+HELP = """Simulate a scenario, packet by packet.
+
+Prints a row for each connection: its protocol, the mean rate at which it delivered, the rate that it is granted at
+the last sample at which it is there, the fair rate then, how far the former is from the latter, and how long it took
+to deliver its amount. Then the links that dropped packets or are loaded most.
+
+Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished. Exit code 130.
+"""
+
+DEFAULT_ROWS = 20
+MOST_LINKS = 5
+"""So many links are shown."""
+
+Scenario = Annotated[Path, typer.Argument(help="Scenario file (TOML).")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Set a value of the scenario: connection.0.weight=2. Repeatable."),
+]
+
+
+def command(
+    scenario: Scenario,
+    seed: Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Instead of that of the scenario.")] = None,
+    sets: Sets = None,
+    out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
+    figures: Annotated[bool, typer.Option("--figures", help="Draw figures into that folder, SVG and PNG.")] = False,
+    rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
+) -> None:
+    """Run `HELP`."""
+    if figures and out is None:
+        raise ScenarioError("--figures needs a folder to put them; name one with --out")
+    if out is not None:
+        if out.exists():
+            raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
+        check_place(out)
+    try:
+        with run_bar() as tell:
+            result = run(scenario, seed=seed, sets=sets or (), progress=tell)
+    except RunInterrupted as stopped:
+        _keep(stopped, out)
+        raise typer.Exit(130) from stopped
+    if out is not None:
+        result.write(out)
+        if figures:
+            # Only now: matplotlib takes longer to load than many scenarios take to run.
+            from anabranch.figures import draw_result
+
+            draw_result(result, out)
+    if as_json:
+        tables = {name: getattr(result, name).to_dicts() for name in ("connections", "subflows", "links")}
+        typer.echo(json.dumps({"meta": result.meta, **tables}, indent=1, allow_nan=False))
+    else:
+        _print(result, rows)
+
+
+def _keep(stopped: RunInterrupted, out: Path | None) -> None:
+    """Write what there is of a run that was stopped."""
+    if out is None:
+        typer.echo(f"anabranch: {stopped}; with --out, what there is until then would be kept", err=True)
+        return
+    stopped.result.write(out)
+    typer.echo(f"anabranch: {stopped}; what there is until then is in {out}", err=True)
+
+
+def _print(result: Result, rows: int) -> None:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    _print_connections(console, result.connections, rows)
+    _print_links(console, result.links)
+    meta = result.meta
+    console.print()
+    for warning in meta["warnings"]:
+        console.print(f"note: {printable(warning)}", highlight=False, markup=False)
+    events = f"{count_text(meta['events'])} events, {count_text(meta['packet_hops'])} packets over a link"
+    wall = f"{time_text(meta['wall_s'])}, {count_text(meta['events_per_s'])} events/s"
+    console.print(f"{time_text(meta['reached_s'])} simulated, seed {meta['seed']}: {events}", highlight=False)
+    console.print(f"it took {wall}", highlight=False)
+
+
+def _print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("connection", "protocol", "mean rate", "granted", "fair", "error", "completion"):
+        table.add_column(heading, justify="left" if heading in {"connection", "protocol"} else "right")
+    shown = frame.head(rows) if rows else frame
+    columns = ("connection", "protocol", "mean_rate_bps", "granted_bps", "fair_bps", "error", "completion_s")
+    for name, protocol, mean, granted, fair, error, completion in shown.select(columns).iter_rows():
+        table.add_row(
+            Text(printable(name)),
+            protocol,
+            *("" if rate is None else _core.format_rate(rate) for rate in (mean, granted, fair)),
+            "" if error is None else f"{error:.2%}",
+            "" if completion is None else time_text(completion),
+        )
+    console.print(table)
+    if len(frame) > len(shown):
+        console.print(f"... and {len(frame) - len(shown)} more; --rows 0 shows all", highlight=False)
+
+
+def _print_links(console: Console, links: pl.DataFrame) -> None:
+    """Print the links that dropped packets, then those of the greatest load."""
+    busy = links.filter(pl.col("carried_bytes") + pl.col("dropped") > 0)
+    busy = busy.sort("dropped", pl.col("utilisation").fill_null(0.0), descending=True, maintain_order=True)
+    if not len(busy):
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("link", "capacity", "utilisation", "longest queue", "dropped"):
+        table.add_column(heading, justify="left" if heading == "link" else "right")
+    columns = ("link", "capacity_bps", "utilisation", "most_packets", "dropped")
+    for name, capacity, utilisation, most, dropped in busy.head(MOST_LINKS).select(columns).iter_rows():
+        table.add_row(
+            Text(printable(name)),
+            "" if capacity is None else _core.format_rate(capacity),
+            "" if utilisation is None else f"{utilisation:.1%}",
+            f"{most} packet{'' if most == 1 else 's'}",
+            str(dropped),
+        )
+    console.print()
+    console.print(table)

@@ -1,0 +1,224 @@
+"""A figure of a published experiment: what its table says, and how it is drawn.
+
+``[[figure]]`` in ``experiment.toml``::
+
+    file = "figure-3"                   how its files are called
+    draw = "rates"                      or subflow-rates, queues, queues-over-time, errors, convergence
+    runs = ["d-slen", "vo-le-tran"]     a panel for each, or with queues a bar for each
+    title = "..."                       if not the experiment's
+    caption = "..."
+    connections = ["c1", "c2"]          with rates: which; the first 7 if left out
+    most = "4 Mbit/s"                   with rates: where the axis ends
+    window = ["0 s", "0.5 s"]           with rates and errors: this part of the time only
+    last = "3 s"                        instead: from so long before the first of the connections leaves
+    target = "limit"                    with convergence: the run whose rates are drawn as the aim
+
+``convergence`` is of c-SLEN and IEWF: rates after each pass by running time. All others are of simulated runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anabranch.experiment import Run
+    from anabranch.experiment_table import Table
+    from anabranch.outcome import Outcome
+    from anabranch.result import Result
+    from anabranch.simulated import Simulated
+
+Draw = Literal["rates", "subflow-rates", "queues", "queues-over-time", "errors", "convergence"]
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """What is to be drawn."""
+
+    file: str
+    draw: Draw
+    runs: tuple[str, ...]
+    title: str
+    caption: str
+    connections: tuple[str, ...]
+    most_bps: float | None
+    window_s: tuple[float, float] | None
+    last_s: float | None
+    target: str
+
+
+def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
+    """Read a ``[[figure]]`` of an experiment with these runs.
+
+    Raises
+    ------
+    ScenarioError
+        A run that is not there or cannot be drawn so; a window that is none.
+    """
+    draw = table.choice("draw", get_args(Draw), "convergence")
+    window = table.spans_s("window")
+    plan = FigurePlan(
+        file=table.text("file", item),
+        draw=draw,
+        runs=tuple(table.texts("runs")),
+        title=table.text("title", ""),
+        caption=table.text("caption"),
+        connections=tuple(table.texts("connections")),
+        most_bps=table.rate_bps("most"),
+        window_s=(window[0], window[-1]) if window else None,
+        last_s=table.span_s("last"),
+        target=table.text("target") if draw == "convergence" else "",
+    )
+    if window and (len(window) != 2 or window[0] >= window[1]):
+        raise table.error("window", "it is not from one time to a later one", 'write such as ["0 s", "0.5 s"]')
+    if plan.last_s is not None and (window or not plan.connections):
+        raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
+    _check_runs(table, plan, runs)
+    table.finish()
+    return plan
+
+
+def _check_runs(table: Table, plan: FigurePlan, runs: Mapping[str, Run]) -> None:
+    if not plan.runs:
+        raise table.error("runs", "it is empty", f"choose among {', '.join(runs)}")
+    targets = [("target", plan.target)] if plan.target else []
+    for key, name in [*(("runs", name) for name in plan.runs), *targets]:
+        if name not in runs:
+            raise table.error(key, f"there is no run `{name}`", f"choose among {', '.join(runs)}")
+    for name in plan.runs:
+        run = runs[name]
+        if plan.draw != "convergence":
+            if run.method != "simulate":
+                raise table.error("runs", f"run `{name}` is not simulated", 'draw only runs with method = "simulate"')
+        elif run.method not in ("c-slen", "iewf") or run.stop_change_bps is None:
+            remedy = 'draw only methods "c-slen" and "iewf" with a stop_change, which end after a number of passes'
+            raise table.error("runs", f"run `{name}` cannot be timed pass by pass", remedy)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a figure is drawn from.
+
+    Attributes
+    ----------
+    item : str
+        Table or figure of the paper.
+    plan : FigurePlan
+        What is drawn.
+    title : str
+    rates_in : str
+        Unit of the rates of a convergence.
+    frame : DataFrame
+        The numbers drawn. Of a convergence a row for each run, pass and connection: ``run``, ``pass``, ``time_us``,
+        ``connection``, ``rate``. Of rates a row for each change: ``run``, ``time_s``, ``name``, ``granted_bps``. Of
+        queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``; of
+        errors ``run`` and what `Result.errors` gives.
+    targets : dict
+        The rate that each connection of a convergence tends to.
+    results : dict
+        Simulated runs, by the name that is written above them.
+    window_s : pair of float or None
+    """
+
+    item: str
+    plan: FigurePlan
+    title: str
+    rates_in: str
+    frame: pl.DataFrame
+    targets: dict[str, float]
+    results: dict[str, Result]
+    window_s: tuple[float, float] | None
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder as SVG and PNG, and its numbers as CSV."""
+        self.frame.write_csv(folder / f"{self.plan.file}.csv")
+        for suffix in (".svg", ".png"):
+            self._draw(folder / f"{self.plan.file}{suffix}")
+
+    def _draw(self, file: Path) -> None:
+        # Only now: matplotlib takes longer to load than the experiments take to run.
+        from anabranch import figures
+
+        draw, title, caption = self.plan.draw, self.title, self.plan.caption
+        if draw == "convergence":
+            figures.draw_convergence(
+                self.frame, targets=self.targets, rates_in=self.rates_in, title=title, caption=caption, file=file
+            )
+        elif draw == "queues":
+            figures.draw_queues(self.results, title=title, file=file)
+        elif draw == "queues-over-time":
+            figures.draw_queues(self.results, over="time", window_s=self.window_s, title=title, file=file)
+        elif draw == "errors":
+            figures.draw_errors(self.results, window_s=self.window_s, title=title, file=file)
+        else:
+            figures.draw_rates(
+                self.results,
+                connections=self.plan.connections or None,
+                subflows=draw == "subflow-rates",
+                window_s=self.window_s,
+                most_bps=self.plan.most_bps,
+                title=title,
+                file=file,
+            )
+
+
+def make_figure(plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: Mapping[str, Outcome]) -> Figure:
+    """Gather what a figure is drawn from."""
+    heading = f"{item.replace('-', ' ').capitalize()}: {plan.title or title}"
+    if plan.draw == "convergence":
+        aim = outcomes[plan.target]
+        targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))
+        frame = pl.concat(_passes(name, outcomes[name]) for name in plan.runs)
+        return Figure(item, plan, heading, rates_in, frame, targets, {}, None)
+    runs = _by_protocol(plan, outcomes)
+    frame = pl.concat(_numbers(plan, run).select(pl.lit(name).alias("run"), pl.all()) for name, run in runs.items())
+    results = {name: run.result for name, run in runs.items()}
+    return Figure(item, plan, heading, rates_in, frame, {}, results, _window(plan, runs))
+
+
+def _by_protocol(plan: FigurePlan, outcomes: Mapping[str, Outcome]) -> dict[str, Simulated]:
+    """Give the runs by their protocols as people read them, or by their own names where two have the same."""
+    runs = {name: run for name in plan.runs if (run := outcomes[name].simulated) is not None}
+    titles = {run.protocol: run for run in runs.values()}
+    return titles if len(titles) == len(runs) else runs
+
+
+def _window(plan: FigurePlan, runs: Mapping[str, Simulated]) -> tuple[float, float] | None:
+    if plan.last_s is None:
+        return plan.window_s
+    ends = [min(run.connections[c]["end_s"] for c in plan.connections) for run in runs.values()]
+    return min(ends) - plan.last_s, max(ends)
+
+
+def _numbers(plan: FigurePlan, run: Simulated) -> pl.DataFrame:
+    """Give the numbers drawn of one run."""
+    if plan.draw == "queues":
+        return run.result.links.filter(pl.col("most_packets") > 0).select("link", "most_packets")
+    if plan.draw == "queues-over-time":
+        rows = run.samples("link").filter(pl.col("peak_packets").max().over("name") > 0)
+        return rows.select("time_s", pl.col("name").alias("link"), "peak_packets")
+    if plan.draw == "errors":
+        return run.result.errors()
+    rates = run.result.rates(subflows=plan.draw == "subflow-rates")
+    # The subflows of c1 are called c1/1, c1/2, ...
+    connection = pl.col("name").str.replace(r"/\d+$", "") if plan.draw == "subflow-rates" else pl.col("name")
+    return rates.filter(connection.is_in(plan.connections)) if plan.connections else rates
+
+
+def _passes(name: str, outcome: Outcome) -> pl.DataFrame:
+    assert outcome.trace is not None, "the runs of a convergence are timed"
+    passes, connections = outcome.trace.rates.shape
+    return pl.DataFrame(
+        {
+            "run": [name] * (passes * connections),
+            "connection": [c for c in outcome.paths.demands.core.names for _ in range(passes)],
+            "pass": list(range(1, passes + 1)) * connections,
+            "time_us": outcome.trace.time_us.cumsum().tolist() * connections,
+            "rate": outcome.trace.rates.T.ravel(),
+        }
+    ).select("run", "pass", "time_us", "connection", "rate")

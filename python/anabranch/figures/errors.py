@@ -1,0 +1,88 @@
+"""How far granted rates are from fair over time: percentiles over the connections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import FixedLocator, FuncFormatter
+
+from anabranch.figures.panels import draw_panels, named
+from anabranch.figures.style import COLOURS, GREY, INK
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from anabranch.figures.panels import Results
+    from anabranch.result import Result
+
+LINEAR = 1.0
+"""Within so many percent the axis is linear, beyond logarithmic."""
+
+TICKS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
+
+
+def draw_errors(
+    results: Results,
+    *,
+    window_s: tuple[float, float] | None = None,
+    title: str | None = None,
+    file: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw how far granted rates are from fair, relative to the fair rate, over time.
+
+    The median over the connections that are there, the band from the 10th to the 90th percentile, and the extremes; a
+    panel for each result on the same axes, linear within 1 % and logarithmic beyond.
+
+    Parameters
+    ----------
+    results : Result or mapping of str to Result
+        Several results with the names of their panels.
+    window_s : pair of float, optional
+        Draw this part of the time only.
+    title : str, optional
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ScenarioError
+        Connections or fairness were not recorded; a file that cannot be written.
+    """
+    all_results = named(results)
+    heading = next(iter(all_results.values())).meta["title"]
+    return draw_panels(
+        all_results,
+        lambda panel, name: _draw(panel, all_results[name]),
+        title=title or (f"Errors of granted rates: {heading}" if heading else "Errors of granted rates"),
+        ylabel="(granted - fair) / fair (%)",
+        note="over the connections that are there; the axis is linear within 1 % and logarithmic beyond",
+        from_zero=False,
+        window_s=window_s,
+        file=file,
+    )
+
+
+def _draw(panel: Axes, result: Result) -> None:
+    frame = result.errors()
+    time = frame["time_s"].to_numpy()
+    least, low, middle, high, most = (
+        100.0 * frame[c].fill_null(float("nan")).to_numpy() for c in ("least", "p10", "p50", "p90", "most")
+    )
+    for edge in (-LINEAR, 0.0, LINEAR):
+        panel.axhline(edge, color=GREY, linewidth=0.4 if edge else 0.8, zorder=1)
+    panel.fill_between(time, low, high, color=COLOURS[0], alpha=0.28, linewidth=0.0, label="10 % to 90 %")
+    panel.plot(time, most, color=COLOURS[1], linewidth=0.9, label="greatest and least")
+    panel.plot(time, least, color=COLOURS[1], linewidth=0.9)
+    panel.plot(time, middle, color=COLOURS[0], linewidth=1.5, label="median")
+    panel.set_yscale("symlog", linthresh=LINEAR, linscale=1.0)
+    panel.yaxis.set_major_locator(FixedLocator(TICKS))
+    panel.yaxis.set_minor_locator(FixedLocator([]))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}" if value else "0"))
+    panel.tick_params(axis="y", labelcolor=INK)

@@ -1,0 +1,128 @@
+"""Rates over time, of connections or of subflows, beside the fair rates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from anabranch.figures.panels import WIDTHS, chosen, draw_panels, named, rate_unit
+from anabranch.figures.style import COLOURS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from anabranch.figures.panels import Results
+    from anabranch.result import Result
+
+
+def draw_rates(
+    results: Results,
+    *,
+    connections: Sequence[str] | None = None,
+    subflows: bool = False,
+    window_s: tuple[float, float] | None = None,
+    most_bps: float | None = None,
+    title: str | None = None,
+    file: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw granted rates over time, a panel for each result on the same axes; the fair rates are dashed.
+
+    With grants recorded each rate is drawn until the next one is granted, else from sample to sample.
+
+    Parameters
+    ----------
+    results : Result or mapping of str to Result
+        Several results with the names of their panels; they should have the same connections.
+    connections : sequence of str, optional
+        Which; the first 7 if not given.
+    subflows : bool
+        Draw the subflows of these connections instead; they have no fair rates.
+    window_s : pair of float, optional
+        Draw this part of the time only.
+    most_bps : float, optional
+        Where the axis of rates ends, in bit/s; greater rates are cut off.
+    title : str, optional
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ScenarioError
+        An unknown connection, rates that were not recorded, a file that cannot be written.
+    """
+    all_results = named(results)
+    first = next(iter(all_results.values()))
+    names, note = chosen(first.connections["connection"].to_list(), connections, "connection")
+    if subflows:
+        parts = first.subflows.filter(pl.col("connection").is_in(names))["subflow"].to_list()
+        names, more = chosen(parts, None, "subflow")
+        note = "; ".join(part for part in (note, more) if part)
+    rates = {name: result.rates(subflows=subflows) for name, result in all_results.items()}
+    scale, unit = rate_unit(most_bps or max(_most(frame, window_s) for frame in rates.values()))
+
+    def draw(panel: Axes, own: str) -> None:
+        result = all_results[own]
+        for name, colour, width in zip(names, COLOURS, WIDTHS, strict=False):
+            time, rate = _line(result, rates[own], name, subflows=subflows)
+            style = "steps-post" if result.grants is not None else "default"
+            panel.plot(time, rate / scale, color=colour, linewidth=width, drawstyle=style, label=name)
+            if not subflows:
+                _draw_fair(panel, result, name, colour, scale)
+
+    dashed = "" if subflows or not any(_has_fair(r) for r in all_results.values()) else "dashed: fair rate"
+    return draw_panels(
+        all_results,
+        draw,
+        title=title or _title(all_results, "Granted rates of subflows" if subflows else "Granted rates"),
+        ylabel=f"rate of the {'subflow' if subflows else 'connection'} ({unit})",
+        note="; ".join(part for part in (dashed, note) if part),
+        window_s=window_s,
+        top=None if most_bps is None else most_bps / scale,
+        file=file,
+    )
+
+
+def _title(results: dict[str, Result], what: str) -> str:
+    title = next(iter(results.values())).meta["title"]
+    return f"{what}: {title}" if title else what
+
+
+def _most(frame: pl.DataFrame, window_s: tuple[float, float] | None) -> float:
+    inside = frame if window_s is None else frame.filter(pl.col("time_s").is_between(*window_s))
+    most = inside["granted_bps"].max()
+    return float(most) if isinstance(most, float) else 0.0
+
+
+def _has_fair(result: Result) -> bool:
+    return result.series["fair_bps"].count() > 0
+
+
+def _line(
+    result: Result, frame: pl.DataFrame, name: str, *, subflows: bool
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Give the times and rates of one line, from when it is there until it is there no more."""
+    connection = name.rpartition("/")[0] if subflows else name
+    row = result.connections.row(by_predicate=pl.col("connection") == connection, named=True)
+    start, end = row["start_s"], row["stopped_s"] if row["stopped_s"] is not None else result.meta["reached_s"]
+    own = frame.filter((pl.col("name") == name) & pl.col("time_s").is_between(start, end))
+    time, rate = own["time_s"].to_numpy(), own["granted_bps"].to_numpy()
+    if result.grants is not None and len(time):
+        time, rate = np.append(time, end), np.append(rate, rate[-1])
+    return time, rate
+
+
+def _draw_fair(panel: Axes, result: Result, name: str, colour: str, scale: float) -> None:
+    fair = result.series.filter((pl.col("of") == "connection") & (pl.col("name") == name)).select("time_s", "fair_bps")
+    if fair["fair_bps"].count():
+        rate = fair["fair_bps"].fill_null(float("nan")).to_numpy() / scale
+        panel.plot(fair["time_s"], rate, color=colour, linewidth=0.9, linestyle=(0, (5, 4)), zorder=1)

@@ -1,0 +1,194 @@
+"""What came out of a run: tables, what is to be known of the run itself, and the scenario that it came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.folder import new_folder
+from anabranch.scenario import read_scenario
+from anabranch.settling import error_percentiles, settling_times, steps
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from anabranch.network import Network
+
+TABLES = ("connections", "subflows", "links", "series")
+"""The tables that every result has."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out of a run; immutable.
+
+    Nothing in the tables is infinite or not a number: what did not come to be, or was not recorded, is null.
+
+    Attributes
+    ----------
+    meta : dict
+        ``anabranch`` (the version), ``title``, ``seed``, ``finished`` (false for a run that was stopped),
+        ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``warnings``, and of
+        the computer's time ``wall_s`` and ``events_per_s``.
+    scenario : str
+        The scenario as it was run, with every default written out.
+    network : Network
+    connections : DataFrame
+        A row for each connection: ``connection``, ``source``, ``target``, ``protocol``; ``start_s``, ``stopped_s``
+        (the last byte was sent, or it was told to stop), ``finished_s`` (all that it had to send was delivered or
+        lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
+        ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``; ``mean_rate_bps``, what was delivered after the warm-up by
+        the time from the start or the end of the warm-up, whichever is later, until it finished, or else stopped, or
+        else the run ended; ``completion_s``, from start to finish; ``granted_bps`` and ``fair_bps`` at the last sample
+        at which it was there, and ``error``, how far the former is from the latter, relative to that.
+    subflows : DataFrame
+        A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
+        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``;
+        ``mean_rate_bps`` and ``granted_bps`` as for connections; ``mean_delay_s``, ``most_delay_s`` of its packets.
+    links : DataFrame
+        A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
+        packets ``dropped`` or lost on the way; ``most_packets`` that waited at a time, the one in transmission
+        included; ``utilisation``, the mean after the warm-up.
+    series : DataFrame
+        A row for each thing and sample: ``time_s``; ``of``, one of "connection", "subflow", "link" and "run"; ``name``;
+        and what was recorded of it. Of connections and subflows ``granted_bps`` at the instant and ``delivered_bps``
+        since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there. Of
+        links ``granted_bps`` (the sum of all subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the
+        sample before), ``backlog_bytes`` (at the instant). Of the run, whose name is empty, ``residual`` (the largest
+        shortfall of a subflow from its best bottleneck; 0 is exactly fair), ``overload`` (the largest excess of granted
+        rates over a capacity, relative to that), and connections ``present``.
+    grants : DataFrame or None
+        If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
+    """
+
+    meta: dict[str, Any]
+    scenario: str
+    network: Network
+    connections: pl.DataFrame
+    subflows: pl.DataFrame
+    links: pl.DataFrame
+    series: pl.DataFrame
+    grants: pl.DataFrame | None = None
+
+    def rates(self, *, subflows: bool = False) -> pl.DataFrame:
+        """Give what was granted over time, each value until the next.
+
+        Parameters
+        ----------
+        subflows : bool
+            Of subflows, instead of connections.
+
+        Returns
+        -------
+        DataFrame
+            ``time_s``, ``name``, ``granted_bps``: at the instant of each change if grants were recorded, else at each
+            sample.
+        """
+        return steps(self, subflows=subflows)
+
+    def errors(self, percentiles: Sequence[float] = (10, 50, 90)) -> pl.DataFrame:
+        """Give percentiles over the connections of how far granted rates were from fair, at each sample.
+
+        The error of a connection is (granted - fair) / fair. Where several paths make several allocations fair, one of
+        them is taken: see ``residual`` in `series` for a measure that is 0 at all of them.
+
+        Parameters
+        ----------
+        percentiles : sequence of float
+            From 0 to 100.
+
+        Returns
+        -------
+        DataFrame
+            ``time_s``, ``present``, ``least``, ``most``, and for each percentile a column such as ``p10``.
+
+        Raises
+        ------
+        ScenarioError
+            Connections or fairness were not recorded.
+        """
+        return error_percentiles(self.series, percentiles)
+
+    def settling(self, tolerance: float = 0.01, *, of: str = "fair") -> pl.DataFrame:
+        """Give how long rates took to settle after each instant at which connections came or went.
+
+        Parameters
+        ----------
+        tolerance : float
+            Settled is every connection that is there, once its granted rate stays within this share of its aim until
+            the next such instant.
+        of : {"fair", "final"}
+            The aim: the fair rate, or the rate that it had in the end, just before the next such instant.
+
+        Returns
+        -------
+        DataFrame
+            ``time_s`` and ``until_s``, from one instant to the next; ``joined``, ``left`` and ``present``, numbers of
+            connections; ``settling_s``, null if they did not settle or it is not known. Exact if grants were recorded,
+            else to the time between samples.
+
+        Raises
+        ------
+        ScenarioError
+            Neither connections nor grants were recorded, or, for the fair rates, not those.
+        """
+        return settling_times(self, tolerance, of)
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write everything to a new folder: ``scenario.toml``, ``meta.json``, and each table as Parquet.
+
+        The folder appears when it is whole, or not at all. The tables of the same scenario and seed are the same bytes.
+
+        Raises
+        ------
+        ScenarioError
+            The folder exists or cannot be made.
+        """
+        with new_folder(Path(folder)) as aside:
+            (aside / "scenario.toml").write_text(self.scenario, encoding="utf-8")
+            text = json.dumps(self.meta, indent=1, ensure_ascii=False, allow_nan=False)
+            (aside / "meta.json").write_text(text + "\n", encoding="utf-8")
+            for name in TABLES:
+                getattr(self, name).write_parquet(aside / f"{name}.parquet")
+            if self.grants is not None:
+                self.grants.write_parquet(aside / "grants.parquet")
+
+    def __repr__(self) -> str:
+        meta = self.meta
+        state = "" if meta["finished"] else f", stopped before {meta['duration_s']:g} s"
+        title = f" {meta['title']}:" if meta["title"] else ""
+        sizes = f"{len(self.connections)} connections, {len(self.subflows)} subflows, {len(self.links)} links"
+        return f"<Result{title} {sizes}, {meta['reached_s']:g} s{state}>"
+
+    def _repr_html_(self) -> str:
+        return f"<div><b>{escape(repr(self)[1:-1])}</b>{self.connections.head(10)._repr_html_()}</div>"
+
+
+def read_result(folder: str | os.PathLike[str]) -> Result:
+    """Read the folder that a run has written.
+
+    Raises
+    ------
+    ScenarioError
+        The folder has no result, or a broken one.
+    """
+    place = Path(folder)
+    if not (place / "meta.json").is_file():
+        reason = "it has no meta.json" if place.is_dir() else "there is no such folder"
+        raise ScenarioError(f"{place}: {reason}; name a folder that `anabranch run --out` has written")
+    try:
+        meta = json.loads((place / "meta.json").read_text(encoding="utf-8"))
+        scenario = (place / "scenario.toml").read_text(encoding="utf-8")
+        tables = {name: pl.read_parquet(place / f"{name}.parquet") for name in TABLES}
+        grants = place / "grants.parquet"
+        tables |= {"grants": pl.read_parquet(grants)} if grants.exists() else {}
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ScenarioError(f"{place}: it is no whole result of a run ({error}); run the scenario again") from error
+    return Result(meta, scenario, read_scenario(place / "scenario.toml").network, **tables)

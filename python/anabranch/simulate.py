@@ -1,0 +1,121 @@
+"""A scenario simulated, in one call: packets, links, protocols."""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import RunInterrupted
+from anabranch.measured import Measured
+from anabranch.result import Result
+from anabranch.scenario import read_plan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+
+    from anabranch.scenario import Plan
+
+    Progress = Callable[[float, float, int], None]
+
+MOST_NAMED = 3
+"""So many links are named in a warning."""
+
+
+def run(
+    scenario: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    sets: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Result:
+    """Simulate a scenario.
+
+    Parameters
+    ----------
+    scenario : path or str
+        A scenario file, or its text if there is a line break in it.
+    seed : int, optional
+        Instead of that of the file.
+    sets : sequence of str
+        Values that take the place of those in the file: ``connection.0.weight=2``.
+    progress : callable, optional
+        Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
+        ends the run.
+
+    Returns
+    -------
+    Result
+        A function of the scenario and the seed: the same tables each time.
+
+    Raises
+    ------
+    ScenarioError
+        A mistake in the scenario, with file, line, column, reason and remedy.
+    RunInterrupted
+        Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``.
+    """
+    return run_plan(read_plan(scenario, seed=seed, sets=sets), progress=progress)
+
+
+def run_plan(plan: Plan, *, progress: Progress | None = None) -> Result:
+    """Simulate what `read_plan` made ready; see `run`."""
+    duration = plan.core.duration_s
+
+    def tell(time_s: float, events: int) -> None:
+        if progress is not None:
+            progress(time_s, duration, events)
+
+    begin = time.perf_counter()
+    outcome, raised = _core.simulate(plan.core, tell)
+    result = _result(plan, outcome, time.perf_counter() - begin)
+    if isinstance(raised, KeyboardInterrupt):
+        raise RunInterrupted(result) from raised
+    if raised is not None:
+        raise raised
+    return result
+
+
+def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
+    measured = Measured(plan.network, plan.core, outcome)
+    connections, links = measured.connections(), measured.links()
+    meta = {
+        "anabranch": version("anabranch"),
+        "title": plan.title,
+        "seed": plan.core.seed,
+        "finished": outcome.is_whole,
+        "reached_s": outcome.reached_s,
+        "duration_s": plan.core.duration_s,
+        "warm_up_s": plan.core.warm_up_s,
+        "sample_s": plan.core.sample_s,
+        "events": outcome.events,
+        "packet_hops": outcome.hops,
+        "warnings": list(_warnings(outcome, connections, links)),
+        "wall_s": round(wall_s, 6),
+        "events_per_s": round(outcome.events / wall_s) if wall_s > 0 else 0,
+    }
+    tables: dict[str, Any] = {"subflows": measured.subflows(), "series": measured.series(), "grants": measured.grants()}
+    return Result(meta, plan.resolved, plan.network, connections=connections, links=links, **tables)
+
+
+def _warnings(outcome: _core.Outcome, connections: pl.DataFrame, links: pl.DataFrame) -> Iterator[str]:
+    """Give what a reader of the numbers must know."""
+    if not outcome.is_whole:
+        yield f"the run was stopped at {outcome.reached_s:g} s"
+    if outcome.bad_grants:
+        yield f"{_count(outcome.bad_grants, 'grant')} of the protocols were no rate, and taken for 0"
+    dropping = links.filter(pl.col("dropped") > 0).sort("dropped", descending=True, maintain_order=True)
+    if len(dropping):
+        named = ", ".join(f"`{name}` {count}" for name, count in dropping.select("link", "dropped")[:MOST_NAMED].rows())
+        more = f", and {len(dropping) - MOST_NAMED} more" if len(dropping) > MOST_NAMED else ""
+        yield f"{_count(int(dropping['dropped'].sum()), 'packet')} dropped or lost at links: {named}{more}"
+    if outcome.links_not_clear and not connections["left_s"].null_count():
+        yield f"{_count(outcome.links_not_clear, 'link control')} did not forget connections that have left"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,161 @@
+"""Pictures of runs: drawn without warnings, the same bytes each time, and saying what they must."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import anabranch as ab
+from anabranch.errors import ScenarioError
+from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates, draw_result
+from anabranch.figures.panels import MOST_LINES, rate_unit
+
+JOIN = Path(__file__).parents[1] / "scenarios" / "join-and-leave.toml"
+DRAWINGS = {
+    "rates": draw_rates,
+    "subflows": lambda results, **options: draw_rates(results, subflows=True, **options),
+    "errors": draw_errors,
+    "queues": draw_queues,
+    "queues over time": lambda results, **options: draw_queues(results, over="time", **options),
+    "loads": draw_loads,
+    "loads over time": lambda results, **options: draw_loads(results, over="time", **options),
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ab.run(JOIN)
+
+
+@pytest.fixture(scope="module")
+def other():
+    record = 'run.record=["connections", "subflows", "links", "fairness"]'
+    return ab.run(JOIN, sets=["defaults.connection.protocol=vo-le-tran", record])
+
+
+def lines(figure, panel=0):
+    """The lines of a panel by label; dashed ones have none."""
+    return {line.get_label(): line for line in figure.axes[panel].get_lines() if not line.get_label().startswith("_")}
+
+
+@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS.keys())
+def test_a_picture_of_one_or_several_results_repeats_byte_for_byte(tmp_path, result, other, draw):
+    for name in ("first.svg", "again.svg"):
+        draw({"one": result, "two": other, "three": result, "four": other}, file=tmp_path / name)
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+    draw(result, file=tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rates_are_steps_from_grant_to_grant_in_the_unit_that_suits(result):
+    figure = draw_rates(result)
+    through = lines(figure)["through"]
+    assert through.get_drawstyle() == "steps-post"
+    assert through.get_ydata()[-1] == pytest.approx(7.0, rel=1e-3)
+    assert through.get_xdata()[-1] == 4.0
+    assert figure.axes[0].get_ylabel() == "rate of the connection (Mbit/s)"
+    # "last" ends with its last byte, though the run goes on.
+    assert lines(figure)["last"].get_xdata()[-1] == pytest.approx(2.02, abs=0.01)
+
+
+def test_without_grants_rates_are_drawn_from_sample_to_sample(other):
+    line = lines(draw_rates(other))["through"]
+    assert line.get_drawstyle() == "default"
+    assert len(line.get_xdata()) == 500
+
+
+def test_panels_have_the_same_axes_and_names(result, other):
+    figure = draw_rates({"d-SLEN": result, "Vo-Le-Tran": other}, window_s=(0.5, 1.5))
+    left, right = figure.axes
+    assert (left.get_xlim(), left.get_ylim()) == (right.get_xlim(), right.get_ylim())
+    assert left.get_xlim() == (0.5, 1.5)
+    most = max(line.get_ydata().max() for panel in (0, 1) for line in lines(figure, panel).values())
+    assert left.get_ylim()[0] == 0.0
+    assert left.get_ylim()[1] > most
+    assert [axes.get_title(loc="left") for axes in (left, right)] == ["d-SLEN", "Vo-Le-Tran"]
+
+
+def test_the_axis_of_rates_suits_what_is_seen(result, other):
+    # Until 1 s "through" and "last" have 6 Mbit/s; before 0.5 s the other protocol grants many times that.
+    assert draw_rates(other).axes[0].get_ylim()[1] > 15.0
+    assert draw_rates(result, window_s=(0.5, 0.9)).axes[0].get_ylim()[1] == pytest.approx(6.3, rel=0.01)
+    cut = draw_rates({"one": result, "two": other}, most_bps=12e6)
+    assert [axes.get_ylim() for axes in cut.axes] == [(0.0, 12.0)] * 2
+
+
+def test_the_subflows_of_chosen_connections_are_drawn(result):
+    assert set(lines(draw_rates(result, connections=["through"], subflows=True))) == {"through/1", "through/2"}
+
+
+def test_too_many_lines_are_cut_and_told():
+    text = JOIN.read_text(encoding="utf-8")
+    head, link = (
+        text[: text.index("[[connection]]")],
+        '[[connection]]\nname = "c{}"\nsource = "west"\ntarget = "east"\n',
+    )
+    many = ab.run(head.replace("4 s", "500 ms") + "".join(link.format(i) for i in range(9)))
+    figure = draw_rates(many)
+    assert list(lines(figure)) == [f"c{i}" for i in range(MOST_LINES)]
+    assert "the first 7 of 9 connections" in " ".join(text.get_text() for text in figure.texts)
+
+
+def test_bars_stand_for_the_links_in_use_greatest_first(result, other):
+    axes = draw_queues({"one": result, "two": other}).axes[0]
+    assert len(axes.containers) == 2
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    most = dict(result.links.select("link", "most_packets").iter_rows())
+    assert set(names) == {"west-middle", "middle-east", "west-east"}
+    assert [bar.get_width() for bar in axes.containers[0]] == [most[name] for name in names]
+
+
+def test_loads_over_time_are_in_percent_of_the_capacity(result):
+    figure = draw_loads(result, over="time", links=["west-east"])
+    shown = lines(figure)["west-east"].get_ydata()
+    carried = result.series.filter(pl.col("name") == "west-east")["carried_bps"]
+    assert list(shown) == pytest.approx((carried / 4e6 * 100).to_list())
+
+
+def test_a_network_is_coloured_by_the_loads_of_a_run(tmp_path, result):
+    draw_network(result.network, result, file=tmp_path / "map.svg")
+    with pytest.raises(ScenarioError, match="the result is of 6 links and the network has 10"):
+        draw_network(ab.generate.ring(5), result)
+
+
+def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, result):
+    draw_result(result, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 10
+    bare = ab.run(JOIN, sets=['run.record=["links"]', "run.duration=200 ms"])
+    (tmp_path / "bare").mkdir()
+    draw_result(bare, tmp_path / "bare")
+    assert sorted(p.stem for p in (tmp_path / "bare").glob("*.svg")) == ["loads", "network", "queues"]
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda result: draw_rates(result, connections=["nobody"]), "there is no connection `nobody` in the result"),
+        (lambda result: draw_queues(result, over="time", links=["none"]), "there is no link `none` in the result"),
+        (lambda result: draw_errors(replace(result, series=result.series.clear())), "errors need rates"),
+        (
+            lambda result: draw_loads(replace(result, series=result.series.clear()), over="time"),
+            "links were not recorded",
+        ),
+        (lambda result: draw_rates(result, file="rates.gif"), "there is no picture format"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(result, draw, words):
+    with pytest.raises(ScenarioError, match=words):
+        draw(result)
+
+
+def test_nothing_to_draw_is_refused():
+    with pytest.raises(ValueError, match="there are no results to draw"):
+        draw_rates({})
+
+
+@pytest.mark.parametrize(
+    ("bps", "unit"), [(0.0, "bit/s"), (999.0, "bit/s"), (1e3, "kbit/s"), (8e6, "Mbit/s"), (2e12, "Tbit/s")]
+)
+def test_rates_have_the_unit_that_suits_them(bps, unit):
+    assert rate_unit(bps)[1] == unit

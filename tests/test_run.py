@@ -1,0 +1,182 @@
+"""``anabranch run``, ``check`` and ``list`` as a person meets them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from anabranch import cli, read_result
+from anabranch.commands.progress import run_bar
+from anabranch.commands.text import count_text, time_text
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+JOIN = SCENARIOS / "join-and-leave.toml"
+ANABRANCH = Path(sys.executable).with_name("anabranch")
+ENVIRONMENT = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
+
+
+def anabranch(*arguments):
+    """The finished process of an ``anabranch`` command."""
+    command = [str(ANABRANCH), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+
+
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_scenario_is_checked_and_run(scenario):
+    facts = json.loads(anabranch("check", scenario, "--json").stdout)
+    done = anabranch("run", scenario, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = json.loads(done.stdout)
+    assert (answer["meta"]["finished"], answer["meta"]["warnings"]) == (True, [])
+    assert [len(answer[name]) for name in ("connections", "subflows", "links")] == [
+        facts[name] for name in ("connections", "subflows", "links")
+    ]
+    # A rate within a hundredth of fair at the end, for all that are there.
+    assert all(abs(row["error"]) < 0.01 for row in answer["connections"])
+
+
+def test_run_prints_connections_links_and_a_summary():
+    done = anabranch("run", JOIN, "--rows", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["connection", "protocol", "mean", "rate", "granted", "fair", "error", "completion"]
+    assert lines[1].split()[:2] == ["through", "d-SLEN"]
+    assert lines[3] == "... and 1 more; --rows 0 shows all"
+    assert lines[5].split() == ["link", "capacity", "utilisation", "longest", "queue", "dropped"]
+    assert lines[6].split()[:3] == ["west-east", "4", "Mbit/s"]
+    assert lines[-2].startswith("4 s simulated, seed 1: ")
+    assert "events/s" in lines[-1]
+
+
+def test_run_writes_a_folder_with_figures(tmp_path):
+    done = anabranch(
+        "run", JOIN, "--seed", "7", "--set", "run.duration=1500 ms", "--out", tmp_path / "a/b", "--figures"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    tables = [f"{name}.parquet" for name in ("connections", "subflows", "links", "series", "grants")]
+    figures = [
+        f"{name}.{kind}" for name in ("rates", "errors", "queues", "loads", "network") for kind in ("svg", "png")
+    ]
+    found = sorted(path.name for path in (tmp_path / "a/b").iterdir())
+    assert found == sorted([*tables, *figures, "meta.json", "scenario.toml"])
+    result = read_result(tmp_path / "a/b")
+    assert (result.meta["seed"], result.meta["duration_s"], result.meta["title"]) == (7, 1.5, "Join and leave")
+
+
+def test_dropped_packets_stand_below_the_table():
+    done = anabranch("run", JOIN, "--set", "defaults.link.faults={ loss = 0.1 }")
+    assert done.returncode == 0
+    assert "note: " in done.stdout
+    assert "packets dropped or lost at links: `" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((JOIN, "--figures"), "--figures needs a folder"),
+        ((JOIN, "--out", SCENARIOS), "it exists already; name a new folder"),
+        ((JOIN, "--set", "run.durations=1 s"), "there is no key `durations` here (did you mean `duration`?)"),
+        ((JOIN, "--set", "nonsense"), "`nonsense` sets nothing"),
+        ((SCENARIOS / "missing.toml",), "there is no such file"),
+        ((JOIN, "--set", "connection.0.protocol=d-slem"), "did you mean `d-slen`?"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_sentence(arguments, words):
+    done = anabranch("run", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@contextmanager
+def ctrl_c_bar():
+    """A progress bar during which someone presses Ctrl-C."""
+    yield lambda *_: signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_ctrl_c_keeps_what_there_is_if_it_has_a_place(tmp_path, monkeypatch, capsys, kept):
+    out = ["--out", str(tmp_path / "part")] if kept else []
+    monkeypatch.setattr("anabranch.commands.run.run_bar", ctrl_c_bar)
+    monkeypatch.setattr(sys, "argv", ["anabranch", "run", str(JOIN), "--set", "run.duration=100000 s", *out])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    printed, told = capsys.readouterr()
+    assert (left.value.code, printed) == (130, "")
+    assert "anabranch: the run was stopped at " in told
+    if kept:
+        assert f"what there is until then is in {tmp_path / 'part'}" in told
+        result = read_result(tmp_path / "part")
+        assert result.meta["finished"] is False
+        assert 0.0 < result.meta["reached_s"] < 1e5
+    else:
+        assert "with --out, what there is until then would be kept" in told
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_check_says_what_a_scenario_has():
+    done = anabranch("check", JOIN, "--set", "connection.1.protocol=vo-le-tran")
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = dict(line.split(None, 1) for line in done.stdout.splitlines())
+    assert facts["protocols"] == "d-SLEN (2), Vo-Le-Tran (reconstruction) (1)"
+    assert (facts["nodes"], facts["subflows"], facts["duration"], facts["warm-up"]) == ("3", "4", "4 s", "0 s")
+
+
+def test_check_says_the_first_mistake(tmp_path):
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(JOIN.read_text(encoding="utf-8").replace('"8 Mbit/s"', '"8 parsecs"'), encoding="utf-8")
+    done = anabranch("check", wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"anabranch: {wrong}: line ")
+    assert anabranch("check").returncode == 2
+
+
+def test_check_prints_the_schema():
+    schema = json.loads(anabranch("check", "--schema").stdout)
+    assert {"run", "link", "connection"} <= set(schema["properties"])
+
+
+def test_list_protocols_names_them_as_files_do():
+    done = anabranch("list", "protocols")
+    assert done.stdout.splitlines()[1].split()[:2] == ["d-slen", "d-SLEN"]
+    named = json.loads(anabranch("list", "protocols", "--json").stdout)
+    for protocol in named:
+        facts = json.loads(
+            anabranch("check", JOIN, "--set", f"connection.0.protocol={protocol['name']}", "--json").stdout
+        )
+        assert protocol["title"] in facts["protocols"]
+
+
+def test_the_bar_shows_simulated_time_and_speed(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with run_bar() as tell:
+        assert tell is not None
+        tell(0.5, 2.0, 1_000_000)
+    printed = capsys.readouterr().err
+    assert "500 ms of 2 s" in printed
+    assert "events/s" in printed
+
+
+def test_nobody_sees_a_bar_in_a_pipe(capsys):
+    with run_bar() as tell:
+        assert tell is None
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0 s"), (2.5e-10, "0.25 ns"), (3e-6, "3 µs"), (0.0125, "12.5 ms"), (90.0, "90 s"), (86_400.0, "86400 s")],
+)
+def test_times_have_the_unit_that_suits_them(seconds, text):
+    assert time_text(seconds) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0"), (999, "999"), (1_380_000, "1.38 M"), (2.5e9, "2.5 G")])
+def test_large_counts_are_short(count, text):
+    assert count_text(count) == text

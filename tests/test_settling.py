@@ -1,0 +1,165 @@
+"""How far rates are from fair, and how soon they settle: by hand, and against a slow and simple count."""
+
+import itertools
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.measured import ERROR, SERIES
+from anabranch.result import Result
+
+
+def result_of(connections, grants=None, samples=(), fair=None, end=10.0):
+    """A result of connections (name, start, stop), grants (time, subflow, rate) and samples (time, name, rate)."""
+    names = [name for name, _, _ in connections]
+    rows = pl.DataFrame(
+        {
+            "connection": names,
+            "start_s": [start for _, start, _ in connections],
+            "stopped_s": [stop for _, _, stop in connections],
+        },
+        schema_overrides={"stopped_s": pl.Float64},
+    )
+    sampled = [
+        {"time_s": t, "of": "connection", "name": n, "granted_bps": r, "fair_bps": fair(t, n)} for t, n, r in samples
+    ]
+    series = pl.DataFrame(sampled, schema=SERIES).with_columns(ERROR)
+    frame = None
+    if grants is not None:
+        columns = {"time_s": pl.Float64, "connection": pl.String, "subflow": pl.String, "granted_bps": pl.Float64}
+        table = [(t, s.partition("/")[0], s, r) for t, s, r in grants]
+        frame = pl.DataFrame(table, schema=columns, orient="row")
+    meta = {"reached_s": end, "title": "", "finished": True, "duration_s": end}
+    empty = pl.DataFrame()
+    network = SimpleNamespace()
+    return Result(meta, "", network, rows, empty, empty, series, frame)
+
+
+def fair_by_count(there):
+    """The fair rates where all that are there share 12 equally."""
+    return lambda time, name: 12.0 / len(there(time)) if name in there(time) else None
+
+
+def there_at(connections):
+    return lambda time: [n for n, start, stop in connections if start <= time and (stop is None or stop > time)]
+
+
+def test_settling_ends_when_the_last_connection_is_within_the_tolerance_for_good():
+    # Alone "a" has its 12 at 1 s. "b" joins at 4 s and has its 6 at 5 s, but "a" is off again from 6 to 7 s. From 8 s
+    # on "a" is alone, and has all from 8.5 s on.
+    connections = [("a", 0.0, None), ("b", 4.0, 8.0)]
+    grants = [(1.0, "a/1", 12.0), (4.5, "a/1", 6.0), (5.0, "b/1", 6.0), (6.0, "a/1", 7.0), (7.0, "a/1", 6.0)]
+    grants += [(8.0, "b/1", 0.0), (8.5, "a/1", 12.0)]
+    there = there_at(connections)
+    samples = [(t + 0.75, n, 0.0) for t in range(10) for n in "ab"]
+    result = result_of(connections, grants, samples, fair_by_count(there))
+    frame = result.settling()
+    assert frame["time_s"].to_list() == [0.0, 4.0, 8.0]
+    assert frame["until_s"].to_list() == [4.0, 8.0, 10.0]
+    assert frame.select("joined", "left", "present").rows() == [(1, 0, 1), (1, 0, 2), (0, 1, 1)]
+    assert frame["settling_s"].to_list() == [1.0, 3.0, 0.5]
+    # 7 is within a fifth of 6: after 4.5 s "a" never counts as off.
+    assert result.settling(0.2)["settling_s"].to_list() == [1.0, 1.0, 0.5]
+    assert result.settling(of="final")["settling_s"].to_list() == [1.0, 3.0, 0.5]
+
+
+def test_the_subflows_of_a_connection_count_together():
+    # 4 and 8 on two paths make 12 only when both are there; the change between them at 3 s takes a second.
+    grants = [(1.0, "a/1", 4.0), (2.0, "a/2", 8.0), (3.0, "a/1", 6.0), (4.0, "a/2", 6.0)]
+    result = result_of([("a", 0.0, None)], grants, [(5.0, "a", 0.0)], lambda *_: 12.0)
+    assert result.rates()["granted_bps"].to_list() == [4.0, 12.0, 14.0, 12.0]
+    assert result.settling()["settling_s"].to_list() == [4.0]
+    assert result.rates(subflows=True)["name"].to_list() == ["a/1", "a/2", "a/1", "a/2"]
+
+
+def test_rates_that_do_not_settle_before_the_next_instant_have_no_time():
+    connections = [("a", 0.0, None), ("b", 2.0, None)]
+    grants = [(1.0, "a/1", 11.0), (3.0, "a/1", 6.0), (4.0, "b/1", 5.0)]
+    result = result_of(connections, grants, [(t + 0.5, n, 0.0) for t in range(10) for n in "ab"], lambda *_: 6.0)
+    assert result.settling()["settling_s"].to_list() == [None, None]
+    assert result.settling(of="final")["settling_s"].to_list() == [1.0, 2.0]
+
+
+def test_without_grants_samples_tell_to_the_time_between_them():
+    # Granted from 1 s on, seen at the sample of 1.5 s.
+    samples = [(t / 2, "a", 12.0 if t >= 3 else 3.0) for t in range(1, 21)]
+    result = result_of([("a", 0.0, None)], None, samples, lambda *_: 12.0)
+    assert result.settling()["settling_s"].to_list() == [1.5]
+
+
+def test_without_a_sample_between_two_instants_there_is_no_telling():
+    connections = [("a", 0.0, None), ("b", 0.25, None)]
+    samples = [(t + 1.0, n, 6.0) for t in range(9) for n in "ab"]
+    result = result_of(connections, None, samples, lambda *_: 6.0)
+    assert result.settling()["settling_s"].to_list() == [None, 0.75]
+
+
+def test_errors_are_told_by_percentiles_of_those_that_are_there():
+    # At 1 s errors of -50, 0, 50 and 100 %: the 10th percentile lies 0.3 of the way from the least to the next.
+    rates = {"a": 5.0, "b": 10.0, "c": 15.0, "d": 20.0, "e": 99.0}
+    samples = [(1.0, n, r) for n, r in rates.items()] + [(2.0, "a", 11.0)]
+    result = result_of([("a", 0.0, None)], None, samples, lambda _, name: None if name == "e" else 10.0)
+    frame = result.errors()
+    assert frame.columns == ["time_s", "present", "least", "p10", "p50", "p90", "most"]
+    assert frame.row(0) == pytest.approx((1.0, 4, -0.5, -0.35, 0.25, 0.85, 1.0))
+    assert frame.row(1) == pytest.approx((2.0, 1, *[0.1] * 5))
+    assert result.errors((25.0,)).columns == ["time_s", "present", "least", "p25", "most"]
+    with pytest.raises(ValueError, match="a percentile is 101; it must be 0 to 100"):
+        result.errors((101,))
+
+
+def test_an_unknown_aim_and_a_tolerance_of_nothing_are_refused():
+    result = result_of([("a", 0.0, None)], None, [(1.0, "a", 1.0)], lambda *_: 1.0)
+    with pytest.raises(ValueError, match='of is "fast"; it must be one of fair, final'):
+        result.settling(of="fast")
+    with pytest.raises(ValueError, match="tolerance is 0; it must be positive"):
+        result.settling(0)
+
+
+def slow_settling(connections, grants, fair, tolerance, end):
+    """Walk through time, from one change of anything to the next."""
+    times = sorted({t for _, start, stop in connections for t in (start, stop) if t is not None and t <= end})
+    found = []
+    for time, until in zip(times, [*times[1:], end], strict=True):
+        there = there_at(connections)(time)
+        moments = [time, *sorted(t for t, _, _ in grants if time < t < until), until]
+        settled = time
+        for begin, finish in itertools.pairwise(moments):
+            rates = dict.fromkeys(there, 0.0)
+            latest = {subflow: rate for t, subflow, rate in grants if t <= begin}
+            for subflow, rate in latest.items():
+                if subflow[0] in rates:
+                    rates[subflow[0]] += rate
+            if any(abs(rates[n] - fair(time, n)) > tolerance * fair(time, n) for n in there):
+                settled = finish
+        found.append(None if not there or settled >= until else settled - time)
+    return found
+
+
+@st.composite
+def runs(draw):
+    """Connections at whole seconds, and grants anywhere between."""
+    connections = []
+    for name in "abc"[: draw(st.integers(1, 3))]:
+        start = draw(st.integers(0, 8))
+        stop = draw(st.none() | st.integers(start + 1, 10))
+        connections.append((name, float(start), None if stop is None else float(stop)))
+    grants = []
+    for quarter in range(40):
+        for name, start, stop in connections:
+            if start <= quarter / 4 < (stop or 11.0) and draw(st.booleans()):
+                subflow = f"{name}/{draw(st.integers(1, 2))}"
+                grants.append((quarter / 4, subflow, draw(st.sampled_from([0.0, 2.0, 3.0, 4.0, 6.0, 12.0]))))
+    return connections, grants
+
+
+@given(runs())
+def test_settling_times_are_those_of_a_slow_and_simple_count(drawn):
+    connections, grants = drawn
+    fair = fair_by_count(there_at(connections))
+    samples = [(t + 0.5, n, 0.0) for t in range(10) for n, _, _ in connections]
+    result = result_of(connections, grants, samples, fair)
+    assert result.settling(0.01)["settling_s"].to_list() == slow_settling(connections, grants, fair, 0.01, 10.0)

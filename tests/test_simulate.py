@@ -1,0 +1,220 @@
+"""Simulated scenarios: what the tables say, that they repeat, and what is left of a run that is stopped."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import polars.selectors as cs
+import pytest
+
+from anabranch import RunInterrupted, ScenarioError, read_result, run
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+JOIN = SCENARIOS / "join-and-leave.toml"
+TABLES = ("connections", "subflows", "links", "series", "grants")
+
+# One link, on which "short" sends for a while beside "long".
+LINK = """
+title = "One link"
+
+[run]
+duration = "2 s"
+
+[[link]]
+name = "a-b"
+source = "a"
+target = "b"
+capacity = "8 Mbit/s"
+delay = "5 ms"
+
+[[connection]]
+name = "long"
+source = "a"
+target = "b"
+
+[[connection]]
+name = "short"
+source = "a"
+target = "b"
+start = "500 ms"
+stop = "1500 ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def joined():
+    """The example in which connections join and leave."""
+    return run(JOIN)
+
+
+def rates_at(result, time_s):
+    """The rates of all connections at a sample in Mbit/s, and the fair ones of those that are there."""
+    rows = result.series.filter(pl.col("of") == "connection", (pl.col("time_s") - time_s).abs() < 1e-9)
+    granted = dict(rows.select("name", pl.col("granted_bps") / 1e6).iter_rows())
+    return granted, dict(rows.drop_nulls("fair_bps").select("name", pl.col("fair_bps") / 1e6).iter_rows())
+
+
+@pytest.mark.parametrize(
+    ("time_s", "wanted"),
+    [
+        (0.8, {"through": 6.0, "last": 6.0}),
+        (1.6, {"through": 6.0, "first": 8.0, "last": 6.0}),
+        (3.2, {"through": 7.0, "first": 7.0}),
+    ],
+)
+def test_connections_that_join_and_leave_are_granted_their_fair_rates(joined, time_s, wanted):
+    # Worked out in the head of the scenario.
+    granted, fair = rates_at(joined, time_s)
+    assert fair == pytest.approx(wanted, rel=2e-3)
+    assert {name: granted[name] for name in wanted} == pytest.approx(wanted, rel=2e-3)
+    assert all(rate == 0.0 for name, rate in granted.items() if name not in wanted)
+
+
+def test_what_is_delivered_is_what_was_granted(joined):
+    # "last" has 1.5 MB to send, some 2 s at 6 Mbit/s; after that "through" and "first" deliver 7 Mbit/s each.
+    last = joined.connections.row(by_predicate=pl.col("connection") == "last", named=True)
+    assert last["delivered_bytes"] == last["sent_bytes"] == last["amount_bytes"] == 1_500_000
+    assert last["completion_s"] == pytest.approx(2.0, abs=0.05)
+    assert last["start_s"] < last["stopped_s"] < last["finished_s"]
+    late = pl.col("time_s").is_between(3.0, 4.0) & (pl.col("of") == "connection")
+    means = joined.series.filter(late).group_by("name").agg(pl.col("delivered_bps").mean() / 1e6)
+    assert dict(means.iter_rows()) == pytest.approx({"through": 7.0, "first": 7.0, "last": 0.0}, rel=5e-3)
+
+
+def test_a_connection_is_the_sum_of_its_subflows(joined):
+    sums = joined.subflows.group_by("connection", maintain_order=True).agg(cs.ends_with("_bytes").sum())
+    for column in ("sent_bytes", "delivered_bytes", "lost_bytes"):
+        assert sums[column].to_list() == joined.connections[column].to_list()
+    assert joined.subflows["path"].to_list()[:2] == ["west-middle > middle-east", "west-east"]
+    assert joined.subflows["subflow"].to_list() == ["through/1", "through/2", "first/1", "last/1"]
+
+
+def test_no_table_has_what_is_no_number(joined):
+    for name in TABLES:
+        floats = getattr(joined, name).select(cs.float())
+        assert floats.select(pl.all().is_finite().all()).row(0) == (True,) * floats.width, name
+
+
+def test_the_mean_rate_is_what_was_delivered_after_the_warm_up_by_the_time_since():
+    result = run(LINK, sets=["run.warm_up=1 s"])
+    # "short" stops at 1.5 s, half a second after the warm-up; both are level at 4 Mbit/s then.
+    rates = dict(result.connections.select("connection", pl.col("mean_rate_bps") / 1e6).iter_rows())
+    assert rates["short"] == pytest.approx(4.0, rel=0.02)
+    assert rates["long"] == pytest.approx((4.0 + 8.0) / 2, rel=0.02)
+    assert result.links["utilisation"][0] == pytest.approx(1.0, abs=0.03)
+
+
+def test_a_connection_that_never_began_has_no_rate():
+    result = run(LINK, sets=["run.duration=400 ms"])
+    short = result.connections.row(by_predicate=pl.col("connection") == "short", named=True)
+    assert (short["mean_rate_bps"], short["granted_bps"], short["fair_bps"], short["stopped_s"]) == (None,) * 4
+
+
+def test_without_data_rates_are_granted_and_nothing_is_sent():
+    result = run(LINK, sets=["run.data=false"])
+    assert result.connections["mean_rate_bps"].null_count() == 2
+    assert result.connections["granted_bps"][0] == pytest.approx(8e6, rel=2e-3)
+    assert result.meta["packet_hops"] == 0 or result.connections["sent_bytes"].sum() == 0
+
+
+def test_the_utilisation_counts_what_a_link_could_carry():
+    changing = LINK.replace(
+        'delay = "5 ms"', 'delay = "5 ms"\ncapacity_changes = [{ at = "1 s", capacity = "2 Mbit/s" }]'
+    )
+    result = run(changing, sets=["run.warm_up=500 ms"])
+    # 8 Mbit/s for half a second, then 2 for a whole one.
+    carriable = (8e6 * 0.5 + 2e6) / 8
+    series = result.series.filter(pl.col("name") == "a-b", pl.col("time_s") > 0.5 + 1e-9)
+    carried = series["carried_bps"].sum() * result.meta["sample_s"] / 8
+    assert result.links["utilisation"][0] == pytest.approx(carried / carriable, rel=1e-9)
+
+
+def test_what_is_not_recorded_is_not_there():
+    result = run(LINK, sets=['run.record=["links"]'])
+    assert result.series["of"].unique().to_list() == ["link"]
+    assert result.grants is None
+    assert result.connections["fair_bps"].null_count() == 2
+    with pytest.raises(ScenarioError, match='add "connections" and "fairness" to record'):
+        result.errors()
+    with pytest.raises(ScenarioError, match='add "connections" or "grants" to record'):
+        result.settling()
+
+
+def test_dropped_packets_are_told(tmp_path):
+    # Ten connections that begin at once each get the whole link before they know of each other.
+    many = "".join(f'[[connection]]\nname = "c{i}"\nsource = "a"\ntarget = "b"\n' for i in range(10))
+    text = LINK[: LINK.index("[[connection]]")].replace('delay = "5 ms"', 'delay = "5 ms"\nqueue = "2 packets"') + many
+    result = run(text)
+    dropped = result.links["dropped"].sum()
+    assert dropped > 0
+    assert f"{dropped} packet" in result.meta["warnings"][0]
+    assert f"`a-b` {dropped}" in result.meta["warnings"][0]
+    assert result.connections["lost_bytes"].sum() == 1000 * dropped
+    result.write(tmp_path / "out")
+    assert json.loads((tmp_path / "out/meta.json").read_text())["warnings"] == result.meta["warnings"]
+
+
+def test_the_same_scenario_and_seed_give_the_same_bytes(tmp_path):
+    for name in ("first", "again"):
+        run(JOIN, seed=5).write(tmp_path / name)
+    for file in [*(f"{table}.parquet" for table in TABLES), "scenario.toml"]:
+        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "again" / file).read_bytes(), file
+
+
+def test_the_scenario_in_the_folder_gives_the_same_result(tmp_path, joined):
+    joined.write(tmp_path / "one")
+    again = run(tmp_path / "one/scenario.toml")
+    assert all(getattr(again, name).equals(getattr(joined, name)) for name in TABLES)
+    assert again.scenario == joined.scenario
+
+
+def test_a_result_is_read_as_it_was_written(tmp_path, joined):
+    joined.write(tmp_path / "one")
+    again = read_result(tmp_path / "one")
+    for name in TABLES:
+        assert getattr(again, name).equals(getattr(joined, name)), name
+        assert getattr(again, name).schema == getattr(joined, name).schema, name
+    assert (again.meta, again.scenario) == (joined.meta, joined.scenario)
+    assert again.network.core.link_names == joined.network.core.link_names
+
+
+def test_what_is_no_result_is_refused(tmp_path, joined):
+    with pytest.raises(ScenarioError, match="there is no such folder; name a folder that"):
+        read_result(tmp_path / "missing")
+    with pytest.raises(ScenarioError, match=r"it has no meta\.json"):
+        read_result(tmp_path)
+    joined.write(tmp_path / "one")
+    (tmp_path / "one/links.parquet").write_bytes(b"noise")
+    with pytest.raises(ScenarioError, match="it is no whole result of a run"):
+        read_result(tmp_path / "one")
+    with pytest.raises(ScenarioError, match="it exists already"):
+        joined.write(tmp_path / "one")
+
+
+def test_progress_ends_at_the_whole_run():
+    told = []
+    result = run(JOIN, progress=lambda *heard: told.append(heard))
+    assert told[-1] == (4.0, 4.0, result.meta["events"])
+
+
+def test_ctrl_c_leaves_what_there_is_until_then(tmp_path):
+    def interrupt(time_s, duration_s, events):
+        raise KeyboardInterrupt
+
+    with pytest.raises(RunInterrupted, match=r"the run was stopped at .* s of 100000 s") as stopped:
+        run(LINK, sets=["run.duration=100000 s"], progress=interrupt)
+    result = stopped.value.result
+    assert 0.0 < result.meta["reached_s"] < 1e5
+    assert result.meta["finished"] is False
+    assert "the run was stopped" in result.meta["warnings"][0]
+    result.write(tmp_path / "part")
+    assert read_result(tmp_path / "part").connections.equals(result.connections)
+    assert "stopped before 100000 s" in repr(result)
+
+
+def test_what_progress_raises_ends_the_run():
+    def fail(time_s, duration_s, events):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(LINK, sets=["run.duration=100000 s"], progress=fail)

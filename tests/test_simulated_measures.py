@@ -1,0 +1,99 @@
+"""Numbers measured on simulated runs, where one can tell what they must be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anabranch.errors import ScenarioError
+from anabranch.simulated import Simulated, simulate
+from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, turns
+
+SCENARIO = """
+[run]
+duration = "3 s"
+sample = "10 ms"
+record = ["connections", "links", "grants", "fairness"]
+
+[[link]]
+name = "l"
+source = "a"
+target = "b"
+capacity = "8 Mbit/s"
+delay = "1 ms"
+
+[[connection]]
+name = "short"
+source = "a"
+target = "b"
+amount = "0.5 MB"
+
+[[connection]]
+name = "long"
+source = "a"
+target = "b"
+amount = "1 MB"
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("scenario") / "scenario.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+@pytest.fixture(scope="module")
+def run(file: Path) -> Simulated:
+    return simulate(file, [], None)
+
+
+def test_two_connections_share_a_link_until_one_leaves(run: Simulated) -> None:
+    # 4 Mbit/s each until the short one has sent 0.5 MB, after 1 s; then 8 Mbit/s for the rest of the long one, 0.5 s.
+    assert run.protocol == "d-SLEN"
+    assert run.first_leave_s == pytest.approx(1.0, abs=0.02)
+    assert run.path_rates_bps == pytest.approx([4e6, 4e6], rel=1e-3)
+    assert OF_CONNECTION["sent"](run, "long") == pytest.approx(1.5, abs=0.03)
+    assert OF_CONNECTION["completion"](run, "short") > OF_CONNECTION["sent"](run, "short")
+    assert turns(run, "short", None) == turns(run, "long", 1) == 0
+
+
+def test_what_is_measured_of_a_run(run: Simulated) -> None:
+    ours = {name: measure(run) for name, measure in OF_RUN.items()}
+    assert {name: ours[name] for name in ("subflows-per-link", "leaves", "slow-leaves", "unsettled", "turning")} == {
+        "subflows-per-link": 2.0,
+        "leaves": 1.0,
+        "slow-leaves": 0.0,
+        "unsettled": 0.0,
+        "turning": 0.0,
+    }
+    # Round trips take 2 ms.
+    assert 0.0 < ours["join-settling"] < 0.02
+    assert ours["fair-join-settling"] == ours["join-settling"]
+    assert 0.0 < ours["leave-settling"] == ours["leave-settling-median"] < 0.02
+    assert 1.0 <= ours["queue-alone"] <= ours["largest-queue"] <= 3.0
+    assert ours["queue-per-subflow"] == ours["largest-queue"] / 2.0
+    assert ours["peak-overload"] < 0.01
+
+
+def test_a_rate_stands_still_between_joins_and_leaves(run: Simulated) -> None:
+    assert OF_CONNECTION["steady"](run, "short") == pytest.approx(1.0, abs=0.03)
+    assert OF_CONNECTION["turning-time"](run, "long") == 0.0
+    assert OF_CONNECTION["late-turns"](run, "long") == 0.0
+    assert OF_CONNECTION["off-fair"](run, "long") <= 0.03
+
+
+def test_runs_are_compared_connection_by_connection(run: Simulated, file: Path) -> None:
+    assert agreeing(run, run) == 2
+    slower = simulate(file, ["link.0.capacity=7 Mbit/s"], None)
+    assert agreeing(run, slower) == 0
+    renamed = simulate(file, ["connection.0.name=other"], None)
+    with pytest.raises(ScenarioError, match="do not have the same connections"):
+        agreeing(run, renamed)
+
+
+def test_what_was_not_recorded_is_told(file: Path) -> None:
+    bare = simulate(file, ['run.record=["grants"]', "title=Bare"], None)
+    with pytest.raises(ScenarioError, match='Bare: "fairness" was not recorded; add it to record'):
+        OF_RUN["peak-overload"](bare)
