@@ -7,10 +7,11 @@ RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.
 
 .PHONY: demo test install bench docs lint format clean
 
-# Solve a continental network, draw it, and set the paper's tables beside ours.
+# Solve a continental network, simulate a small one, draw both, and set the paper's tables and figures beside ours.
 demo: install
-	rm -rf runs/continent
+	rm -rf runs/continent runs/join-and-leave
 	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:1Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg
+	$(BIN)/anabranch run scenarios/join-and-leave.toml --out runs/join-and-leave --figures
 	$(BIN)/anabranch reproduce upward-max-min
 
 # Everything that a change must pass.
@@ -18,6 +19,7 @@ test: install
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet
+	$(BIN)/python benches/instructions.py
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -36,8 +38,10 @@ $(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml
 	PIP_QUIET=1 PIP_CONSTRAINT=constraints.txt VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	touch $@
 
-# Time the solvers; see benches/README.md.
+# Time the simulator and the solvers; see benches/README.md.
 bench: install
+	cargo run --quiet --release -p anabranch-sim --example workload -- wan
+	cargo run --quiet --release -p anabranch-sim --example workload -- large
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/zoo.py
 
