@@ -5,20 +5,34 @@
 //! a batch of events before the next step is; the reads of a step do not wait for each other. Nothing depends on what is
 //! read.
 
+use crate::calendar::Event;
 use crate::routes::END;
 use crate::world::{ID_BITS, Kind, World};
 
 /// So many events are looked at together.
 const BATCH: usize = 32;
 
-/// What an event leads to.
-#[derive(Clone, Copy, Default)]
-struct Lead {
-    step: u32,
-    subflow: u32,
-    link: u32,
-    is_data: bool,
-    is_send: bool,
+/// Up to a batch of numbers.
+struct Few {
+    numbers: [u32; BATCH],
+    count: usize,
+}
+
+impl Few {
+    fn new() -> Self {
+        Self { numbers: [0; BATCH], count: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, number: u32) {
+        self.numbers[self.count % BATCH] = number;
+        self.count += 1;
+    }
+
+    #[inline]
+    fn iter(&self) -> std::iter::Copied<std::slice::Iter<'_, u32>> {
+        self.numbers[..self.count.min(BATCH)].iter().copied()
+    }
 }
 
 impl World<'_> {
@@ -26,47 +40,61 @@ impl World<'_> {
     #[inline]
     pub(crate) fn look_ahead(&self) {
         let events = self.calendar.preview(BATCH);
-        if events.is_empty() {
-            return;
+        if !events.is_empty() {
+            std::hint::black_box(self.read_ahead(events));
         }
-        let mut leads = [Lead { step: 0, subflow: END, link: END, is_data: false, is_send: false }; BATCH];
-        for (lead, event) in leads.iter_mut().zip(events) {
+    }
+
+    fn read_ahead(&self, events: &[Event]) -> u64 {
+        // First what the events name: the packets, and where in their paths they are.
+        let (mut steps, mut control_steps, mut senders) = (Few::new(), Few::new(), Few::new());
+        let (mut arriving, mut owners) = (Few::new(), Few::new());
+        for event in events {
             let kind = event.key >> ID_BITS;
             if kind == Kind::Data as u32 {
                 let packet = &self.packets[event.packet];
-                (lead.step, lead.subflow, lead.is_data) = (packet.at + 1, packet.subflow, true);
+                steps.push(packet.at + 1);
+                owners.push(packet.subflow);
             } else if kind == Kind::Control as u32 {
                 let packet = &self.lanes.packets[event.packet];
-                lead.step = packet.at + u32::from(!packet.is_returning);
+                control_steps.push(packet.at + u32::from(!packet.is_returning));
             } else if kind == Kind::Send as u32 {
-                lead.subflow = event.key & ((1 << ID_BITS) - 1);
-                lead.step = self.routes.first[lead.subflow as usize];
-                lead.is_send = true;
+                senders.push(event.key & ((1 << ID_BITS) - 1));
             }
         }
-        let leads = &mut leads[..events.len()];
-        for lead in leads.iter_mut() {
-            lead.link = self.routes.steps[lead.step as usize];
+        for sender in senders.iter() {
+            steps.push(self.subflows[sender as usize].first);
+            owners.push(sender);
         }
+        // Then the links that these lead to, and whose packets are there.
+        let (mut links, mut control_links) = (Few::new(), Few::new());
         let mut seen = 0;
-        for lead in leads.iter().filter(|lead| lead.is_send || (lead.is_data && lead.link == END)) {
-            seen ^= self.subflows[lead.subflow as usize].glance();
+        for (step, owner) in steps.iter().zip(owners.iter()) {
+            let link = self.routes.steps[step as usize];
+            if link == END { arriving.push(owner) } else { links.push(link) }
         }
-        for lead in leads.iter().filter(|lead| lead.is_send) {
-            let connection = self.subflows[lead.subflow as usize].connection;
-            seen ^= self.connections[connection as usize].left;
-        }
-        for lead in leads.iter().filter(|lead| lead.link != END) {
-            if lead.is_data || lead.is_send {
-                seen ^= self.links.glance(lead.link);
-            } else {
-                seen ^= self.lanes.glance(lead.link);
-                seen ^= u64::from(self.controls[0].is_clear(lead.link as usize));
+        for step in control_steps.iter() {
+            let link = self.routes.steps[step as usize];
+            if link != END {
+                control_links.push(link);
             }
         }
-        for lead in leads.iter().filter(|lead| lead.link != END && (lead.is_data || lead.is_send)) {
-            seen ^= self.links.glance_at_queue(lead.link);
+        for sender in senders.iter() {
+            seen ^= self.connections[self.subflows[sender as usize].connection as usize].left;
         }
-        std::hint::black_box(seen);
+        // Then what they hold.
+        for link in links.iter() {
+            seen ^= self.links.glance(link);
+        }
+        for link in control_links.iter() {
+            seen ^= self.lanes.glance(link) ^ u64::from(self.controls[0].is_clear(link as usize));
+        }
+        for owner in arriving.iter() {
+            seen ^= self.subflows[owner as usize].glance();
+        }
+        for link in links.iter() {
+            seen ^= self.links.glance_at_queue(link);
+        }
+        seen
     }
 }

@@ -78,15 +78,18 @@ struct Pool {
 }
 
 impl Pool {
+    /// Says whether the slot took a new block, as it does when it was empty.
     #[inline]
-    fn push(&mut self, slot: &mut Slot, event: Event) {
-        if slot.filled as usize == BLOCK {
+    fn push(&mut self, slot: &mut Slot, event: Event) -> bool {
+        let is_full = slot.filled as usize == BLOCK;
+        if is_full {
             let block = self.take();
             self.before[block as usize] = slot.block;
             *slot = Slot { block, filled: 0 };
         }
         self.events[slot.block as usize * BLOCK + slot.filled as usize] = event;
         slot.filled += 1;
+        is_full
     }
 
     fn take(&mut self) -> u32 {
@@ -170,8 +173,9 @@ impl Calendar {
             self.late.push(Reverse(event));
         } else if slot - self.current <= SLOTS {
             let index = slot % SLOTS;
-            self.pool.push(&mut self.slots[index as usize], event);
-            self.occupied[index as usize / 64] |= 1 << (index % 64);
+            if self.pool.push(&mut self.slots[index as usize], event) {
+                self.occupied[index as usize / 64] |= 1 << (index % 64);
+            }
         } else {
             self.far.entry(slot / SLOTS).or_default().push(event);
         }

@@ -5,6 +5,7 @@ use anabranch_proto::endpoint::Pace;
 use anabranch_proto::{ConnectionView, Header, SourceControl};
 use anabranch_scenario::plan::Plan;
 
+use crate::routes::Routes;
 use crate::world::World;
 
 /// A time that is not set.
@@ -48,6 +49,8 @@ pub(crate) struct Connection {
 pub(crate) struct Subflow {
     // Its source needs these.
     pub connection: u32,
+    /// The place of its first link in `Routes::steps`.
+    pub first: u32,
     /// Whether its connection sends a given amount.
     pub is_finite: bool,
     /// When its next packet is due at the earliest.
@@ -55,9 +58,9 @@ pub(crate) struct Subflow {
     pub pace: Pace,
     /// Bytes.
     pub sent: u64,
-    pub lost: u64,
     // Its sink needs these.
     pub delivered: u64,
+    pub lost: u64,
     /// Packets delivered, and the sum and the greatest of their delays in picoseconds.
     pub packets: u64,
     pub delay_sum: f64,
@@ -92,10 +95,11 @@ impl Connection {
 
 impl Subflow {
     /// All subflows of a plan.
-    pub fn all(plan: &Plan) -> Vec<Self> {
+    pub fn all(plan: &Plan, routes: &Routes) -> Vec<Self> {
         let of = |c: usize| plan.paths.of(ConnectionId::new(c)).map(move |_| c as u32);
-        let new = |connection: u32| Self {
+        let new = |(s, connection): (usize, u32)| Self {
             connection,
+            first: routes.first[s],
             is_finite: plan.transfers[connection as usize].amount.is_some(),
             pace: Pace::default(),
             armed: UNSET,
@@ -107,15 +111,15 @@ impl Subflow {
             delay_sum: 0.0,
             delay_most: 0,
         };
-        (0..plan.transfers.len()).flat_map(of).map(new).collect()
+        (0..plan.transfers.len()).flat_map(of).enumerate().map(new).collect()
     }
 }
 
 impl Subflow {
-    /// Reads what every packet needs; to fetch it early.
+    /// Reads what every packet that arrives needs; to fetch it early.
     #[inline]
     pub fn glance(&self) -> u64 {
-        self.armed ^ self.delivered
+        self.delivered
     }
 }
 

@@ -30,7 +30,7 @@ impl World<'_> {
         subflow.pace.on_sent(Time(self.now), Bytes(bytes));
         subflow.sent += bytes;
         let is_last = connection.left == 0;
-        let at = self.routes.first[s as usize];
+        let at = subflow.first;
         let packet = DataPacket { sent: self.now, at, subflow: s, bytes: bytes as u32, is_copy: false };
         let index = self.packets.insert(packet);
         self.enter(self.routes.steps[at as usize], index);

@@ -113,7 +113,7 @@ impl<'p> World<'p> {
             data_fates: if has_data_faults { plan.links.iter().enumerate().map(fates).collect() } else { Vec::new() },
             lanes: Lanes::new(plan, &routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
-            subflows: Subflow::all(plan),
+            subflows: Subflow::all(plan, &routes),
             connections: Connection::all(plan),
             orders: Orders::default(),
             recorder: Recorder::new(plan, &routes),

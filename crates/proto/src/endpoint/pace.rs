@@ -38,7 +38,7 @@ impl Pace {
         }
         let Some((sent, work)) = self.last else { return Some(now) };
         // What is beyond 213 days does not happen, and time goes on whatever the rate.
-        let gap = ((work / self.rate).round() as u64).max(1);
+        let gap = ((work / self.rate + 0.5) as u64).max(1);
         Some(Time(sent.0.saturating_add(gap).max(now.0)))
     }
 }
