@@ -7,7 +7,7 @@
     runs = ["d-slen", "vo-le-tran"]     a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
-    connections = ["c1", "c2"]          with rates: which; the first 7 if left out
+    connections = ["c1", "c2"]          with rates: which, ["*"] for all; the first 7 if left out
     most = "4 Mbit/s"                   with rates: where the axis ends
     window = ["0 s", "0.5 s"]           with rates and errors: this part of the time only
     last = "3 s"                        instead: from so long before the first of the connections leaves
@@ -76,7 +76,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
     )
     if window and (len(window) != 2 or window[0] >= window[1]):
         raise table.error("window", "it is not from one time to a later one", 'write such as ["0 s", "0.5 s"]')
-    if plan.last_s is not None and (window or not plan.connections):
+    if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
         raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
     _check_runs(table, plan, runs)
     table.finish()
@@ -207,7 +207,8 @@ def _numbers(plan: FigurePlan, run: Simulated) -> pl.DataFrame:
     rates = run.result.rates(subflows=plan.draw == "subflow-rates")
     # The subflows of c1 are called c1/1, c1/2, ...
     connection = pl.col("name").str.replace(r"/\d+$", "") if plan.draw == "subflow-rates" else pl.col("name")
-    return rates.filter(connection.is_in(plan.connections)) if plan.connections else rates
+    some = plan.connections not in ((), ("*",))
+    return rates.filter(connection.is_in(plan.connections)) if some else rates
 
 
 def _passes(name: str, outcome: Outcome) -> pl.DataFrame:

@@ -53,7 +53,7 @@ def rate_unit(most_bps: float) -> tuple[float, str]:
 
 
 def chosen(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tuple[list[str], str]:
-    """Give the names to draw, and a note if that is not all of them.
+    """Give the names to draw, ``*`` for all, and a note if that is not all of them, or more than there are colours.
 
     Raises
     ------
@@ -63,10 +63,12 @@ def chosen(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tup
     if wanted is None:
         left = len(known) - MOST_LINES
         return list(known[:MOST_LINES]), f"the first {MOST_LINES} of {len(known)} {what}s" if left > 0 else ""
+    if list(wanted) == ["*"]:
+        wanted = known
     for name in wanted:
         if name not in known:
             raise ScenarioError(f"there is no {what} `{name}` in the result; name one of its {len(known)}")
-    return list(wanted), ""
+    return list(wanted), f"{len(wanted)} {what}s; colours repeat" if len(wanted) > MOST_LINES else ""
 
 
 def draw_panels(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -40,7 +41,7 @@ def draw_rates(
     results : Result or mapping of str to Result
         Several results with the names of their panels; they should have the same connections.
     connections : sequence of str, optional
-        Which; the first 7 if not given.
+        Which; ``["*"]`` for all, the first 7 if not given. More than 7 are thin lines without names and fair rates.
     subflows : bool
         Draw the subflows of these connections instead; they have no fair rates.
     window_s : pair of float, optional
@@ -65,21 +66,23 @@ def draw_rates(
     names, note = chosen(first.connections["connection"].to_list(), connections, "connection")
     if subflows:
         parts = first.subflows.filter(pl.col("connection").is_in(names))["subflow"].to_list()
-        names, more = chosen(parts, None, "subflow")
+        names, more = chosen(parts, ["*"] if is_crowd(names) else None, "subflow")
         note = "; ".join(part for part in (note, more) if part)
+    has_fair = not (subflows or is_crowd(names)) and any(_has_fair(r) for r in all_results.values())
+    dashed = "dashed: fair rate" if has_fair else ""
     rates = {name: result.rates(subflows=subflows) for name, result in all_results.items()}
     scale, unit = rate_unit(most_bps or max(_most(frame, window_s) for frame in rates.values()))
 
     def draw(panel: Axes, own: str) -> None:
         result = all_results[own]
-        for name, colour, width in zip(names, COLOURS, WIDTHS, strict=False):
+        style = "steps-post" if result.grants is not None else "default"
+        for name, colour, width in zip(names, cycle(COLOURS), cycle(WIDTHS), strict=False):
             time, rate = _line(result, rates[own], name, subflows=subflows)
-            style = "steps-post" if result.grants is not None else "default"
-            panel.plot(time, rate / scale, color=colour, linewidth=width, drawstyle=style, label=name)
-            if not subflows:
+            look: dict[str, Any] = {"linewidth": 0.7} if is_crowd(names) else {"linewidth": width, "label": name}
+            panel.plot(time, rate / scale, color=colour, drawstyle=style, **look)
+            if has_fair:
                 _draw_fair(panel, result, name, colour, scale)
 
-    dashed = "" if subflows or not any(_has_fair(r) for r in all_results.values()) else "dashed: fair rate"
     return draw_panels(
         all_results,
         draw,
@@ -90,6 +93,11 @@ def draw_rates(
         top=None if most_bps is None else most_bps / scale,
         file=file,
     )
+
+
+def is_crowd(names: Sequence[str]) -> bool:
+    """Tell whether there are more lines than colours."""
+    return len(names) > len(COLOURS)
 
 
 def _title(results: dict[str, Result], what: str) -> str:
