@@ -304,3 +304,81 @@ impl LinkControl for Link {
         Self { tie: 0.0, ..*self } == Self::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEGA: f64 = 1e6;
+
+    fn view() -> LinkView {
+        LinkView { now: Time(0), capacity: Rate(10.0 * MEGA) }
+    }
+
+    /// The first probe of a connection with one subflow.
+    fn first() -> Probe {
+        Source::new(&Parameters::default(), &ConnectionView { subflows: 1, claim: 1.0 }).subflows[0]
+    }
+
+    fn pass(link: &mut Link, position: Position, probe: &mut Probe) {
+        let mut header = Header::DSlen(*probe);
+        link.on_arrival(&view(), position, &mut header);
+        let Header::DSlen(passed) = header else { panic!("it is still of d-SLEN") };
+        *probe = passed;
+    }
+
+    /// The next round of a probe that came back and got this rate.
+    fn again(probe: Probe, rate: f64) -> Probe {
+        let portion = Change { old: probe.portion.new, new: probe.portion.new };
+        Probe { portion, rate: Change { old: probe.rate.new, new: rate }, ..probe }
+    }
+
+    #[test]
+    fn a_link_divides_its_capacity_by_the_portions_it_holds_back() {
+        let mut link = Link { tie: 1e-4, ..Link::default() };
+        let (mut a, mut b) = (first(), first());
+        // a alone: 10. With b: 10 / 2. When a comes by again it is told the same.
+        pass(&mut link, 0, &mut a);
+        assert!((a.level - 10.0 * MEGA).abs() < 1e-3 && a.setter == 0 && (a.rate.new - 10.0 * MEGA).abs() < 1e-3);
+        pass(&mut link, 0, &mut b);
+        assert!((b.level - 5.0 * MEGA).abs() < 1e-3);
+        let mut a = again(a, 10.0 * MEGA);
+        pass(&mut link, 0, &mut a);
+        assert!((a.level - 5.0 * MEGA).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_others_hold_back_leaves_the_rest_and_leaving_leaves_nothing() {
+        let mut link = Link { tie: 1e-4, ..Link::default() };
+        // a is held to 2 at the link before, so b gets max(10 - 2, 10 / 2) = 8.
+        let mut a = Probe { level: 2.0 * MEGA, setter: 0, rate: Change { old: 0.0, new: 2.0 * MEGA }, ..first() };
+        a.bottlenecks.insert(0);
+        pass(&mut link, 1, &mut a);
+        assert!(!a.bottlenecks.contains(1));
+        let mut b = first();
+        pass(&mut link, 0, &mut b);
+        assert!((b.level - 8.0 * MEGA).abs() < 1e-3);
+        for (position, probe) in [(1, a), (0, b)] {
+            let mut last = Probe { is_leave: true, ..again(probe, 0.0) };
+            pass(&mut link, position, &mut last);
+        }
+        assert!(link.is_clear());
+    }
+
+    #[test]
+    fn the_level_grows_only_at_the_link_that_set_it_and_only_on_the_way_down() {
+        let mut link = Link { tie: 1e-4, ..Link::default() };
+        let (mut a, mut b) = (first(), first());
+        pass(&mut link, 0, &mut a);
+        pass(&mut link, 0, &mut b);
+        // a leaves, and b could have 10; on the way back it is not told so, on the next way down it is.
+        let mut last = Probe { is_leave: true, ..again(a, 0.0) };
+        pass(&mut link, 0, &mut last);
+        let mut header = Header::DSlen(b);
+        link.on_return(&view(), 0, &mut header);
+        assert_eq!(header, Header::DSlen(b));
+        let mut b = again(b, 5.0 * MEGA);
+        pass(&mut link, 0, &mut b);
+        assert!((b.level - 10.0 * MEGA).abs() < 1e-3);
+    }
+}

@@ -229,3 +229,33 @@ impl LinkControl for Link {
         self.subflows == 0 && self.load == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn send(link: &mut Link, kind: Kind, old: f64, new: f64) -> f64 {
+        let view = LinkView { now: Time(0), capacity: Rate(10e6) };
+        let mut header = Header::VoLeTran(Notice { kind, old_rate: old, new_rate: new, price: 0.0 });
+        link.on_arrival(&view, 0, &mut header);
+        link.on_return(&view, 0, &mut header);
+        let Header::VoLeTran(notice) = header else { panic!("it is still of Vo-Le-Tran") };
+        notice.price
+    }
+
+    #[test]
+    fn prices_rise_with_what_is_over_the_capacity_and_leaving_leaves_nothing() {
+        let mut link = Link { subflows: 0, load: 0, price: 0.05, gain: 0.002 };
+        for _ in 0..2 {
+            assert!((send(&mut link, Kind::Join, 0.0, 0.0) - 0.05).abs() < 1e-12);
+        }
+        send(&mut link, Kind::Tell, 0.0, 12e6);
+        send(&mut link, Kind::Tell, 0.0, 3e6);
+        // 5 Mbit/s over, by two subflows: each that asks adds 0.002 / 2 * 5 = 0.005.
+        assert!((send(&mut link, Kind::Ask, 12e6, 12e6) - 0.055).abs() < 1e-12);
+        assert!((send(&mut link, Kind::Ask, 3e6, 3e6) - 0.060).abs() < 1e-12);
+        send(&mut link, Kind::Leave, 12e6, 0.0);
+        send(&mut link, Kind::Leave, 3e6, 0.0);
+        assert!(link.is_clear());
+    }
+}
