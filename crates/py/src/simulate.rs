@@ -123,6 +123,7 @@ impl PyOutcome {
         ] {
             put_samples(&table, name, values, time_s.len())?;
         }
+        put_samples(&table, "link_capacity_bps", &samples.link_capacity_bps, time_s.len())?;
         put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, time_s.len())?;
         put_samples(&table, "link_peak_packets", &samples.link_peak_packets, time_s.len())?;
         if !gauges.is_empty() {

@@ -3,7 +3,7 @@
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_proto::endpoint::Pace;
 use anabranch_proto::{ConnectionView, Header, SourceControl};
-use anabranch_scenario::plan::Plan;
+use anabranch_scenario::plan::{Plan, Transfer};
 
 use crate::routes::Routes;
 use crate::world::World;
@@ -29,15 +29,16 @@ pub(crate) struct Connection {
     /// While it is there.
     control: Option<Box<dyn SourceControl>>,
     pub state: State,
-    /// Whether it sends a given amount.
-    pub is_finite: bool,
     /// Bytes still to send; if it does not send a given amount, the most that a count can hold.
     pub left: u64,
+    /// The most that it can use, in bit/s; infinite for all it can get.
+    pub demand: f64,
     /// Bytes of a full packet.
     pub packet: u64,
     /// Bytes sent and neither delivered nor lost.
     pub under_way: u64,
-    /// When all was delivered or lost, when the last byte was sent or it was told to stop, and when its protocol left.
+    /// When all that was sent was delivered or lost, when the last byte was sent or it was told to stop, and when its
+    /// protocol left.
     pub finished_at: u64,
     pub stopped_at: u64,
     pub left_at: u64,
@@ -51,8 +52,8 @@ pub(crate) struct Subflow {
     pub connection: u32,
     /// The place of its first link in `Routes::steps`.
     pub first: u32,
-    /// Whether its connection sends a given amount.
-    pub is_finite: bool,
+    /// Whether its connection comes to an end, so that what is under way is counted.
+    pub ends: bool,
     /// When its next packet is due at the earliest.
     pub armed: u64,
     pub pace: Pace,
@@ -73,10 +74,10 @@ const _: () = assert!(std::mem::offset_of!(Subflow, delivered) == 64, "a line fo
 impl Connection {
     /// All connections of a plan.
     pub fn all(plan: &Plan) -> Vec<Self> {
-        let new = |transfer: &anabranch_scenario::plan::Transfer| Self {
+        let new = |(transfer, connection): (&Transfer, &anabranch_core::Connection)| Self {
             control: None,
             state: State::Waiting,
-            is_finite: transfer.amount.is_some(),
+            demand: connection.demand.map_or(f64::INFINITY, |d| d.0),
             left: transfer.amount.map_or(u64::MAX, |a| a.0),
             packet: transfer.packet.0,
             under_way: 0,
@@ -84,7 +85,7 @@ impl Connection {
             stopped_at: UNSET,
             left_at: UNSET,
         };
-        plan.transfers.iter().map(new).collect()
+        plan.transfers.iter().zip(plan.demands.connections()).map(new).collect()
     }
 
     /// Whether it takes part in the sharing.
@@ -96,11 +97,12 @@ impl Connection {
 impl Subflow {
     /// All subflows of a plan.
     pub fn all(plan: &Plan, routes: &Routes) -> Vec<Self> {
+        let ends = |c: usize| plan.transfers[c].amount.is_some() || plan.demands.connections()[c].stop.is_some();
         let of = |c: usize| plan.paths.of(ConnectionId::new(c)).map(move |_| c as u32);
         let new = |(s, connection): (usize, u32)| Self {
             connection,
             first: routes.first[s],
-            is_finite: plan.transfers[connection as usize].amount.is_some(),
+            ends: ends(connection as usize),
             pace: Pace::default(),
             armed: UNSET,
             sent: 0,
@@ -156,6 +158,10 @@ impl World<'_> {
         }
         connection.state = State::Leaving;
         connection.stopped_at = self.now;
+        connection.left = 0;
+        if connection.under_way == 0 {
+            connection.finished_at = self.now;
+        }
         self.recorder.on_change();
         for s in self.subflows_of(c) {
             self.set_rate(s, Rate(0.0));
@@ -176,9 +182,10 @@ impl World<'_> {
         let mut orders = std::mem::take(&mut self.orders);
         ask(control.as_mut(), Time(self.now), &mut orders);
         let first = self.subflows_of(c).start;
-        for &(subflow, rate) in &orders.grants {
-            if self.connections[c as usize].state == State::Active {
-                self.grant(first + subflow, rate);
+        if self.connections[c as usize].state == State::Active {
+            let share = self.share_of_demand(c, &orders.grants);
+            for &(subflow, rate) in &orders.grants {
+                self.grant(first + subflow, Rate(rate.0 * share));
             }
         }
         for order in &orders.packets {
@@ -192,6 +199,14 @@ impl World<'_> {
         }
         orders.clear();
         self.orders = orders;
+    }
+
+    /// What of each grant a connection can use: less than 1 if they are more than its demand in all.
+    fn share_of_demand(&self, c: u32, grants: &[(usize, Rate)]) -> f64 {
+        let total: f64 = grants.iter().map(|(_, rate)| rate.0).sum();
+        let demand = self.connections[c as usize].demand;
+        // False for a total that is no number.
+        if total > demand && total.is_finite() { demand / total } else { 1.0 }
     }
 
     /// Lets a subflow send at `rate`; what is no rate lets it send nothing, and is counted.

@@ -25,7 +25,7 @@ impl World<'_> {
             return self.arm(s);
         }
         let bytes = connection.packet.min(connection.left);
-        connection.left -= if connection.is_finite { bytes } else { 0 };
+        connection.left -= bytes;
         connection.under_way += bytes;
         subflow.pace.on_sent(Time(self.now), Bytes(bytes));
         subflow.sent += bytes;
@@ -103,7 +103,7 @@ impl World<'_> {
         subflow.packets += 1;
         subflow.delay_sum += delay as f64;
         subflow.delay_most = subflow.delay_most.max(delay);
-        if subflow.is_finite {
+        if subflow.ends {
             let c = subflow.connection;
             self.settle(c, packet.bytes);
         }
@@ -118,13 +118,13 @@ impl World<'_> {
         }
         let subflow = &mut self.subflows[packet.subflow as usize];
         subflow.lost += u64::from(packet.bytes);
-        if subflow.is_finite {
+        if subflow.ends {
             let c = subflow.connection;
             self.settle(c, packet.bytes);
         }
     }
 
-    /// Bytes of a given amount are no longer under way; the last of them end the transfer.
+    /// Bytes of a connection that ends are no longer under way; the last of them end its transfer.
     #[inline]
     fn settle(&mut self, c: u32, bytes: u32) {
         let connection = &mut self.connections[c as usize];

@@ -6,6 +6,8 @@
 //! A packet needs a link's record of one cache line and, of its queue, mostly one more. What few links have (limits,
 //! capacities that change) stands apart.
 
+use std::collections::VecDeque;
+
 use anabranch_core::{Rate, Time};
 use anabranch_scenario::plan::{Limit, LinkPlan};
 
@@ -52,6 +54,9 @@ struct Schedule {
     ps_per_byte: Vec<f64>,
     /// The piece in which the last packet left.
     at: usize,
+    /// What waits: when each packet will have left, and its bytes; and the sum of these.
+    waiting: VecDeque<(u64, u32)>,
+    waiting_bytes: u64,
 }
 
 /// All links under simulation.
@@ -78,6 +83,12 @@ pub struct Totals {
 
 fn ps_per_byte(capacity: Rate) -> f64 {
     BIT_PICOSECONDS / capacity.0
+}
+
+/// Bytes that a link of constant capacity has still to send.
+fn bytes_left(link: &Link, now: u64) -> u64 {
+    let wait = link.free_at.saturating_sub(now) as f64;
+    if link.ps_per_byte > 0.0 { (wait / link.ps_per_byte).round() as u64 } else { 0 }
 }
 
 /// How long a packet takes to send; a picosecond at least, so that no two of a link arrive at the same time.
@@ -165,14 +176,12 @@ impl Links {
         self.hot[l as usize].delay
     }
 
-    /// Bytes that wait, what is left of the one in transmission included.
+    /// Bytes that wait: of the packet in transmission what is left, or all of it if the capacity changes.
     pub fn backlog(&self, l: usize, now: u64) -> u64 {
         let link = &self.hot[l];
-        let wait = link.free_at.saturating_sub(now);
         match self.special.get(link.special as usize).and_then(|s| s.schedule.as_ref()) {
-            Some(schedule) => schedule.work(now, link.free_at),
-            None if link.ps_per_byte > 0.0 => (wait as f64 / link.ps_per_byte).round() as u64,
-            None => 0,
+            Some(schedule) => schedule.backlog(now),
+            None => bytes_left(link, now),
         }
     }
 
@@ -207,15 +216,15 @@ impl Links {
 impl Special {
     /// When a packet will have left, or `None` if there is no room for it.
     fn end(&mut self, link: &Link, start: u64, now: u64, bytes: u32) -> Option<u64> {
-        let waiting = match &self.schedule {
-            Some(schedule) => schedule.work(now, link.free_at),
-            None => (link.free_at.saturating_sub(now) as f64 / link.ps_per_byte).round() as u64,
+        let waiting = match &mut self.schedule {
+            Some(schedule) => schedule.settle(now),
+            None => bytes_left(link, now),
         };
         if link.waiting.len() >= self.limit_packets || waiting.saturating_add(u64::from(bytes)) > self.limit_bytes {
             return None;
         }
         Some(match &mut self.schedule {
-            Some(schedule) => schedule.end(start, bytes),
+            Some(schedule) => schedule.enter(start, bytes),
             None => start.saturating_add(transmission(bytes, link.ps_per_byte)),
         })
     }
@@ -226,7 +235,13 @@ impl Schedule {
     fn new(capacity: Rate, plan: &LinkPlan) -> Option<Self> {
         let pieces = plan.changes.iter().map(|&(time, rate)| (time.0, ps_per_byte(rate)));
         let (from, ps_per_byte) = std::iter::once((0, ps_per_byte(capacity))).chain(pieces).unzip();
-        (!plan.changes.is_empty() || capacity.0 == 0.0).then_some(Self { from, ps_per_byte, at: 0 })
+        (!plan.changes.is_empty() || capacity.0 == 0.0).then_some(Self {
+            from,
+            ps_per_byte,
+            at: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+        })
     }
 
     /// Which piece holds at a time.
@@ -265,17 +280,25 @@ impl Schedule {
         }
     }
 
-    /// Bytes that are sent from one time to another while there are any.
-    fn work(&self, mut from: u64, to: u64) -> u64 {
-        let mut bytes = 0.0;
-        while from < to {
-            let piece = self.piece(from);
-            let until = self.until(piece).min(to);
-            bytes += (until - from) as f64 / self.ps_per_byte[piece];
-            from = until;
+    /// Takes a packet in, and says when it will have left.
+    fn enter(&mut self, start: u64, bytes: u32) -> u64 {
+        let time = self.end(start, bytes);
+        self.waiting.push_back((time, bytes));
+        self.waiting_bytes += u64::from(bytes);
+        time
+    }
+
+    /// Forgets what has left, and gives the bytes that wait.
+    fn settle(&mut self, now: u64) -> u64 {
+        while let Some((_, bytes)) = self.waiting.pop_front_if(|&mut (time, _)| time <= now) {
+            self.waiting_bytes -= u64::from(bytes);
         }
-        // A link that is down for good still holds what it took; so does one that is without limit, for no time.
-        if bytes.is_finite() { bytes.round() as u64 } else { 0 }
+        self.waiting_bytes
+    }
+
+    fn backlog(&self, now: u64) -> u64 {
+        let gone = self.waiting.iter().take_while(|(time, _)| *time <= now).map(|&(_, bytes)| u64::from(bytes));
+        self.waiting_bytes - gone.sum::<u64>()
     }
 }
 
@@ -337,6 +360,7 @@ mod tests {
     fn nothing_leaves_a_link_that_is_down() {
         let mut link = links(Rate(0.0), &LinkPlan::default());
         assert_eq!(link.enter(0, 0, 1000), Some(u64::MAX));
+        assert_eq!((link.backlog(0, MILLISECOND), link.totals(0, MILLISECOND).sent), (1000, 0));
         assert_eq!(link.capacity(0, Time(9)), Rate(0.0));
     }
 

@@ -38,6 +38,8 @@ pub struct Samples {
     pub link_granted_bps: Vec<f64>,
     /// What the link sent since the sample before, in bit/s.
     pub link_carried_bps: Vec<f64>,
+    /// What the link could carry at the instant, in bit/s; empty if no capacity ever changes.
+    pub link_capacity_bps: Vec<f64>,
     /// What waited at the instant.
     pub link_backlog_bytes: Vec<u64>,
     /// The most packets that waited at a time since the sample before.
@@ -53,7 +55,7 @@ pub struct Samples {
 pub struct ConnectionTotal {
     /// When the last byte was sent, or it was told to stop.
     pub stopped_s: f64,
-    /// When all that it had to send was delivered or lost.
+    /// When all that it sent was delivered or lost, after it had stopped.
     pub finished_s: f64,
     /// When its protocol had taken leave.
     pub left_s: f64,
@@ -241,6 +243,9 @@ impl World<'_> {
             let carried = bytes.saturating_sub(std::mem::replace(last, bytes));
             samples.link_granted_bps.push(loads[l]);
             samples.link_carried_bps.push(carried as f64 * 8.0 / period);
+            if self.has_changes {
+                samples.link_capacity_bps.push(self.links.capacity(l, Time(self.now)).0);
+            }
             samples.link_backlog_bytes.push(self.links.backlog(l, self.now));
             samples.link_peak_packets.push(self.links.peak(l, self.now));
         }

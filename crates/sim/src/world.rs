@@ -78,6 +78,8 @@ pub struct World<'p> {
     pub(crate) routes: Routes,
     pub(crate) links: Links,
     pub(crate) packets: Slab<DataPacket>,
+    /// Whether some capacity changes.
+    pub(crate) has_changes: bool,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
     pub(crate) lanes: Lanes,
@@ -110,6 +112,7 @@ impl<'p> World<'p> {
             end: plan.run.duration.0,
             calendar: Calendar::default(),
             packets: Slab::default(),
+            has_changes: plan.links.iter().any(|link| !link.changes.is_empty()),
             data_fates: if has_data_faults { plan.links.iter().enumerate().map(fates).collect() } else { Vec::new() },
             lanes: Lanes::new(plan, &routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),

@@ -54,7 +54,35 @@ fn it_shares_by_claims_and_within_demands() {
         all[0].demand = Some(Rate(2.0 * MEGA));
         all[1].weight = 3.0;
         plan.demands = Demands::new(&plan.network, all).unwrap();
-        assert_close(&last_rates(&plan, &run(&plan)), &[2.0, 6.0, 2.0], 0.1);
+        let outcome = run(&plan);
+        assert_close(&last_rates(&plan, &outcome), &[2.0, 6.0, 2.0], 0.1);
+        // Whatever it is granted, a connection sends no more than its demand, but for the packet at the beginning.
+        let most = 2.0 * MEGA / 8.0 * seconds + 1000.0;
+        assert!(outcome.subflows[0].sent as f64 <= most, "{} {most}", outcome.subflows[0].sent);
+    }
+}
+
+#[test]
+fn a_connection_that_is_told_to_stop_is_finished_when_all_it_sent_has_arrived() {
+    for (protocol, _) in all() {
+        let mut plan = one_link(1, protocol, 10.0);
+        timed(&mut plan, &[(0.0, Some(0.5))]);
+        let outcome = run(&plan);
+        let (subflow, done) = (&outcome.subflows[0], &outcome.connections[0]);
+        assert!(subflow.delivered == subflow.sent && done.finished_s >= 0.5 && done.finished_s < 10.0, "{done:?}");
+    }
+}
+
+#[test]
+fn a_link_that_goes_down_keeps_what_it_has() {
+    for (protocol, _) in all() {
+        let mut plan = one_link(1, protocol, 4.0);
+        plan.links[0].changes = vec![(Time::from_seconds(1.0).unwrap(), Rate(0.0))];
+        let outcome = run(&plan);
+        // 10 Mbit/s for a second, and what is delivered was carried.
+        let (sent, delivered) = (outcome.links[0].totals.sent, outcome.subflows[0].delivered);
+        assert!(sent <= 1_250_000 && delivered <= sent && sent - delivered < 7000, "{sent} {delivered}");
+        assert!(outcome.samples.link_carried_bps.iter().all(|&bps| bps < 10.5 * MEGA));
     }
 }
 
