@@ -8,7 +8,7 @@ use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::LinkView;
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
-use anabranch_scenario::plan::{ControlPlane, Plan};
+use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
 use crate::connections::UNSET;
 use crate::faults::{Arrivals, Fates};
@@ -18,7 +18,7 @@ use crate::routes::{END, Routes};
 use crate::slab::Slab;
 use crate::world::{Kind, World};
 
-/// What a repaired hop waits for an acknowledgement beyond its delays.
+/// What a repaired hop waits for an acknowledgement beyond its delays, at the least.
 const PATIENCE: u64 = 1_000_000_000;
 
 /// How control packets get over each link.
@@ -48,6 +48,8 @@ struct Lane {
 struct Hop {
     sender: HopSender<ControlPacket>,
     receiver: HopReceiver<ControlPacket>,
+    /// When its next event is due.
+    armed: u64,
 }
 
 impl Lanes {
@@ -60,8 +62,8 @@ impl Lanes {
         let hop = |l: usize| {
             let back = routes.twins[l];
             let late = plan.links[l].control.late.0 + plan.links[back as usize].control.late.0;
-            let wait = 2 * (links.delay(l as u32) + links.delay(back)) + late + PATIENCE;
-            Box::new(Hop { sender: HopSender::new(Span(wait)), receiver: HopReceiver::default() })
+            let wait = links.delay(l as u32) + links.delay(back) + late + PATIENCE;
+            Box::new(Hop { sender: HopSender::new(Span(wait)), receiver: HopReceiver::default(), armed: UNSET })
         };
         let numbers = 0..plan.links.len();
         let fates = |l: usize| Fates::new(&plan.links[l].control, plan.run.seed, 2 * l as u32 + 1);
@@ -79,6 +81,12 @@ impl Lanes {
     #[inline]
     pub fn glance(&self, link: u32) -> u64 {
         self.of_links[link as usize].last
+    }
+
+    /// Control packets under way, those included that hops keep until they have arrived.
+    pub fn under_way(&self) -> usize {
+        let kept: usize = self.hops.iter().flatten().map(|hop| hop.sender.kept()).sum();
+        self.packets.len() + kept
     }
 
     fn hop(&mut self, link: u32) -> Option<&mut Hop> {
@@ -145,11 +153,12 @@ impl World<'_> {
         let link = self.routes.steps[packet.at as usize] as usize;
         let now = Time(self.now);
         let mut capacity = self.lanes.of_links[link].capacity;
-        if capacity.is_nan() {
-            capacity = self.links.capacity(link, now).0;
-        }
         if capacity.is_infinite() {
             return;
+        }
+        if capacity.is_nan() {
+            // Controls that a link has at some times see every packet: their sums must not miss one.
+            capacity = self.links.capacity(link, now).0.min(*CAPACITIES.end());
         }
         let view = LinkView { now, capacity: Rate(capacity) };
         let position = packet.position;
@@ -188,7 +197,7 @@ impl World<'_> {
         let now = Time(self.now);
         let Some(hop) = self.lanes.hop(link) else { return };
         let frame = hop.sender.send(now, packet);
-        self.wait(link);
+        self.watch(link);
         self.send_frame(link, frame);
     }
 
@@ -199,15 +208,19 @@ impl World<'_> {
             self.links.enter(link, self.now, self.plan.run.control_packet.0 as u32)
         } else {
             let lane = &self.lanes.of_links[l];
-            Some((self.now + lane.delay).max(lane.last + 1))
+            Some(self.now.saturating_add(lane.delay).max(lane.last.saturating_add(1)))
         };
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
         self.lanes.of_links[l].last = arrival;
-        self.hops += 1;
-        match self.lanes.fates.get_mut(l).and_then(Option::as_mut) {
-            Some(fates) => fates.next(arrival),
-            None => Arrivals { first: Some(arrival), second: None },
+        self.hops += u64::from(l < self.plan.links.len());
+        let Some(fates) = self.lanes.fates.get_mut(l).and_then(Option::as_mut) else {
+            return Arrivals { first: Some(arrival), second: None };
+        };
+        let arrivals = fates.next(arrival);
+        if arrivals.first.is_none() && arrivals.second.is_none() {
+            self.links.drop_one(link);
         }
+        arrivals
     }
 
     fn send_frame(&mut self, link: u32, frame: Frame<ControlPacket>) {
@@ -235,7 +248,7 @@ impl World<'_> {
             Frame::Acknowledgement { next } => {
                 let Some(hop) = self.lanes.hop(back) else { return };
                 hop.sender.on_acknowledgement(now, next);
-                self.wait(back);
+                self.watch(back);
             }
         }
     }
@@ -244,19 +257,25 @@ impl World<'_> {
     pub(crate) fn on_deadline(&mut self, link: u32) {
         let now = Time(self.now);
         let Some(hop) = self.lanes.hop(link) else { return };
-        if hop.sender.deadline() != Some(now) {
+        if hop.armed != now.0 {
             return;
         }
-        let frame = hop.sender.on_deadline(now);
-        self.wait(link);
+        hop.armed = UNSET;
+        let is_due = hop.sender.deadline().is_some_and(|deadline| deadline <= now);
+        let frame = if is_due { hop.sender.on_deadline(now) } else { None };
+        self.watch(link);
         if let Some(frame) = frame {
             self.send_frame(link, frame);
         }
     }
 
-    /// Schedules the present deadline of a repaired hop; those that were put off find nothing to do.
-    fn wait(&mut self, link: u32) {
-        let deadline = self.lanes.hop(link).and_then(|hop| hop.sender.deadline());
-        self.schedule(deadline.map_or(UNSET, |d| d.0), Kind::Deadline, link);
+    /// Schedules the deadline of a repaired hop, unless an event comes before it; that looks again when it is there.
+    fn watch(&mut self, link: u32) {
+        let Some(hop) = self.lanes.hop(link) else { return };
+        let Some(deadline) = hop.sender.deadline() else { return };
+        if deadline.0 < hop.armed {
+            hop.armed = deadline.0;
+            self.schedule(deadline.0, Kind::Deadline, link);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use anabranch_core::{Bytes, Time};
 
 use crate::connections::{State, UNSET};
-use crate::packet::DataPacket;
+use crate::packet::{Copies, DataPacket, NO_COPIES};
 use crate::routes::END;
 use crate::world::{Kind, World};
 
@@ -31,9 +31,12 @@ impl World<'_> {
         subflow.sent += bytes;
         let is_last = connection.left == 0;
         let at = subflow.first;
-        let packet = DataPacket { sent: self.now, at, subflow: s, bytes: bytes as u32, is_copy: false };
+        let packet = DataPacket { sent: self.now, at, subflow: s, bytes: bytes as u32, copies: NO_COPIES };
         let index = self.packets.insert(packet);
-        self.enter(self.routes.steps[at as usize], index);
+        let link = self.routes.steps[at as usize];
+        self.enter(link, index);
+        // The link of a demand is none of the network.
+        self.hops -= u64::from(link as usize >= self.plan.links.len());
         if is_last { self.leave(c) } else { self.arm(s) }
     }
 
@@ -82,19 +85,42 @@ impl World<'_> {
             }
             (Some(time), None) | (None, Some(time)) => self.schedule_packet(time, Kind::Data, link, index),
             (Some(first), Some(second)) => {
-                let copy = DataPacket { is_copy: true, ..self.packets[index] };
-                let copy = self.packets.insert(copy);
+                let copy = self.copy(index);
                 self.schedule_packet(first, Kind::Data, link, index);
                 self.schedule_packet(second, Kind::Data, link, copy);
             }
         }
     }
 
+    /// Makes a second copy of a data packet.
+    fn copy(&mut self, index: u32) -> u32 {
+        let packet = &mut self.packets[index];
+        if packet.copies == NO_COPIES {
+            packet.copies = self.copies.insert(Copies { left: 1, has_arrived: false });
+        }
+        self.copies[packet.copies].left += 1;
+        let packet = *packet;
+        self.packets.insert(packet)
+    }
+
+    /// A copy is no longer under way: says how many still are, and whether one had arrived before.
+    fn settle_copy(&mut self, copies: u32, has_arrived: bool) -> Copies {
+        let record = &mut self.copies[copies];
+        record.left -= 1;
+        let before = *record;
+        record.has_arrived |= has_arrived;
+        if before.left == 0 {
+            self.copies.remove(copies);
+        }
+        before
+    }
+
     /// A data packet is at its sink.
     fn deliver(&mut self, index: u32) {
         let packet = self.packets.remove(index);
+        let is_repeated = packet.copies != NO_COPIES && self.settle_copy(packet.copies, true).has_arrived;
         let subflow = &mut self.subflows[packet.subflow as usize];
-        if packet.is_copy {
+        if is_repeated {
             subflow.repeated += u64::from(packet.bytes);
             return;
         }
@@ -113,8 +139,11 @@ impl World<'_> {
     #[cold]
     fn lose(&mut self, index: u32) {
         let packet = self.packets.remove(index);
-        if packet.is_copy {
-            return;
+        if packet.copies != NO_COPIES {
+            let copies = self.settle_copy(packet.copies, false);
+            if copies.left > 0 || copies.has_arrived {
+                return;
+            }
         }
         let subflow = &mut self.subflows[packet.subflow as usize];
         subflow.lost += u64::from(packet.bytes);

@@ -33,7 +33,8 @@ pub struct Gauge {
 /// What is needed to tell.
 pub(crate) struct Fairness {
     is_single_path: bool,
-    has_changes: bool,
+    /// When capacities change, the latest first.
+    changes: Vec<u64>,
     is_stale: bool,
     problem: Option<Arc<Problem>>,
     /// Subflows that the paths of the problem stand for.
@@ -45,9 +46,11 @@ impl Fairness {
     /// Nothing computed yet.
     pub fn new(plan: &Plan) -> Self {
         let connections = 0..plan.transfers.len();
+        let mut changes: Vec<u64> = plan.links.iter().flat_map(|l| &l.changes).map(|(time, _)| time.0).collect();
+        changes.sort_unstable_by_key(|&time| std::cmp::Reverse(time));
         Self {
             is_single_path: connections.clone().all(|c| plan.paths.of(ConnectionId::new(c)).len() == 1),
-            has_changes: plan.links.iter().any(|l| !l.changes.is_empty()),
+            changes,
             is_stale: true,
             problem: None,
             subflows: Vec::new(),
@@ -67,7 +70,10 @@ impl Fairness {
 
     /// How far the granted rates of subflows are from fair.
     pub fn gauge(&mut self, world: &World<'_>, granted: &[f64]) -> Gauge {
-        if self.is_stale || self.has_changes {
+        while self.changes.pop_if(|time| *time <= world.now).is_some() {
+            self.is_stale = true;
+        }
+        if self.is_stale {
             self.solve(world);
         }
         let Some(problem) = &self.problem else { return Gauge::default() };

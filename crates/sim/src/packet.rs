@@ -13,8 +13,20 @@ pub struct DataPacket {
     pub subflow: u32,
     /// How large.
     pub bytes: u32,
-    /// Whether a link made it by sending a packet twice; the sink knows by its place in the data.
-    pub is_copy: bool,
+    /// Where its copies are counted, if a link has sent it twice; [`NO_COPIES`] otherwise.
+    pub copies: u32,
+}
+
+/// Of a packet that is the only one.
+pub const NO_COPIES: u32 = u32::MAX;
+
+/// The copies of a data packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Copies {
+    /// How many are under way.
+    pub left: u32,
+    /// Whether one has arrived; the sink knows the others by their place in the data.
+    pub has_arrived: bool,
 }
 
 /// A control packet.

@@ -100,13 +100,14 @@ pub struct Outcome {
     pub reached: Time,
     /// Events served.
     pub events: u64,
-    /// Packets that entered a link, of any kind.
+    /// Packets that entered a link of the network, of any kind.
     pub hops: u64,
     /// Data and control packets still under way.
     pub under_way: u64,
     /// Grants that were no rate.
     pub bad_grants: u64,
-    /// Links, those of demands included, whose controls still hold something of a connection.
+    /// Links, those of demands included, whose controls still hold something of a connection; 0 while control packets
+    /// are under way.
     pub links_not_clear: u64,
     /// Of each connection.
     pub connections: Vec<ConnectionTotal>,
@@ -157,6 +158,12 @@ impl Recorder {
         }
     }
 
+    /// Whether there is anything to write down at samples.
+    pub fn has_samples(&self) -> bool {
+        let Record { connections, subflows, links, fairness, grants: _ } = self.asked;
+        connections || subflows || links || fairness
+    }
+
     /// A connection came or went.
     pub fn on_change(&mut self) {
         if let Some(fairness) = &mut self.fairness {
@@ -176,9 +183,7 @@ impl World<'_> {
     /// Writes down how things are.
     pub(crate) fn on_sample(&mut self) {
         let record = self.recorder.asked;
-        if record.connections || record.subflows || record.links || record.fairness {
-            self.recorder.samples.time_s.push(Time(self.now).seconds());
-        }
+        self.recorder.samples.time_s.push(Time(self.now).seconds());
         let period = (self.now - self.recorder.last_time) as f64 / 1e12;
         let granted: Vec<f64> = self.subflows.iter().map(|s| s.pace.rate().0).collect();
         if record.connections || record.subflows {
@@ -194,7 +199,7 @@ impl World<'_> {
             self.recorder.fairness = Some(fairness);
         }
         self.recorder.last_time = self.now;
-        self.schedule(self.now + self.plan.run.sample.0, Kind::Sample, 0);
+        self.schedule(self.now.saturating_add(self.plan.run.sample.0), Kind::Sample, 0);
     }
 
     /// Takes the counts from which means begin.
@@ -277,7 +282,8 @@ impl Outcome {
         };
         let is_held = |l: &usize| world.controls.iter().any(|controls| !controls.is_clear(*l));
         let not_clear = (0..world.links.len()).filter(is_held).count() as u64;
-        let under_way = (world.packets.len() + world.controls_under_way().len()) as u64;
+        let controls = world.lanes.under_way();
+        let under_way = (world.packets.len() + controls) as u64;
         Self {
             is_whole,
             reached: Time(world.now),
@@ -285,7 +291,7 @@ impl Outcome {
             hops: world.hops,
             under_way,
             bad_grants: world.recorder.bad_grants,
-            links_not_clear: not_clear,
+            links_not_clear: if controls == 0 { not_clear } else { 0 },
             connections: world.connections.iter().map(connection).collect(),
             subflows: world.subflows.iter().enumerate().map(subflow).collect(),
             links: (0..world.plan.links.len()).map(link).collect(),

@@ -12,7 +12,7 @@ use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
 use crate::faults::Fates;
 use crate::link::Links;
-use crate::packet::{ControlPacket, DataPacket};
+use crate::packet::{Copies, DataPacket};
 use crate::record::{Outcome, Recorder};
 use crate::routes::Routes;
 use crate::slab::Slab;
@@ -78,6 +78,7 @@ pub struct World<'p> {
     pub(crate) routes: Routes,
     pub(crate) links: Links,
     pub(crate) packets: Slab<DataPacket>,
+    pub(crate) copies: Slab<Copies>,
     /// Whether some capacity changes.
     pub(crate) has_changes: bool,
     /// What happens to data packets on each link; empty if nothing ever does.
@@ -90,7 +91,7 @@ pub struct World<'p> {
     pub(crate) orders: Orders,
     pub(crate) recorder: Recorder,
     pub(crate) events: u64,
-    /// Packets that entered a link.
+    /// Packets that entered a link of the network.
     pub(crate) hops: u64,
 }
 
@@ -112,6 +113,7 @@ impl<'p> World<'p> {
             end: plan.run.duration.0,
             calendar: Calendar::default(),
             packets: Slab::default(),
+            copies: Slab::default(),
             has_changes: plan.links.iter().any(|link| !link.changes.is_empty()),
             data_fates: if has_data_faults { plan.links.iter().enumerate().map(fates).collect() } else { Vec::new() },
             lanes: Lanes::new(plan, &routes, &links),
@@ -133,7 +135,9 @@ impl<'p> World<'p> {
             }
         }
         world.schedule(plan.run.warm_up.0, Kind::Warm, 0);
-        world.schedule(plan.run.sample.0, Kind::Sample, 0);
+        if world.recorder.has_samples() {
+            world.schedule(plan.run.sample.0, Kind::Sample, 0);
+        }
         world
     }
 
@@ -195,10 +199,5 @@ impl<'p> World<'p> {
     /// Whether control packets stand in the data queues of this link.
     pub(crate) fn is_in_band(&self, link: u32) -> bool {
         self.plan.run.control == ControlPlane::InBand && (link as usize) < self.plan.links.len()
-    }
-
-    /// Control packets under way.
-    pub(crate) fn controls_under_way(&self) -> &Slab<ControlPacket> {
-        &self.lanes.packets
     }
 }

@@ -72,9 +72,9 @@ fn d_slen_is_feasible_and_fair_and_leaves_nothing_behind() {
     }
 }
 
-/// Every link loses, repeats and delays this share of the control packets each.
+/// Every link loses, repeats and delays this share of the control packets each; one that is late comes after the next.
 fn faults(share: f64) -> Faults {
-    Faults { loss: share, duplicate: share, reorder: share, late: Span(10 * MILLISECOND) }
+    Faults { loss: share, duplicate: share, reorder: share, late: Span(2 * MILLISECOND) }
 }
 
 /// A round in which something is sent again takes up to three times as long.

@@ -5,14 +5,16 @@
 //! has acknowledged them, sends the oldest again when that takes too long, and hands them on once and in order. What the
 //! protocol sees is a hop that only delays.
 //!
-//! The wait doubles with every time it passes in vain and starts anew with every acknowledgement.
+//! The wait is a quarter more than what acknowledgements of frames that were sent once took lately, and no less than at
+//! the beginning. It doubles with every time it passes in vain, up to eight times, and starts anew with every
+//! acknowledgement.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_core::{Span, Time};
 
 /// How often the wait may double.
-const MOST_DOUBLINGS: u32 = 6;
+const MOST_DOUBLINGS: u32 = 3;
 
 /// What goes over the hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +36,25 @@ pub enum Frame<T> {
 /// The near end of a hop.
 #[derive(Clone, Debug)]
 pub struct HopSender<T> {
-    /// Packets not yet acknowledged, the oldest of them number `first`.
-    kept: VecDeque<T>,
+    /// Packets not yet acknowledged, the oldest of them number `first`; and when each was sent, unless more than once.
+    kept: VecDeque<(T, Option<Time>)>,
     first: u64,
+    least_wait: Span,
     wait: Span,
     doublings: u32,
     deadline: Option<Time>,
 }
 
 impl<T: Copy> HopSender<T> {
-    /// Nothing sent; `wait` is how long an acknowledgement may take, more than 0.
+    /// Nothing sent; `wait` is how long an acknowledgement may take at the least, more than 0.
     pub fn new(wait: Span) -> Self {
-        Self { kept: VecDeque::new(), first: 0, wait: Span(wait.0.max(1)), doublings: 0, deadline: None }
+        let wait = Span(wait.0.max(1));
+        Self { kept: VecDeque::new(), first: 0, least_wait: wait, wait, doublings: 0, deadline: None }
     }
 
     /// Takes a packet over and gives the frame to send.
     pub fn send(&mut self, now: Time, packet: T) -> Frame<T> {
-        self.kept.push_back(packet);
+        self.kept.push_back((packet, Some(now)));
         if self.deadline.is_none() {
             self.start(now);
         }
@@ -59,12 +63,22 @@ impl<T: Copy> HopSender<T> {
 
     /// Takes an acknowledgement in.
     pub fn on_acknowledgement(&mut self, now: Time, next: u64) {
-        let mut is_news = false;
-        while self.first < next && self.kept.pop_front().is_some() {
+        let before = self.first;
+        // If one of them was sent again, the others may have waited for it.
+        let mut oldest = Some(now);
+        while self.first < next
+            && let Some((_, sent)) = self.kept.pop_front()
+        {
             self.first += 1;
-            is_news = true;
+            oldest = oldest.and_then(|oldest| sent.map(|sent| oldest.min(sent)));
         }
-        if is_news {
+        if self.first > before {
+            if let Some(sent) = oldest {
+                // Falls by an eighth each time, so that one late acknowledgement is not remembered for ever.
+                let lately = self.wait.0 - self.wait.0 / 8;
+                let took = (now - sent).0;
+                self.wait = Span(took.saturating_add(took / 4).max(lately).max(self.least_wait.0));
+            }
             self.doublings = 0;
             self.start(now);
         }
@@ -79,12 +93,14 @@ impl<T: Copy> HopSender<T> {
     pub fn on_deadline(&mut self, now: Time) -> Option<Frame<T>> {
         self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
         self.start(now);
-        self.kept.front().map(|&packet| Frame::Packet { number: self.first, packet })
+        let (packet, sent) = self.kept.front_mut()?;
+        *sent = None;
+        Some(Frame::Packet { number: self.first, packet: *packet })
     }
 
-    /// Whether all that was sent has arrived.
-    pub fn is_idle(&self) -> bool {
-        self.kept.is_empty()
+    /// How many packets are not known to have arrived.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
     }
 
     fn start(&mut self, now: Time) {
@@ -146,7 +162,7 @@ mod tests {
         // The second wait is twice as long.
         assert_eq!(sender.deadline(), Some(Time(300)));
         sender.on_acknowledgement(Time(150), 1);
-        assert_eq!((sender.is_idle(), sender.deadline()), (true, None));
+        assert_eq!((sender.kept(), sender.deadline()), (0, None));
     }
 
     #[test]
@@ -165,7 +181,7 @@ mod tests {
             let mut receiver = HopReceiver::default();
             let mut under_way: VecDeque<Frame<u32>> = (0..20).map(|p| sender.send(Time(0), p)).collect();
             let (mut got, mut now) = (Vec::new(), 0);
-            for fate in fates.into_iter().chain([4; 200]) {
+            for fate in fates.into_iter().chain([4; 4000]) {
                 now += 50;
                 if sender.deadline().is_some_and(|d| d.0 <= now) {
                     under_way.extend(sender.on_deadline(Time(now)));
@@ -187,7 +203,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(got, (0..20).collect::<Vec<u32>>());
-            prop_assert!(sender.is_idle());
+            prop_assert_eq!(sender.kept(), 0);
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn random_plan(seed: u64, most_paths: usize, pattern: Pattern, protocol: Pro
         connection.stop.get_or_insert(Time(end));
     }
     let mut plan = of_paths(network, connections, paths, protocol, 1.0);
-    plan.run.duration = Span(end + 40 * round_trip);
+    plan.run.duration = Span(end + 4000 * round_trip);
     plan.run.sample = plan.run.duration;
     plan.run.data = false;
     plan.run.record = anabranch_scenario::plan::Record { grants: true, ..Default::default() };
@@ -124,7 +124,7 @@ pub struct Course {
     pub all_settled: f64,
     /// Grants that were no rate.
     pub bad_grants: u64,
-    /// Links that held something of a connection after all had left.
+    /// Links that held something of a connection after all had left, and packets still under way.
     pub not_clear: u64,
 }
 
@@ -155,7 +155,7 @@ pub fn course(plan: &Plan, rounds: Rounds) -> Course {
         most_settled: at(0.95),
         all_settled: at(1.0),
         bad_grants: outcome.bad_grants,
-        not_clear: outcome.links_not_clear,
+        not_clear: outcome.links_not_clear + outcome.under_way,
     }
 }
 
