@@ -52,6 +52,8 @@ impl Kind {
         if !value.is_finite() || value < 0.0 {
             return Err(self.error(text, "it must be finite and not negative"));
         }
+        // There is a negative zero.
+        let value = value.abs();
         if unit.is_empty() {
             return Err(self.error(text, "it has no unit"));
         }

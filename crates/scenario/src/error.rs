@@ -50,5 +50,21 @@ fn in_words(message: &str) -> String {
     } else {
         message.strip_prefix("missing field `").and_then(missing)
     };
-    reworded.unwrap_or_else(|| message.trim_end().replace('\n', "; "))
+    reworded.unwrap_or_else(|| without_types(&message.trim_end().replace('\n', "; ")))
+}
+
+/// The same without the names that types have in the program.
+fn without_types(message: &str) -> String {
+    let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let expected = match expected {
+        "f64" => "a number".to_owned(),
+        "i64" | "u64" | "usize" | "u32" => "a whole number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list in brackets".to_owned(),
+        "a map" => "a table in braces".to_owned(),
+        _ if expected.starts_with("struct ") => "a table in braces".to_owned(),
+        _ => expected.to_owned(),
+    };
+    let found = found.replace("floating point", "number").replace("integer", "whole number").replace("map", "a table");
+    format!("{found}expected {expected}")
 }

@@ -11,6 +11,9 @@ pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
 /// The least that a path may take there and back: control packets go round and round, and without delay for ever.
 pub const LEAST_ROUND_TRIP: Span = Span(1_000_000);
 
+/// The longest that a link may delay a packet: a day.
+pub const MOST_DELAY: Span = Span(86_400 * 1_000_000_000_000);
+
 /// All that a run depends on.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -65,6 +68,13 @@ pub struct Faults {
     pub late: Span,
 }
 
+impl LinkPlan {
+    /// By how much packets may come late, at the most.
+    pub fn latest(&self) -> Span {
+        self.data.late.max(self.control.late)
+    }
+}
+
 impl Faults {
     /// Whether nothing ever happens.
     pub fn is_none(&self) -> bool {
@@ -77,7 +87,7 @@ impl Faults {
 pub struct Transfer {
     /// How much; `None` for as long as it stays.
     pub amount: Option<Bytes>,
-    /// In packets of this size, 1 to 65,535 bytes.
+    /// In packets of this size, 40 to 65,535 bytes.
     pub packet: Bytes,
     /// Under which of [`Plan::protocols`].
     pub protocol: usize,

@@ -220,8 +220,8 @@ impl Special {
             Some(schedule) => schedule.settle(now),
             None => bytes_left(link, now),
         };
-        let is_full = link.waiting.len() >= self.limit_packets
-            || waiting.saturating_add(u64::from(bytes)) > self.limit_bytes;
+        let is_full =
+            link.waiting.len() >= self.limit_packets || waiting.saturating_add(u64::from(bytes)) > self.limit_bytes;
         // On a link without limit nothing waits: packets of one instant only stand in a row.
         let has_queue = self.schedule.is_some() || link.ps_per_byte > 0.0;
         if is_full && has_queue {

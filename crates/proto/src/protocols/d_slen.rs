@@ -20,6 +20,9 @@
 //! - A subflow's own portion bounds every divisor from below; links without a limit take no part.
 //! - No portion falls below `floor`, since from zero none ever returns.
 //!
+//! Besides, links fill in a rate in the first round only: filled in later it would be added by some and taken off by all.
+//! A reply counts once, whatever copies of it come back.
+//!
 //! Portions travel and are summed in steps of 2^-30, rates in bit/s, both whole numbers, so that sums return to exactly
 //! zero. A connection's claim multiplies its portions [ludena2021, sec. IV].
 
@@ -100,6 +103,8 @@ pub struct Probe {
     pub setter: Position,
     /// Whether the subflow ends.
     pub is_leave: bool,
+    /// In which round it was sent, so that a second copy of a reply is known for one.
+    pub round: u32,
 }
 
 /// A source control.
@@ -118,7 +123,9 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
 /// What a source keeps: the last packet of each subflow, and how far the round is.
 struct Source {
     subflows: Vec<Probe>,
+    /// How many replies of this round are there; each moves its subflow on to the next.
     returned: usize,
+    round: u32,
     is_leaving: bool,
     claim: f64,
     floor: f64,
@@ -131,6 +138,7 @@ impl Source {
         let mut source = Self {
             subflows: Vec::with_capacity(connection.subflows),
             returned: 0,
+            round: 0,
             is_leaving: false,
             claim: connection.claim,
             floor: if is_printed { 0.0 } else { parameters.floor },
@@ -144,6 +152,7 @@ impl Source {
             level: f64::INFINITY,
             setter: NONE,
             is_leave: false,
+            round: 0,
         };
         source.subflows.resize(connection.subflows, first);
         source
@@ -151,8 +160,11 @@ impl Source {
 
     /// What travels for this share of the connection's rate.
     fn portion(&self, share: f64) -> f64 {
-        let claimed = self.claim * share.max(self.floor);
-        if self.is_printed { claimed } else { (claimed * WHOLE).round().max(1.0) }
+        if self.is_printed {
+            // Also if it is no number: 0 / 0 is one of the printed protocol's faults.
+            return self.claim * share;
+        }
+        (self.claim * share.max(self.floor) * WHOLE).round().max(1.0)
     }
 
     /// The rate of a subflow by its level and portion.
@@ -201,13 +213,17 @@ impl SourceControl for Source {
 
     fn on_reply(&mut self, _: Time, subflow: usize, header: &Header, orders: &mut Orders) {
         let Header::DSlen(probe) = header else { return };
-        self.subflows[subflow] = *probe;
+        if probe.round != self.round || self.subflows[subflow].round != self.round {
+            return;
+        }
+        self.subflows[subflow] = Probe { round: self.round.wrapping_add(1), ..*probe };
         let new = self.rate(probe);
         // Links hold the rate that came back, which the first of them may have filled in.
         self.subflows[subflow].rate = Change { old: probe.rate.new, new };
         self.returned += 1;
         if self.returned == self.subflows.len() {
             self.returned = 0;
+            self.round = self.round.wrapping_add(1);
             if self.is_leaving { self.end(orders) } else { self.next_round(orders) }
         }
     }

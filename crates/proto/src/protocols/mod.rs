@@ -73,11 +73,16 @@ impl Protocol {
     /// # Errors
     /// What is wrong, and what would do.
     pub fn check_claim(&self, claim: f64) -> Result<(), String> {
-        match self {
-            Self::DSlen(_) if !(1e-3..=1e3).contains(&claim) => Err(format!(
-                "weight times qos is {claim}; d-SLEN carries portions in steps of 2^-30, so it must be 0.001 to 1000"
-            )),
-            _ => Ok(()),
+        let reason = match self {
+            Self::DSlen(_) => "carries portions in steps of 2^-30",
+            Self::VoLeTran(_) => "divides a price by it",
+        };
+        let good = (1e-3..=1e3).contains(&claim);
+        let title = self.title();
+        if good {
+            Ok(())
+        } else {
+            Err(format!("weight times qos is {claim}; {title} {reason}, so it must be 0.001 to 1000"))
         }
     }
 

@@ -37,13 +37,14 @@ const LEAST_PORTION: f64 = 1e-9;
 pub struct Parameters {
     /// What a Mbit/s over the capacity adds to the price in a round, in 1/(Mbit/s); over 0 and at most 1.
     #[serde(deserialize_with = "gain")]
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub gain: f64,
     /// The price of a link to begin with, in 1/(Mbit/s), 0 to 1e6.
     #[serde(deserialize_with = "price")]
     #[schemars(range(min = 0, max = 1e6))]
     pub price: f64,
-    /// What a connection of claim 1 takes at most, where prices are low.
+    /// What a connection of claim 1 takes at most, where prices are low; 1 to 1e15 bit/s.
+    #[serde(deserialize_with = "most")]
     pub most: RateText,
 }
 
@@ -59,6 +60,12 @@ fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be over 0 and at most 1"))) }
 }
 
+fn most<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateText, D::Error> {
+    let value = RateText::deserialize(deserializer)?;
+    let good = (1.0..=1e15).contains(&value.0.0);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 to 1e15 bit/s", value.0))) }
+}
+
 fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
     let good = (0.0..=1e6).contains(&value);
@@ -70,6 +77,8 @@ fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 pub struct Notice {
     /// What the packet is for.
     pub kind: Kind,
+    /// In which turn it was sent, so that a second copy of a reply is known for one.
+    pub turn: u32,
     /// What links count the subflow with, in bit/s; whole.
     pub old_rate: f64,
     /// What they are to count it with now.
@@ -94,10 +103,11 @@ pub enum Kind {
 /// A source control.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     let portion = 1.0 / connection.subflows as f64;
-    let subflow = Subflow { portion, rate: 0.0, told: 0.0, price: 0.0 };
+    let subflow = Subflow { portion, rate: 0.0, told: 0.0, price: 0.0, turn: 0 };
     Box::new(Source {
         subflows: vec![subflow; connection.subflows],
         returned: 0,
+        turn: 0,
         is_asking: true,
         is_leaving: false,
         claim: connection.claim,
@@ -118,11 +128,14 @@ struct Subflow {
     /// The rate that links count it with.
     told: f64,
     price: f64,
+    /// The turn whose reply it waits for.
+    turn: u32,
 }
 
 struct Source {
     subflows: Vec<Subflow>,
     returned: usize,
+    turn: u32,
     is_asking: bool,
     is_leaving: bool,
     claim: f64,
@@ -134,7 +147,7 @@ impl Source {
     fn send(&self, kind: Kind, orders: &mut Orders) {
         for (f, subflow) in self.subflows.iter().enumerate() {
             let new_rate = if kind == Kind::Leave { 0.0 } else { subflow.rate };
-            let notice = Notice { kind, old_rate: subflow.told, new_rate, price: 0.0 };
+            let notice = Notice { kind, turn: self.turn, old_rate: subflow.told, new_rate, price: 0.0 };
             if kind == Kind::Leave {
                 orders.tell(f, Header::VoLeTran(notice));
             } else {
@@ -180,11 +193,17 @@ impl SourceControl for Source {
 
     fn on_reply(&mut self, _: Time, subflow: usize, header: &Header, orders: &mut Orders) {
         let Header::VoLeTran(notice) = header else { return };
-        self.subflows[subflow].price = notice.price;
-        self.subflows[subflow].told = notice.new_rate;
+        let subflow = &mut self.subflows[subflow];
+        if notice.turn != self.turn || subflow.turn != self.turn {
+            return;
+        }
+        subflow.price = notice.price;
+        subflow.told = notice.new_rate;
+        subflow.turn = self.turn.wrapping_add(1);
         self.returned += 1;
         if self.returned == self.subflows.len() {
             self.returned = 0;
+            self.turn = self.turn.wrapping_add(1);
             self.next_turn(orders);
         }
     }
@@ -236,7 +255,7 @@ mod tests {
 
     fn send(link: &mut Link, kind: Kind, old: f64, new: f64) -> f64 {
         let view = LinkView { now: Time(0), capacity: Rate(10e6) };
-        let mut header = Header::VoLeTran(Notice { kind, old_rate: old, new_rate: new, price: 0.0 });
+        let mut header = Header::VoLeTran(Notice { kind, turn: 0, old_rate: old, new_rate: new, price: 0.0 });
         link.on_arrival(&view, 0, &mut header);
         link.on_return(&view, 0, &mut header);
         let Header::VoLeTran(notice) = header else { panic!("it is still of Vo-Le-Tran") };

@@ -11,7 +11,11 @@ use super::Scenario;
 use super::connections::Wants;
 use super::network::first_ids;
 use crate::error::ScenarioError;
-use crate::plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, RunPlan, Transfer};
+use crate::plan::Record;
+use crate::plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, MOST_DELAY, RunPlan, Transfer};
+
+/// The most paths and links that can be told apart in a run.
+const MOST_IDS: usize = 1 << 28;
 
 /// The most numbers that a run records at its samples.
 const MOST_RECORDED: u64 = 200_000_000;
@@ -65,12 +69,19 @@ impl Scenario {
     /// What is recorded fits into the memory.
     pub(super) fn check_size(&self, network: &Network, paths: &Paths, run: &RunPlan) -> Result<(), ScenarioError> {
         let samples = run.duration.0 / run.sample.0 + 1;
-        // Rates of connections and subflows are granted and delivered ones; links have queues as well.
+        if paths.len() >= MOST_IDS || network.links().len() + 2 * paths.connections() >= MOST_IDS {
+            let message =
+                format!("there are {} paths; a run takes up to {MOST_IDS} of paths and of links", paths.len());
+            return Err(self.error(0..0, message));
+        }
+        // Rates of connections and subflows are granted and delivered ones; links have capacities and queues as well.
+        let has_samples = run.record != Record { grants: run.record.grants, ..Record::default() };
         let counted = [
+            (has_samples, 1),
             (run.record.connections, 2 * paths.connections()),
             (run.record.subflows, 2 * paths.len()),
-            (run.record.links, 4 * network.links().len()),
-            (run.record.fairness, paths.connections()),
+            (run.record.links, 5 * network.links().len()),
+            (run.record.fairness, paths.connections() + 3),
         ];
         let values: usize = counted.iter().filter(|(is_recorded, _)| *is_recorded).map(|(_, count)| count).sum();
         if samples.saturating_mul(values as u64) <= MOST_RECORDED {
@@ -139,6 +150,10 @@ impl Checks<'_> {
             }
         }
         let link = |id: LinkId| self.network.link(id).delay.0;
+        if let Some(&slow) = path.iter().find(|&&l| link(l).max(self.plans[l.index()].latest().0) > MOST_DELAY.0) {
+            let name = &self.network.link(slow).name;
+            return Err(format!("link `{name}` delays packets by more than {MOST_DELAY}; a run takes no more"));
+        }
         let round_trip: u64 = path.iter().map(|&l| link(l) + self.network.link(l).twin.map_or(0, link)).sum();
         if round_trip < LEAST_ROUND_TRIP.0 {
             return Err(format!(

@@ -45,7 +45,7 @@ pub struct Pareto<T> {
     pub mean: T,
     /// The tail falls with this power of the value; over 1 and at most 1000.
     #[serde(deserialize_with = "shape")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(max = 1000), extend("exclusiveMinimum" = 1))]
     pub shape: f64,
 }
 

@@ -200,7 +200,7 @@ impl JsonSchema for Queue {
 pub struct FaultTable {
     /// It does not arrive; 0 or more, below 1.
     #[serde(deserialize_with = "below_one")]
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub loss: f64,
     /// It arrives twice; 0 to 1.
     #[serde(deserialize_with = "probability")]

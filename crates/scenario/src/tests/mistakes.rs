@@ -144,8 +144,9 @@ fn what_can_be_solved_but_not_run_is_refused() {
     let control = "[defaults.link]\nqueue = \"63 B\"\n[run]\ndata = false\ncontrol = \"in-band\"";
     assert!(said("", "", control).contains("does not hold a packet of 64 B"));
     let recorded = said("", "", "[run]\nsample = \"100 ns\"");
-    // 2 and 1 of the connection, 2 of its subflow, 4 of each of 2 links, at 10^8 samples and at the beginning.
-    assert!(recorded.starts_with("line 10, column 1: 13 values at each of 100000001 samples"), "{recorded}");
+    // The time, 2 and 1 of the connection, 2 of its subflow, 5 of each of 2 links and 3 of the whole, at 10^8 samples and
+    // at the beginning.
+    assert!(recorded.starts_with("line 10, column 1: 19 values at each of 100000001 samples"), "{recorded}");
     assert!(plan(&format!("{PAIR}[run]\nsample = \"100 ns\"\nrecord = [\"grants\"]\n")).is_ok());
 }
 

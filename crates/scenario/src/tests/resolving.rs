@@ -147,13 +147,14 @@ proptest! {
         (seed, duration) in (0..=i64::MAX, 1..=200 * 86_400 * 1_000_000_000_000u64),
         (at, least, more, packet) in (0..1u64 << 63, 1..3usize, 0..3usize, 40..=65_535u32),
     ) {
+        let late = duration.min(86_400_000_000_000_000);
         let text = format!(
             "[network]\ngenerate.{rule}\n\
             [[traffic]]\ncount = 7\namount = {amount}\narrivals = {arrivals}\nweight = {weight:?}\n\
             lifetime = {{ exponential = \"{duration} ps\" }}\npaths = {{ least = {least}, most = {} }}\n\
             [[connection]]\nsource = \"n0\"\ntarget = \"n3\"\nqos = 0.5\nstart = \"{at} ps\"\n\
             [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
-            [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{duration} ps\" }}\n\
+            [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
             capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
             [run]\nseed = {seed}\nduration = \"{duration} ps\"\n", least + more
         )
