@@ -5,8 +5,14 @@
 //! slot that is open go to a small heap; those beyond the wheel wait by turns of it. The width follows the traffic and
 //! changes only the speed: events are served by time, then key, whatever it is.
 
+mod pool;
+mod sort;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
+
+use pool::{EMPTY, Pool, Slot};
+use sort::Sorter;
 
 /// Slots of the wheel.
 const SLOTS: u64 = 4096;
@@ -21,7 +27,8 @@ const SPELL: u64 = 1 << 16;
 /// Slots are 2^10 ps to 2^44 ps wide: a nanosecond to 17 seconds.
 const SHIFTS: (u32, u32) = (10, 44);
 
-/// Something that happens at a time: sorted by time, then key. Keys of events at the same time differ.
+/// Something that happens at a time: sorted by time, then key, then packet. Only packets that a link delays at random can
+/// come to the same link at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// In picoseconds.
@@ -35,7 +42,7 @@ pub struct Event {
 impl Event {
     /// What events are sorted by: time, then key.
     #[inline]
-    fn order(&self) -> u128 {
+    pub(super) fn order(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.key) << 32 | u128::from(self.packet)
     }
 }
@@ -51,65 +58,6 @@ impl PartialOrd for Event {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-/// Events of a slot, in blocks of a common pool: the memory is that of the events, not that of the fullest slots.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    /// The block that is being filled, and how many events it has; full if there is none.
-    block: u32,
-    filled: u32,
-}
-
-/// Events in a block.
-const BLOCK: usize = 32;
-/// No block.
-const NONE: u32 = u32::MAX;
-const EMPTY: Slot = Slot { block: NONE, filled: BLOCK as u32 };
-
-/// The blocks of all slots.
-#[derive(Debug, Default)]
-struct Pool {
-    events: Vec<Event>,
-    /// The block that was filled before this one.
-    before: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl Pool {
-    /// Says whether the slot took a new block, as it does when it was empty.
-    #[inline]
-    fn push(&mut self, slot: &mut Slot, event: Event) -> bool {
-        let is_full = slot.filled as usize == BLOCK;
-        if is_full {
-            let block = self.take();
-            self.before[block as usize] = slot.block;
-            *slot = Slot { block, filled: 0 };
-        }
-        self.events[slot.block as usize * BLOCK + slot.filled as usize] = event;
-        slot.filled += 1;
-        is_full
-    }
-
-    fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            let none = Event { time: 0, key: 0, packet: 0 };
-            self.events.resize(self.events.len() + BLOCK, none);
-            self.before.push(NONE);
-            self.before.len() as u32 - 1
-        })
-    }
-
-    /// Moves the events of a slot to `into`.
-    fn empty(&mut self, slot: &mut Slot, into: &mut Vec<Event>) {
-        let Slot { mut block, mut filled } = std::mem::replace(slot, EMPTY);
-        while block != NONE {
-            let start = block as usize * BLOCK;
-            into.extend_from_slice(&self.events[start..start + filled as usize]);
-            self.free.push(block);
-            (block, filled) = (self.before[block as usize], BLOCK as u32);
-        }
     }
 }
 
@@ -298,63 +246,6 @@ impl Calendar {
         for event in events {
             self.put(event);
         }
-    }
-}
-
-/// Sorts the events of a slot: most are spread evenly over its time, so that dividing it leaves little to do.
-#[derive(Default)]
-struct Sorter {
-    ends: Vec<u32>,
-    sorted: Vec<Event>,
-}
-
-impl Sorter {
-    /// With so many events in one part of the slot, or in the whole of it, another sort is as good.
-    const CROWD: u32 = 32;
-
-    /// Sorts events with times in the `2^shift` picoseconds from `start` on.
-    fn sort(&mut self, events: &mut Vec<Event>, start: u64, shift: u32) {
-        if events.len() <= Self::CROWD as usize {
-            return events.sort_unstable_by_key(Event::order);
-        }
-        let bits = events.len().ilog2().min(shift);
-        let part = |event: &Event| ((event.time - start) >> (shift - bits)) as usize;
-        self.ends.clear();
-        self.ends.resize(1 << bits, 0);
-        for event in events.iter() {
-            self.ends[part(event)] += 1;
-        }
-        let (mut end, mut largest) = (0, 0);
-        for count in &mut self.ends {
-            largest = largest.max(*count);
-            end += *count;
-            *count = end;
-        }
-        if largest > Self::CROWD {
-            return events.sort_unstable_by_key(Event::order);
-        }
-        self.sorted.clear();
-        self.sorted.extend_from_slice(events);
-        for event in events.iter() {
-            let end = &mut self.ends[part(event)];
-            *end -= 1;
-            self.sorted[*end as usize] = *event;
-        }
-        std::mem::swap(events, &mut self.sorted);
-        sort_nearly_sorted(events);
-    }
-}
-
-/// Insertion sort.
-fn sort_nearly_sorted(events: &mut [Event]) {
-    for i in 1..events.len() {
-        let event = events[i];
-        let mut place = i;
-        while place > 0 && event.order() < events[place - 1].order() {
-            events[place] = events[place - 1];
-            place -= 1;
-        }
-        events[place] = event;
     }
 }
 
