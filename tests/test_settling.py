@@ -83,6 +83,32 @@ def test_rates_that_do_not_settle_before_the_next_instant_have_no_time():
     assert result.settling(of="final")["settling_s"].to_list() == [1.0, 2.0]
 
 
+def test_a_rate_that_drifts_or_swings_to_the_end_has_not_settled():
+    # Alone "a" rises by 1 of 100 each 0.5 s until "b" comes at 10 s: just before that it is near where it ends, for
+    # 0.5 s, less than a tenth of the 10 s. Then both swing each 0.05 s until "c" comes at 11 s, and stand still.
+    connections = [("a", 0.0, None), ("b", 10.0, None), ("c", 11.0, None)]
+    grants = [(0.5 * i, "a/1", 80.0 + i) for i in range(20)]
+    grants += [(10.0 + 0.05 * i, f"{n}/1", 50.0 + 10.0 * (i % 2)) for i in range(20) for n in "ab"]
+    grants += [(11.5, f"{n}/1", 30.0) for n in "abc"]
+    result = result_of(connections, grants, [(12.0, "a", 30.0)], lambda *_: 30.0, end=12.0)
+    assert result.settling(0.001, of="final")["settling_s"].to_list() == [None, None, 0.5]
+    # To 6 % the drift is there for 2.5 s and more, from 94 on; the swing is still off.
+    assert result.settling(0.06, of="final")["settling_s"].to_list() == [7.0, None, 0.5]
+
+
+def test_how_long_rates_must_stay_where_they_end_can_be_said():
+    # "a" has its rate at 4.5 s, and "b" joins at 5 s.
+    samples = [(1.0, "a", 6.0), (6.0, "a", 6.0), (6.0, "b", 6.0)]
+    grants = [(4.0, "a/1", 3.0), (4.5, "a/1", 6.0), (5.0, "b/1", 6.0)]
+    result = result_of([("a", 0.0, None), ("b", 5.0, None)], grants, samples, lambda *_: 6.0)
+    assert result.settling(of="final")["settling_s"].to_list() == [4.5, 0.0]
+    assert result.settling(of="final", hold_s=0.6)["settling_s"].to_list() == [None, 0.0]
+    # The fair rate is what it is, however late it is reached.
+    assert result.settling(hold_s=0.6)["settling_s"].to_list() == [4.5, 0.0]
+    with pytest.raises(ValueError, match="hold_s is -1; it must be 0 or more"):
+        result.settling(hold_s=-1)
+
+
 def test_without_grants_samples_tell_to_the_time_between_them():
     # Granted from 1 s on, seen at the sample of 1.5 s.
     samples = [(t / 2, "a", 12.0 if t >= 3 else 3.0) for t in range(1, 21)]

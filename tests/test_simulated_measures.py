@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.simulated import Simulated, simulate
-from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, turns
+from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
+
+SCENARIO_1, SCENARIO_2 = (
+    Path(__file__).resolve().parents[1] / "experiments" / f"upward-max-min-scenario-{number}" / "scenario.toml"
+    for number in (1, 2)
+)
 
 SCENARIO = """
 [run]
@@ -56,18 +62,23 @@ def test_two_connections_share_a_link_until_one_leaves(run: Simulated) -> None:
     assert run.path_rates_bps == pytest.approx([4e6, 4e6], rel=1e-3)
     assert OF_CONNECTION["sent"](run, "long") == pytest.approx(1.5, abs=0.03)
     assert OF_CONNECTION["completion"](run, "short") > OF_CONNECTION["sent"](run, "short")
-    assert turns(run, "short", None) == turns(run, "long", 1) == 0
+    assert turns(run, "short", None) == turns(run, "long", 1) == turning(run) == most_turns(run) == 0
 
 
 def test_what_is_measured_of_a_run(run: Simulated) -> None:
     ours = {name: measure(run) for name, measure in OF_RUN.items()}
-    assert {name: ours[name] for name in ("subflows-per-link", "leaves", "slow-leaves", "unsettled", "turning")} == {
+    counts = {
         "subflows-per-link": 2.0,
         "leaves": 1.0,
+        "settled-leaves": 1.0,
+        "unsettled-leaves": 0.0,
+        "short-leaves": 0.0,
         "slow-leaves": 0.0,
+        "unsettled-span": 0.0,
         "unsettled": 0.0,
-        "turning": 0.0,
+        "last-turn": 0.0,
     }
+    assert {name: ours[name] for name in counts} == counts
     # Round trips take 2 ms.
     assert 0.0 < ours["join-settling"] < 0.02
     assert ours["fair-join-settling"] == ours["join-settling"]
@@ -82,6 +93,35 @@ def test_a_rate_stands_still_between_joins_and_leaves(run: Simulated) -> None:
     assert OF_CONNECTION["turning-time"](run, "long") == 0.0
     assert OF_CONNECTION["late-turns"](run, "long") == 0.0
     assert OF_CONNECTION["off-fair"](run, "long") <= 0.03
+
+
+def test_rates_that_do_not_settle_before_the_next_leave_have_no_time() -> None:
+    # Under Vo-Le-Tran rates in Scenario 1 drift until c2 leaves after 3.1 s, c1 1.9 s later, and c3 5.5 s later.
+    slow = simulate(SCENARIO_1, ["defaults.connection.protocol=vo-le-tran"], None)
+    ours = {name: OF_RUN[name](slow) for name in OF_RUN if "settling" in name or "leaves" in name}
+    assert ours == {
+        "join-settling": math.inf,
+        "fair-join-settling": math.inf,
+        "leave-settling": math.inf,
+        "leave-settling-median": math.inf,
+        "leaves": 2.0,
+        "settled-leaves": 0.0,
+        "unsettled-leaves": 2.0,
+        "slow-leaves": 2.0,
+        "short-leaves": 0.0,
+    }
+    assert OF_RUN["join-span"](slow) == pytest.approx(slow.first_leave_s)
+    assert OF_RUN["unsettled-span"](slow) == pytest.approx(5.46, abs=0.05)
+
+
+def test_turns_are_counted_in_a_window() -> None:
+    # Under Vo-Le-Tran c3 of Scenario 2 turns for 5.2 s.
+    sets = ["defaults.connection.protocol=vo-le-tran", "run.duration=2 s"]
+    run = simulate(SCENARIO_2, sets, None)
+    whole, first = turns(run, "c3", None, (0.0, 2.0)), turns(run, "c3", None, (0.0, 0.5))
+    assert 0 < first < whole == turns(run, "c3", None)
+    assert turns(run, "c3", None, (0.5, 2.0)) < whole
+    assert turning(run, (0.0, 0.001)) == most_turns(run, (0.0, 0.001)) == 0.0
 
 
 def test_runs_are_compared_connection_by_connection(run: Simulated, file: Path) -> None:

@@ -11,10 +11,11 @@ registration it needs. ``experiment.toml``::
 
     [[run]]
     name = "iewf"                       the first word of the quantities that it gives
-    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given
+    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, simulate
     stop_change = "0.001 Mbit/s"        these three: see `anabranch.solve`
     unit = "0.05 Mbit/s"
     passes = 1000
+    capacities_times = 10.0             capacities and demands ten times those of the scenario
 
     [[run]]
     name = "d-slen"
@@ -27,7 +28,9 @@ registration it needs. ``experiment.toml``::
 ``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
 `MEASURES`) and, of some measures, whose it is: ``iewf load l3``. It has one of ``published`` (as printed),
 ``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none). A
-claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``.
+claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With
+``borne_out = false`` the check states what we found instead, and the paper's sentence is not borne out by it. With
+``window = ["0 s", "0.5 s"]`` only turns in that time count.
 """
 
 from __future__ import annotations
@@ -55,6 +58,8 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "oversaturated": ("", "links", ""),
     "residual": ("", "of the level", ""),
     "passes": ("", "passes", "solve"),
+    "distance": ("run", "of the rate", ""),
+    "undersaturated": ("run", "links", ""),
     "steps": ("", "steps", "solve"),
     "converged": ("", "1 if so", "solve"),
     "time": ("", "us", "solve"),
@@ -65,16 +70,22 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "subflows-per-link": ("", "subflows", "simulate"),
     "join-settling": ("", "s", "simulate"),
     "fair-join-settling": ("", "s", "simulate"),
+    "join-span": ("", "s", "simulate"),
     "leave-settling": ("", "s", "simulate"),
     "leave-settling-median": ("", "s", "simulate"),
     "leaves": ("", "leaves", "simulate"),
+    "settled-leaves": ("", "leaves", "simulate"),
+    "unsettled-leaves": ("", "leaves", "simulate"),
+    "unsettled-span": ("", "s", "simulate"),
     "slow-leaves": ("", "leaves", "simulate"),
+    "short-leaves": ("", "leaves", "simulate"),
     "unsettled": ("", "connections", "simulate"),
     "turns": ("connection or subflow", "turns", "simulate"),
     "turning-time": ("connection", "s", "simulate"),
     "late-turns": ("connection", "turns", "simulate"),
     "turning": ("", "subflows", "simulate"),
     "most-turns": ("", "turns", "simulate"),
+    "last-turn": ("", "s", "simulate"),
     "steady": ("connection", "s", "simulate"),
     "off-fair": ("connection", "s", "simulate"),
     "sent": ("connection", "s", "simulate"),
@@ -89,6 +100,9 @@ MEASURES: dict[str, tuple[str, str, str]] = {
 Rates of a simulated run are those just before the first connection leaves, and so are what follows from them: loads,
 the overload, the residual. `anabranch.simulated_measures` says what the others mean.
 """
+
+WINDOWED = ("turns", "turning", "most-turns")
+"""Measures that a quantity with a window takes in that time only."""
 
 CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
 
@@ -106,6 +120,7 @@ class Run:
     passes: int
     reading: str
     path_rates: tuple[float, ...]
+    capacities_times: float = 1.0
     sets: tuple[str, ...] = ()
     seed: int | None = None
 
@@ -117,9 +132,12 @@ class Address:
     run: str
     measure: str
     subject: str
+    window_s: tuple[float, float] | None = None
+    """The time in which turns are counted; all if None."""
 
     def __str__(self) -> str:
-        return " ".join(word for word in (self.run, self.measure, self.subject) if word)
+        window = "" if self.window_s is None else f"from {self.window_s[0]:g} to {self.window_s[1]:g} s"
+        return " ".join(word for word in (self.run, self.measure, self.subject, window) if word)
 
 
 @dataclass(frozen=True)
@@ -160,6 +178,7 @@ class Quantity:
     check: Check | None
     show: tuple[Ratio, ...]
     tolerance: float
+    borne_out: bool
     note: str
 
 
@@ -237,6 +256,7 @@ def _run(table: Table, folder: Path, scenario: Path) -> Run:
         passes=table.whole("passes", 10_000, least=1),
         reading=table.choice("reading", ("as-printed", "as-meant"), "as-meant"),
         path_rates=tuple(table.numbers("path_rates")),
+        capacities_times=table.positive("capacities_times", 1.0),
         sets=tuple(table.texts("set")),
         seed=table.optional_whole("seed"),
     )
@@ -247,6 +267,8 @@ def _run(table: Table, folder: Path, scenario: Path) -> Run:
     if method != "simulate" and (run.sets or run.seed is not None):
         key = "set" if run.sets else "seed"
         raise table.error(key, f"the method is {method}", 'leave it out; it is for method = "simulate"')
+    if method == "simulate" and run.capacities_times != 1.0:
+        raise table.error("capacities_times", "the method is simulate", "leave it out, and `set` capacities instead")
     table.finish()
     return run
 
@@ -257,17 +279,19 @@ def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
     published = table.number_or_text("published")
     check_text = table.text("check", "")
     right, recorded, why = table.optional_number("right"), table.optional_number("recorded"), table.text("why", "")
-    check = _check(table, check_text, runs) if check_text else None
+    window = table.window_s("window")
+    check = _check(table, check_text, runs, window) if check_text else None
     quantity = Quantity(
         name=name,
-        address=None if check else _address(table, "name", name, runs),
+        address=None if check else _address(table, "name", name, runs, window),
         published=published,
         right=right,
         why=why,
         recorded=recorded,
         check=check,
-        show=tuple(_ratio(table, "show", text, runs) for text in table.texts("show")),
+        show=tuple(_ratio(table, "show", text, runs, window) for text in table.texts("show")),
         tolerance=table.positive("tolerance", tolerance),
+        borne_out=table.flag("borne_out", default=True),
         note=table.text("note", ""),
     )
     _refuse_undecided(table, quantity)
@@ -277,6 +301,9 @@ def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
 
 def _refuse_undecided(table: Table, quantity: Quantity) -> None:
     """Refuse a quantity that nothing judges, or two things."""
+    if not quantity.borne_out and (quantity.check is None or quantity.published is None):
+        remedy = "say in words what is `published`, and give a `check` that states what we found instead"
+        raise table.error("borne_out", "only a claim of the paper can be borne out or not", remedy)
     if quantity.check is not None:
         if isinstance(quantity.published, float) or quantity.recorded is not None or quantity.right is not None:
             raise table.error("check", "a claim is given a number besides", "say in words what is published")
@@ -292,7 +319,7 @@ def _refuse_undecided(table: Table, quantity: Quantity) -> None:
         raise table.error("right", "nothing is published that could be wrong", "give `published` too")
 
 
-def _check(table: Table, text: str, runs: dict[str, Run]) -> Check:
+def _check(table: Table, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Check:
     found = CHECK.fullmatch(text)
     if found is None:
         raise table.error("check", f"`{text}` compares nothing", "write such as `c-slen steps < iewf steps`")
@@ -301,16 +328,17 @@ def _check(table: Table, text: str, runs: dict[str, Run]) -> Check:
     try:
         bound: Ratio | float = float(right)
     except ValueError:
-        bound = _ratio(table, "check", right, runs)
-    return Check(_ratio(table, "check", left, runs), comparison, bound)
+        bound = _ratio(table, "check", right, runs, window_s)
+    return Check(_ratio(table, "check", left, runs, window_s), comparison, bound)
 
 
-def _ratio(table: Table, key: str, text: str, runs: dict[str, Run]) -> Ratio:
+def _ratio(table: Table, key: str, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Ratio:
     top, slash, bottom = text.partition(" / ")
-    return Ratio(_address(table, key, top, runs), _address(table, key, bottom, runs) if slash else None)
+    own = _address(table, key, top, runs, window_s)
+    return Ratio(own, _address(table, key, bottom, runs, window_s) if slash else None)
 
 
-def _address(table: Table, key: str, text: str, runs: dict[str, Run]) -> Address:
+def _address(table: Table, key: str, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Address:
     words = text.split(maxsplit=2)
     run, measure, subject = (*words, "", "", "")[:3]
     if run not in runs:
@@ -325,9 +353,10 @@ def _address(table: Table, key: str, text: str, runs: dict[str, Run]) -> Address
     if kind and (runs[run].method == "simulate") != (kind == "simulate"):
         remedy = f"`{measure}` is of runs that are {kind}d; see the measures in docs/how-to/reproduce.md"
         raise table.error(key, f"`{text}`: the method of run `{run}` is {runs[run].method}", remedy)
-    if whose == "run" and (subject not in runs or runs[subject].method != "simulate"):
-        raise table.error(key, f"`{text}`: there is no simulated run `{subject}`", "name one of the [[run]] tables")
-    return Address(run, measure, subject.strip())
+    if whose == "run" and (subject not in runs or (kind == "simulate" and runs[subject].method != "simulate")):
+        what = "simulated run" if kind else "run"
+        raise table.error(key, f"`{text}`: there is no {what} `{subject}`", "name one of the [[run]] tables")
+    return Address(run, measure, subject.strip(), window_s if measure in WINDOWED else None)
 
 
 def find_experiments(experiments: str | Path | None = None) -> Path:

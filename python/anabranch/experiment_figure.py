@@ -4,7 +4,7 @@
 
     file = "figure-3"                   how its files are called
     draw = "rates"                      or subflow-rates, queues, queues-over-time, errors, convergence
-    runs = ["d-slen", "vo-le-tran"]     a panel for each, or with queues a bar for each
+    runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
     connections = ["c1", "c2"]          with rates: which, ["*"] for all; the first 7 if left out
@@ -61,7 +61,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         A run that is not there or cannot be drawn so; a window that is none.
     """
     draw = table.choice("draw", get_args(Draw), "convergence")
-    window = table.spans_s("window")
+    window = table.window_s("window")
     plan = FigurePlan(
         file=table.text("file", item),
         draw=draw,
@@ -70,12 +70,10 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         caption=table.text("caption"),
         connections=tuple(table.texts("connections")),
         most_bps=table.rate_bps("most"),
-        window_s=(window[0], window[-1]) if window else None,
+        window_s=window,
         last_s=table.span_s("last"),
         target=table.text("target") if draw == "convergence" else "",
     )
-    if window and (len(window) != 2 or window[0] >= window[1]):
-        raise table.error("window", "it is not from one time to a later one", 'write such as ["0 s", "0.5 s"]')
     if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
         raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
     _check_runs(table, plan, runs)

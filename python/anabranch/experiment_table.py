@@ -103,6 +103,20 @@ class Table:
         self.known.append(key)
         return None
 
+    def flag(self, key: str, *, default: bool) -> bool:
+        """Take true or false."""
+        value = self._take(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, f"it is {_kind(value)}", "it must be true or false")
+        return value
+
+    def window_s(self, key: str) -> tuple[float, float] | None:
+        """Take a time and a later one, in seconds; None if there are none."""
+        times = self.spans_s(key)
+        if times and (len(times) != 2 or times[0] >= times[1]):
+            raise self.error(key, "it is not from one time to a later one", 'write such as ["0 s", "0.5 s"]')
+        return (times[0], times[1]) if times else None
+
     def span_s(self, key: str) -> float | None:
         """Take a time with its unit, in seconds; None if there is none."""
         text = self.text(key, "")

@@ -18,7 +18,7 @@ from anabranch.errors import ScenarioError
 from anabranch.problem import Problem, problem_of
 from anabranch.scenario import read_scenario
 from anabranch.simulated import simulate
-from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, turns
+from anabranch.simulated_measures import EVER, OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
 from anabranch.solve import solve
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 OVERLOAD = 1e-9
 """Relative load over capacity that arithmetic alone makes."""
+
+SATURATED = 1e-4
+"""A link that lacks less, relative to its capacity, counts as saturated by a run that others are compared with."""
 
 REPEATS = 300
 """How often a run is timed; the times are medians over this many."""
@@ -90,7 +93,7 @@ def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool 
     paths = scenario.demands.paths
     if paths is None:
         raise ScenarioError(f"{run.scenario}: it gives no paths; an experiment needs those of the paper")
-    problem = problem_of(paths, unit_bps=unit_bps)
+    problem = problem_of(paths, unit_bps=unit_bps / run.capacities_times)
     stop_change = None if run.stop_change_bps is None else run.stop_change_bps / unit_bps
     unit = None if run.unit_bps is None else run.unit_bps / unit_bps
     if run.method == "given":
@@ -164,7 +167,9 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
 
     ``rate c1``, ``subflow c1.2`` (the second of the connection), ``load l3``, ``capacity l3``, ``total``; ``overload``
     (the greatest load over capacity, less 1), ``oversaturated`` (links over capacity), ``residual`` (the largest
-    shortfall of a subflow from its best bottleneck: 0 is upward max-min fair); ``passes``, ``steps``, ``converged``,
+    shortfall of a subflow from its best bottleneck: 0 is upward max-min fair); ``distance gmmf`` (from the rates of
+    another run, relative to these, the mean over connections), ``undersaturated limit`` (links that another run
+    saturates and this one does not); ``passes``, ``steps``, ``converged``,
     and ``time`` (in microseconds, of all passes). For the others see `anabranch.simulated_measures`.
 
     Raises
@@ -179,6 +184,8 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
         return float(outcome.path_rates[_subflow(outcome, address, place)])
     if address.measure in ("load", "capacity", "queue"):
         return _of_link(outcome, address, place)
+    if address.measure in ("distance", "undersaturated"):
+        return _beside(outcome, outcomes[address.subject], address, place)
     number = None
     if outcome.simulated is not None:
         number = _of_simulation(outcomes, outcome.simulated, address, place)
@@ -219,9 +226,24 @@ def _of_link(outcome: Outcome, address: Address, place: Path) -> float:
     return float(values[link])
 
 
+def _beside(outcome: Outcome, other: Outcome, address: Address, place: Path) -> float:
+    """Compare rates or loads with those of another run."""
+    own, theirs = outcome.paths.demands, other.paths.demands
+    if own.core.names != theirs.core.names or own.network.core.link_names != theirs.network.core.link_names:
+        raise ScenarioError(f"{place}: `{address}`: the two are of different scenarios; compare runs of one")
+    if address.measure == "distance":
+        rates = other.connection_rates
+        return float(np.mean(np.abs(outcome.connection_rates - rates) / rates))
+    saturated = other.certificate().loads >= other.problem.capacity * (1.0 - SATURATED)
+    return float((saturated & (outcome.certificate().loads < outcome.problem.capacity * (1.0 - OVERLOAD))).sum())
+
+
 def _of_simulation(outcomes: dict[str, Outcome], run: Simulated, address: Address, place: Path) -> float | None:
     """Give what is measured of simulated runs only; None if it is not."""
     name, subject = address.measure, address.subject
+    window = address.window_s or EVER
+    if name in ("turning", "most-turns"):
+        return (turning if name == "turning" else most_turns)(run, window)
     try:
         if name in OF_RUN:
             return OF_RUN[name](run)
@@ -234,10 +256,10 @@ def _of_simulation(outcomes: dict[str, Outcome], run: Simulated, address: Addres
     if name == "turns" and subject not in run.connections and "." in subject:
         rank = subject.rpartition(".")[2]
         _subflow(outcomes[address.run], address, place)
-        return float(turns(run, subject.removesuffix(f".{rank}"), int(rank)))
+        return float(turns(run, subject.removesuffix(f".{rank}"), int(rank), window))
     if name == "turns" or name in OF_CONNECTION:
         _connection(outcomes[address.run], address, place)
-        return float(turns(run, subject, None)) if name == "turns" else OF_CONNECTION[name](run, subject)
+        return float(turns(run, subject, None, window)) if name == "turns" else OF_CONNECTION[name](run, subject)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,16 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.experiment import Check, Experiment, Quantity, Ratio, find_experiments, list_experiments, read_experiment
+from anabranch.experiment import (
+    Address,
+    Check,
+    Experiment,
+    Quantity,
+    Ratio,
+    find_experiments,
+    list_experiments,
+    read_experiment,
+)
 from anabranch.experiment_figure import make_figure
 from anabranch.folder import new_folder
 from anabranch.outcome import execute, measure, measure_ratio
@@ -43,8 +53,10 @@ class Row:
         The most that ours may differ; None for a claim.
     within : bool
         Whether ours is within the tolerance of what is published (of what is right, for a slip; of what was recorded,
-        if nothing is published), or the claim holds.
+        if nothing is published), or the check holds.
     note : str
+    borne_out : bool
+        False for a claim whose check states what we found instead, so that the paper's sentence is not borne out.
     """
 
     item: str
@@ -54,6 +66,14 @@ class Row:
     tolerance: float | None
     within: bool
     note: str
+    borne_out: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """What the column ``within`` says to people."""
+        if not self.within:
+            return "NO"
+        return "yes" if self.borne_out else "not borne out"
 
 
 class Rows(list[Row]):
@@ -69,6 +89,13 @@ class Rows(list[Row]):
         columns = {name: [getattr(row, name) for row in self] for name in Row.__dataclass_fields__}
         text = {name: [None if v is None else _text(v) for v in columns[name]] for name in ("published", "ours")}
         return pl.DataFrame(columns | text, strict=False)
+
+
+def verdicts(rows: Iterable[Row]) -> str:
+    """Say how many rows there are, how many outside their band, and how many claims of the paper not borne out."""
+    all_rows = list(rows)
+    outside, refuted = sum(not row.within for row in all_rows), sum(not row.borne_out for row in all_rows)
+    return f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
 
 
 def reproduce(name: str, item: str | None = None, *, experiments: str | Path | None = None) -> Rows:
@@ -127,17 +154,20 @@ def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome
         holds, words = _judge(experiment, quantity.check, outcomes)
         shown = [f"{_text(measure_ratio(outcomes, r, place))} {_label(experiment, r)}" for r in quantity.show]
         ours = "; ".join([words, *shown])
-        return Row(experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
+        claim = (experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
+        return Row(*claim, borne_out=quantity.borne_out)
     assert quantity.address is not None, "a quantity without a check has an address"
     value = measure(outcomes, quantity.address, place)
-    label = f"{quantity.name}, {experiment.unit_of(quantity.address)}"
+    unit = _unit(experiment, quantity.address)
+    label = f"{quantity.address}, {unit}" if unit else str(quantity.address)
     aim, published, why = _aim(quantity, experiment.digits)
     notes = [why, quantity.note]
     if quantity.recorded is None and f"{value:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
         notes.append("matches to the printed digit" if quantity.right is None else "ours is right to that digit")
     within = abs(value - aim) <= quantity.tolerance
     note = "; ".join(n for n in notes if n)
-    return Row(experiment.item, label, published, value, quantity.tolerance, within, note)
+    found = value if math.isfinite(value) else _text(value)
+    return Row(experiment.item, label, published, found, quantity.tolerance, within, note)
 
 
 def _aim(quantity: Quantity, digits: int) -> tuple[float, float | str | None, str]:
@@ -149,7 +179,7 @@ def _aim(quantity: Quantity, digits: int) -> tuple[float, float | str | None, st
     if isinstance(quantity.published, float):
         return quantity.published, quantity.published, ""
     assert quantity.recorded is not None, "the reader asks for one of the two"
-    return quantity.recorded, None, f"not printed in the paper; judged against our record, {_text(quantity.recorded)}"
+    return quantity.recorded, None, f"ours on record: {_text(quantity.recorded)}"
 
 
 def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -> tuple[bool, str]:
@@ -169,8 +199,14 @@ def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -
 
 
 def _label(experiment: Experiment, ratio: Ratio) -> str:
-    unit = "" if ratio.bottom is not None else f" ({experiment.unit_of(ratio.top)})"
-    return f"{ratio}{unit}"
+    unit = "" if ratio.bottom is not None else _unit(experiment, ratio.top)
+    return f"{ratio} ({unit})" if unit else str(ratio)
+
+
+def _unit(experiment: Experiment, address: Address) -> str:
+    """Give the unit of a measured number; nothing if the measure's name says it."""
+    unit = experiment.unit_of(address)
+    return "" if unit in address.measure.split("-") else unit
 
 
 def report(rows: Iterable[Row], folder: str | Path) -> None:
@@ -197,13 +233,13 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
 
 
 def _markdown(rows: list[Row], figures: list[Figure]) -> str:
-    outside = sum(not row.within for row in rows)
-    lines = ["# Published and ours", "", f"{len(rows)} numbers and claims, {outside} outside their band."]
+    lines = ["# Published and ours", "", f"{verdicts(rows)}."]
     for item in dict.fromkeys(row.item for row in rows):
         lines += ["", f"## {item.replace('-', ' ').capitalize()}", ""]
         lines += ["| quantity | published | ours | tolerance | within | note |", "|---|---:|---:|---:|---|---|"]
         for row in (r for r in rows if r.item == item):
-            cells = [row.quantity, row.published, row.ours, row.tolerance, "yes" if row.within else "**no**", row.note]
+            verdict = row.verdict if row.verdict == "yes" else f"**{row.verdict}**"
+            cells = [row.quantity, row.published, row.ours, row.tolerance, verdict, row.note]
             lines.append("| " + " | ".join("" if c is None else _text(c).replace("|", "\\|") for c in cells) + " |")
         for figure in (f for f in figures if f.item == item):
             file = figure.plan.file
@@ -213,4 +249,6 @@ def _markdown(rows: list[Row], figures: list[Figure]) -> str:
 
 
 def _text(value: object) -> str:
+    if value == math.inf:
+        return "never"
     return f"{value:.5g}" if isinstance(value, float) else str(value)

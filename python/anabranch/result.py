@@ -13,7 +13,7 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
 from anabranch.scenario import read_scenario
-from anabranch.settling import error_percentiles, settling_times, steps
+from anabranch.settling import HOLD_S, error_percentiles, settling_times, steps
 
 if TYPE_CHECKING:
     import os
@@ -42,12 +42,13 @@ class Result:
     network : Network
     connections : DataFrame
         A row for each connection: ``connection``, ``source``, ``target``, ``protocol``; ``start_s``, ``stopped_s``
-        (the last byte was sent, or it was told to stop), ``finished_s`` (all that it had to send was delivered or
-        lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
+        (the last byte was sent, or it was told to stop), ``finished_s`` (it has stopped, and all that it sent was
+        delivered or lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
         ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``; ``mean_rate_bps``, what was delivered after the warm-up by
-        the time from the start or the end of the warm-up, whichever is later, until it finished, or else stopped, or
-        else the run ended; ``completion_s``, from start to finish; ``granted_bps`` and ``fair_bps`` at the last sample
-        at which it was there, and ``error``, how far the former is from the latter, relative to that.
+        the time from the start or the end of the warm-up, whichever is later, until it finished, or else the run ended;
+        ``completion_s``, from start to finish of one that sent its whole amount; ``granted_bps`` and ``fair_bps`` at
+        the last sample at which it was there, and ``error``, how far the former is from the latter, relative to that:
+        0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
     subflows : DataFrame
         A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
         ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``;
@@ -59,11 +60,13 @@ class Result:
     series : DataFrame
         A row for each thing and sample: ``time_s``; ``of``, one of "connection", "subflow", "link" and "run"; ``name``;
         and what was recorded of it. Of connections and subflows ``granted_bps`` at the instant and ``delivered_bps``
-        since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there. Of
-        links ``granted_bps`` (the sum of all subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the
-        sample before), ``backlog_bytes`` (at the instant). Of the run, whose name is empty, ``residual`` (the largest
-        shortfall of a subflow from its best bottleneck; 0 is exactly fair), ``overload`` (the largest excess of granted
-        rates over a capacity, relative to that), and connections ``present``.
+        since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there, and
+        ``error`` also where the fair rate is 0 and the granted one is not. Of links ``granted_bps`` (the sum of all
+        subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample before), ``capacity_bps`` (at
+        the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at the instant). Of the run, whose
+        name is empty, ``residual`` (the largest shortfall of a subflow from its best bottleneck; 0 is exactly fair),
+        ``overload`` (the largest excess of granted rates over a capacity, relative to that), and connections
+        ``present``.
     grants : DataFrame or None
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     """
@@ -96,7 +99,8 @@ class Result:
     def errors(self, percentiles: Sequence[float] = (10, 50, 90)) -> pl.DataFrame:
         """Give percentiles over the connections of how far granted rates were from fair, at each sample.
 
-        The error of a connection is (granted - fair) / fair. Where several paths make several allocations fair, one of
+        The error of a connection is (granted - fair) / fair; 0 where both are 0, and left out where only the fair rate
+        is 0. Where several paths make several allocations fair, one of
         them is taken: see ``residual`` in `series` for a measure that is 0 at all of them.
 
         Parameters
@@ -112,11 +116,13 @@ class Result:
         Raises
         ------
         ScenarioError
-            Connections or fairness were not recorded.
+            There are no connections; connections or fairness were not recorded.
         """
+        if not len(self.connections):
+            raise ScenarioError("there are no connections, so there are no errors; add a [[connection]]")
         return error_percentiles(self.series, percentiles)
 
-    def settling(self, tolerance: float = 0.01, *, of: str = "fair") -> pl.DataFrame:
+    def settling(self, tolerance: float = 0.01, *, of: str = "fair", hold_s: float = HOLD_S) -> pl.DataFrame:
         """Give how long rates took to settle after each instant at which connections came or went.
 
         Parameters
@@ -126,20 +132,23 @@ class Result:
             the next such instant.
         of : {"fair", "final"}
             The aim: the fair rate, or the rate that it had in the end, just before the next such instant.
+        hold_s : float
+            With the latter, how long all rates must have stayed there at least: a rate that drifts or swings is near
+            its end just before it, too. They must also have stayed for a tenth of the time between the two instants.
 
         Returns
         -------
         DataFrame
             ``time_s`` and ``until_s``, from one instant to the next; ``joined``, ``left`` and ``present``, numbers of
-            connections; ``settling_s``, null if they did not settle or it is not known. Exact if grants were recorded,
-            else to the time between samples.
+            connections; ``settling_s``, null if they did not settle before the next instant, or it is not known. Exact
+            if grants were recorded, else to the time between samples.
 
         Raises
         ------
         ScenarioError
             Neither connections nor grants were recorded, or, for the fair rates, not those.
         """
-        return settling_times(self, tolerance, of)
+        return settling_times(self, tolerance, of, hold_s)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write everything to a new folder: ``scenario.toml``, ``meta.json``, and each table as Parquet.

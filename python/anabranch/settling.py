@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 AIMS = ("fair", "final")
 """What rates may be compared with."""
+
+HOLD_S = 0.1
+"""Rates that come to rest near where they end have settled if they then stay for so long at least."""
+
+HOLD_SHARE = 0.1
+"""And for this share of the time from one instant of change to the next: a slow drift ends near its end, too."""
 
 
 def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float]) -> pl.DataFrame:
@@ -51,12 +58,14 @@ def steps(result: Result, *, subflows: bool) -> pl.DataFrame:
     return changes.select("time_s", "name", rate.alias("granted_bps"))
 
 
-def settling_times(result: Result, tolerance: float, of: str) -> pl.DataFrame:
+def settling_times(result: Result, tolerance: float, of: str, hold_s: float = HOLD_S) -> pl.DataFrame:
     """Give how long rates took to settle after each instant of change; see `Result.settling`."""
     if of not in AIMS:
         raise ValueError(f'of is "{of}"; it must be one of {", ".join(AIMS)}')
     if not tolerance > 0.0:
         raise ValueError(f"tolerance is {tolerance}; it must be positive")
+    if not 0.0 <= hold_s < math.inf:
+        raise ValueError(f"hold_s is {hold_s}; it must be 0 or more")
     spans = _spans(result)
     there = _there(result, spans)
     rates = _rates_by_span(result, spans, there)
@@ -72,6 +81,10 @@ def settling_times(result: Result, tolerance: float, of: str) -> pl.DataFrame:
     frame = spans.join(last, on="span", how="left", maintain_order="left")
     ends = pl.col("ends_s").fill_null(pl.col("time_s"))
     is_settled = (pl.col("present") > 0) & (ends < pl.col("until_s"))
+    if of == "final":
+        # Any rate is near where it ends just before; so it must have been there for a while.
+        held, span = pl.col("until_s") - ends, pl.col("until_s") - pl.col("time_s")
+        is_settled &= (held >= hold_s) & (held >= HOLD_SHARE * span)
     time = pl.when(is_settled).then(ends - pl.col("time_s"))
     return frame.select("time_s", "until_s", "joined", "left", "present", time.alias("settling_s"))
 

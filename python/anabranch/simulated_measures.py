@@ -1,10 +1,12 @@
 """The numbers measured on a simulated run of a published experiment.
 
 A rate has **settled** once it stays within 1 % of an aim until connections come or go the next time. The aim is the
-rate that the protocol itself has just before that; where a measure says so, the fair rate. (Upward max-min fair rates
-are not unique: a protocol may be right and yet not at the rates of the solver.) A rate **turns** where it goes down
-after it went up, or up after it went down, by more than 1 % of the connection's rate each time; the step up to the
-first rate that is granted does not count.
+rate that the protocol itself has just before that, and then it must have stayed there for 0.1 s and a tenth of the time
+from one such instant to the next (`anabranch.settling`); where a measure says so, it is the fair rate. (Upward max-min
+fair rates are not unique: a protocol may be right and yet not at the rates of the solver.) Times to settle are of those
+joins and leaves after which rates settled; the others are counted apart. An instant that is followed by the next within
+0.1 s is too short to tell. A rate **turns** where it goes down after it went up, or up after it went down, by more than
+1 % of the connection's rate each time; the step up to the first rate that is granted does not count.
 """
 
 from __future__ import annotations
@@ -23,14 +25,22 @@ if TYPE_CHECKING:
 
     from anabranch.simulated import Simulated
 
+    Window = tuple[float, float]
+
 TOLERANCE = 0.01
 """Rates closer than this, relative to one of them, count as the same."""
+
+HOLD_S = 0.1
+"""How long rates must stay where they end to have settled; see `Result.settling`."""
 
 SLOW_S = 0.5
 """From here on the settling after a leave is slow: the paper's half a second."""
 
 LAST_S = 3.0
 """The last seconds of a connection, as in the paper's figure 14."""
+
+EVER = (0.0, math.inf)
+"""A window that leaves nothing out."""
 
 JUST_BEFORE_S = 0.1
 """A connection whose rate changes so shortly before it leaves has not settled."""
@@ -51,9 +61,19 @@ def agreeing(ours: Simulated, theirs: Simulated) -> int:
     return sum(abs(own - other) <= TOLERANCE * other for own, other in pairs)
 
 
-def turns(run: Simulated, name: str, rank: int | None) -> int:
-    """Count the turns of a connection, or of a subflow of it, before the first connection left."""
-    return len(_turns(run, name, rank, run.first_leave_s))
+def turns(run: Simulated, name: str, rank: int | None, window_s: Window = EVER) -> int:
+    """Count the turns of a connection, or of a subflow of it, in a window and before the first connection left."""
+    return len(_turns(run, name, rank, run.first_leave_s, window_s))
+
+
+def turning(run: Simulated, window_s: Window = EVER) -> float:
+    """Count the subflows that turn."""
+    return float(sum(count > 0 for count in _turns_of_subflows(run, window_s)))
+
+
+def most_turns(run: Simulated, window_s: Window = EVER) -> float:
+    """Count the turns of the subflow that turns most."""
+    return float(max(_turns_of_subflows(run, window_s)))
 
 
 # Of the run: queues.
@@ -83,16 +103,46 @@ def _subflows_per_link(run: Simulated) -> float:
 # Of the run: how soon rates settle.
 
 
-def _settling(run: Simulated, event: str, aim: str = "final") -> list[float]:
-    """Give how long it took after each join or leave with connections left; all the time, if they did not settle."""
-    spans = run.result.settling(TOLERANCE, of=aim).filter((pl.col(event) > 0) & (pl.col("present") > 0))
-    times = spans.select(pl.col("settling_s").fill_null(pl.col("until_s") - pl.col("time_s")))
-    found: list[float] = times.to_series().to_list()
+def _settling(run: Simulated, event: str, aim: str = "final") -> pl.DataFrame:
+    """Give a row for each join or leave with connections left: ``settling_s``, null if none, and ``span_s``."""
+    found = run.result.settling(TOLERANCE, of=aim, hold_s=HOLD_S).filter((pl.col(event) > 0) & (pl.col("present") > 0))
+    return found.select("settling_s", (pl.col("until_s") - pl.col("time_s")).alias("span_s"))
+
+
+def _join_settling(run: Simulated, aim: str = "final") -> float:
+    """Give how long it took after the join after which it took longest; infinite if after one they did not settle.
+
+    Joins that are followed by another within 0.1 s are one with it.
+    """
+    times = _settling(run, "joined", aim).filter(pl.col("span_s") >= HOLD_S)["settling_s"]
+    return math.inf if times.null_count() else float(times.to_numpy().max(initial=0.0))
+
+
+def _join_span(run: Simulated) -> float:
+    """Give the longest time from a join until connections come or go the next time."""
+    return float(_settling(run, "joined")["span_s"].to_numpy().max())
+
+
+def _settled_leaves(run: Simulated) -> list[float]:
+    """Give how long it took after each leave after which rates settled."""
+    found: list[float] = _settling(run, "left")["settling_s"].drop_nulls().to_list()
+    return found
+
+
+def _unsettled_leaves(run: Simulated) -> list[float]:
+    """Give how long there was after each leave after which rates did not settle, though one could tell."""
+    rows = _settling(run, "left").filter(pl.col("settling_s").is_null(), pl.col("span_s") >= HOLD_S)
+    found: list[float] = rows["span_s"].to_list()
     return found
 
 
 def _slow_leaves(run: Simulated) -> float:
-    return float(sum(time >= SLOW_S for time in _settling(run, "left")))
+    """Count the leaves after which rates had not settled by half a second."""
+    return float(sum(time >= SLOW_S for time in [*_settled_leaves(run), *_unsettled_leaves(run)]))
+
+
+def _short_leaves(run: Simulated) -> float:
+    return float((_settling(run, "left")["span_s"] < HOLD_S).sum())
 
 
 def _unsettled(run: Simulated) -> float:
@@ -107,10 +157,14 @@ def _unsettled(run: Simulated) -> float:
 # Of the run: other.
 
 
-def _turns_of_subflows(run: Simulated) -> list[int]:
+def _turns_of_subflows(run: Simulated, window_s: Window) -> list[int]:
     """Count the turns of each subflow before the first connection left."""
     subflows = run.result.subflows.select("connection", "rank").iter_rows()
-    return [turns(run, connection, rank) for connection, rank in subflows]
+    return [turns(run, connection, rank, window_s) for connection, rank in subflows]
+
+
+def _last_turn(run: Simulated) -> float:
+    return max(_turning_time(run, name) for name in run.connections)
 
 
 def _peak_overload(run: Simulated) -> float:
@@ -122,15 +176,19 @@ OF_RUN: dict[str, Callable[[Simulated], float]] = {
     "queue-alone": _queue_alone,
     "queue-per-subflow": _queue_per_subflow,
     "subflows-per-link": _subflows_per_link,
-    "join-settling": lambda run: max(_settling(run, "joined")),
-    "fair-join-settling": lambda run: max(_settling(run, "joined", "fair")),
-    "leave-settling": lambda run: max(_settling(run, "left"), default=0.0),
-    "leave-settling-median": lambda run: float(np.median(_settling(run, "left") or [0.0])),
+    "join-settling": _join_settling,
+    "fair-join-settling": lambda run: _join_settling(run, "fair"),
+    "join-span": _join_span,
+    "leave-settling": lambda run: max(_settled_leaves(run), default=math.inf),
+    "leave-settling-median": lambda run: float(np.median(_settled_leaves(run) or [math.inf])),
     "leaves": lambda run: float(len(_settling(run, "left"))),
+    "settled-leaves": lambda run: float(len(_settled_leaves(run))),
+    "unsettled-leaves": lambda run: float(len(_unsettled_leaves(run))),
+    "unsettled-span": lambda run: max(_unsettled_leaves(run), default=0.0),
     "slow-leaves": _slow_leaves,
+    "short-leaves": _short_leaves,
     "unsettled": _unsettled,
-    "turning": lambda run: float(sum(count > 0 for count in _turns_of_subflows(run))),
-    "most-turns": lambda run: float(max(_turns_of_subflows(run))),
+    "last-turn": _last_turn,
     "peak-overload": _peak_overload,
     "events": lambda run: float(run.result.meta["events"]),
     "wall": lambda run: float(run.result.meta["wall_s"]),
@@ -186,9 +244,12 @@ OF_CONNECTION: dict[str, Callable[[Simulated, str], float]] = {
 }
 
 
-def _turns(run: Simulated, name: str, rank: int | None, end_s: float) -> list[float]:
-    """Give the times at which a connection, or a subflow of it, turned before a time."""
+def _turns(run: Simulated, name: str, rank: int | None, end_s: float, window_s: Window = EVER) -> list[float]:
+    """Give the times at which a connection, or a subflow of it, turned in a window and before a time.
+
+    What comes after the window has no part in it: a turn counts if the way back is within the window, too.
+    """
     whole = run.rates[name]
-    end = min(end_s, run.connections[name]["end_s"])
+    end = min(end_s, window_s[1], run.connections[name]["end_s"])
     own = whole if rank is None else run.subflows_of(name)[rank - 1]
-    return own.until(end).turns(TOLERANCE * whole.before(end))
+    return [time for time in own.until(end).turns(TOLERANCE * whole.before(end)) if time >= window_s[0]]

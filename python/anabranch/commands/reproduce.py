@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.reproduce import report
+from anabranch.reproduce import Row, report, verdicts
 from anabranch.reproduce import reproduce as run
 
 HELP = """Reproduce a published result: every printed number or claim beside ours.
 
-Exit code 3 if something is outside its band.
+Exit code 3 if something is outside its band. A claim of the paper that ours does not bear out is shown as one.
 """
 
 OUTSIDE = 3
@@ -45,7 +45,7 @@ def command(
         raise typer.Exit(OUTSIDE)
 
 
-def _print(rows: list[Any]) -> None:
+def _print(rows: list[Row]) -> None:
     console = Console()
     console.width = console.width if console.is_terminal else 200
     for item in dict.fromkeys(row.item for row in rows):
@@ -53,12 +53,11 @@ def _print(rows: list[Any]) -> None:
         for heading in ("quantity", "published", "ours", "tolerance", "within", "note"):
             table.add_column(heading, justify="right" if heading in {"published", "ours", "tolerance"} else "left")
         for row in (r for r in rows if r.item == item):
-            values = (row.quantity, row.published, row.ours, row.tolerance, "yes" if row.within else "NO", row.note)
+            values = (row.quantity, row.published, row.ours, row.tolerance, row.verdict, row.note)
             table.add_row(*(Text(_text(value)) for value in values))
         console.print(table)
         console.print()
-    outside = sum(not row.within for row in rows)
-    console.print(f"{len(rows)} rows, {outside} outside their band", highlight=False)
+    console.print(verdicts(rows), highlight=False)
 
 
 def _text(value: Any) -> str:
