@@ -89,10 +89,11 @@ def command_line_page() -> str:
 EXIT_CODES = """| exit code | means |
 |---|---|
 | 0 | done |
-| 1 | the run failed: the solver did not converge within `--max-passes` |
+| 1 | it failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
 | 2 | the input or an option is wrong |
 | 3 | a reproduced number is outside its band |
-| 130 | stopped by Ctrl-C |"""
+| 130 | stopped by Ctrl-C; `run` leaves in `--out` what there is until then |
+| 141 | nobody reads the output any more, as with `\\| head` |"""
 
 
 def make_pages(_app) -> None:

@@ -5,10 +5,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.text import Text
 
 import anabranch as ab
 from anabranch.errors import ScenarioError
 from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates, draw_result
+from anabranch.figures.network import UTILISATION
 from anabranch.figures.panels import MOST_LINES, rate_unit
 
 JOIN = Path(__file__).parents[1] / "scenarios" / "join-and-leave.toml"
@@ -66,14 +71,14 @@ def test_without_grants_rates_are_drawn_from_sample_to_sample(other):
 
 
 def test_panels_have_the_same_axes_and_names(result, other):
-    figure = draw_rates({"d-SLEN": result, "Vo-Le-Tran": other}, window_s=(0.5, 1.5))
+    figure = draw_rates({"d-SLEN": result, "Vo-Le-Tran (reconstruction)": other}, window_s=(0.5, 1.5))
     left, right = figure.axes
     assert (left.get_xlim(), left.get_ylim()) == (right.get_xlim(), right.get_ylim())
     assert left.get_xlim() == (0.5, 1.5)
     most = max(line.get_ydata().max() for panel in (0, 1) for line in lines(figure, panel).values())
     assert left.get_ylim()[0] == 0.0
     assert left.get_ylim()[1] > most
-    assert [axes.get_title(loc="left") for axes in (left, right)] == ["d-SLEN", "Vo-Le-Tran"]
+    assert [axes.get_title(loc="left") for axes in (left, right)] == ["d-SLEN", "Vo-Le-Tran (reconstruction)"]
 
 
 def test_the_axis_of_rates_suits_what_is_seen(result, other):
@@ -117,9 +122,147 @@ def test_loads_over_time_are_in_percent_of_the_capacity(result):
 
 
 def test_a_network_is_coloured_by_the_loads_of_a_run(tmp_path, result):
-    draw_network(result.network, result, file=tmp_path / "map.svg")
+    figure = draw_network(result.network, result, file=tmp_path / "map.svg")
+    # Links are drawn the idle ones first, the busiest last.
+    groups = [group for group in figure.axes[0].collections if isinstance(group, PolyCollection)]
+    colours = [colour for group in groups for colour in group.get_facecolor().tolist()]
+    # 3 ways back without traffic, then 68 %, 80 % and 99 %; see the run in docs/how-to/simulate.md.
+    assert colours[:3] == [list(to_rgba("#c6cfda"))] * 3
+    assert colours == UTILISATION([0.0, 0.0, 0.0, *result.links["utilisation"].sort()[3:]]).tolist()
+    redness = [red - blue for red, _, blue, _ in colours[2:]]
+    assert redness[0] < 0.0 < min(redness[1:])
+    assert sum(colours[-1][:3]) < sum(colours[-2][:3]) < sum(colours[0][:3])
     with pytest.raises(ScenarioError, match="the result is of 6 links and the network has 10"):
         draw_network(ab.generate.ring(5), result)
+
+
+CHANGING = """
+title = "Half of it"
+[run]
+duration = "2 s"
+[[link]]
+source = "a"
+target = "b"
+capacity = "8 Mbit/s"
+delay = "5 ms"
+capacity_changes = [{ at = "1 s", capacity = "4 Mbit/s" }]
+[[connection]]
+source = "a"
+target = "b"
+demand = "2 Mbit/s"
+"""
+
+
+def test_loads_over_time_are_of_the_capacity_at_that_time():
+    # 2 of 8 Mbit/s, then 2 of 4; a sample before and after the change are as the others.
+    line = lines(draw_loads(ab.run(CHANGING), over="time", links=["a-b"]))["a-b"]
+    load = dict(zip(line.get_xdata().round(6), line.get_ydata(), strict=True))
+    for start, end, wanted in ((0.5, 1.0, 25.0), (1.5, 2.0, 50.0)):
+        seen = [value for time, value in load.items() if start < time <= end]
+        assert sum(seen) / len(seen) == pytest.approx(wanted, rel=0.01)
+    assert max(load.values()) <= 100.0
+
+
+def test_more_links_than_colours_are_all_drawn_and_told(result):
+    ring = '[network]\ngenerate.ring = { nodes = 9 }\n[run]\nduration = "1 ms"\n'
+    nine = ab.run(ring + '[[connection]]\nsource = "n0"\ntarget = "n4"\npaths = 1\n')
+    names = nine.links["link"].to_list()[:9]
+    for draw in (draw_queues, draw_loads):
+        figure = draw(nine, over="time", links=names)
+        assert list(lines(figure)) == names
+        assert "9 links; colours repeat" in " ".join(text.get_text() for text in figure.texts)
+        bars = draw(nine, links=names[:3])
+        assert [label.get_text() for label in bars.axes[0].get_yticklabels()] == names[:3]
+
+
+def test_a_link_must_be_in_every_result(result):
+    single = ab.run(CHANGING)
+    for over in ("links", "time"):
+        with pytest.raises(ScenarioError, match="there is no link `west-east` in `two`; name one of its 2"):
+            draw_queues({"one": result, "two": single}, over=over, links=["west-east"])
+    with pytest.raises(ScenarioError, match="there is no connection `through` in `two`"):
+        draw_rates({"one": result, "two": single}, connections=["through"])
+
+
+@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS.keys())
+def test_a_window_must_begin_before_it_ends(result, draw):
+    with pytest.raises(ValueError, match=r"it must begin before it ends|bars are of the whole run"):
+        draw(result, window_s=(1, 0))
+
+
+def test_queues_are_linear_up_to_ten_and_logarithmic_beyond(result, other):
+    few = draw_queues(result, over="time")
+    assert few.axes[0].get_yscale() == "linear"
+    many = draw_queues({"one": result, "two": other}, over="time")
+    assert other.links["most_packets"].max() > 10
+    assert {axes.get_yscale() for axes in many.axes} == {"symlog"}
+    assert "the axis is linear up to 10 and logarithmic beyond" in " ".join(text.get_text() for text in many.texts)
+
+
+def test_fair_rates_are_steps_where_rates_are(result, other):
+    for own, style in ((result, "steps-post"), (other, "default")):
+        dashed = [line for line in draw_rates(own).axes[0].get_lines() if line.get_linestyle() == "--"]
+        assert [line.get_drawstyle() for line in dashed] == [style] * 3
+
+
+def test_titles_name_the_scenario(result):
+    for draw in DRAWINGS.values():
+        assert draw(result).texts[0].get_text().endswith(": Join and leave")
+
+
+def test_legends_read_row_by_row():
+    text = JOIN.read_text(encoding="utf-8")
+    head = text[: text.index("[[connection]]")].replace("4 s", "100 ms")
+    link = '[[connection]]\nname = "{}"\nsource = "west"\ntarget = "east"\n'
+    names = [f"connection number {i}" for i in range(7)]
+    figure = draw_rates(ab.run(head + "".join(link.format(name) for name in names)))
+    figure.canvas.draw()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    places = {t.get_text(): t.get_window_extent(renderer) for t in figure.legends[0].get_texts()}
+    assert sorted(names, key=lambda name: (-round(places[name].y0), places[name].x0)) == names
+    assert len({round(place.y0) for place in places.values()}) > 1
+
+
+def nasty(result, extent=1.0):
+    """A result of long names, whose granted rates are so many times as great."""
+    long = "something with a name that is much longer than any name ought to be "
+    title = result.meta | {"title": "A scenario with a title that goes on and on, " * 5}
+
+    def renamed(frame, column):
+        return frame.with_columns((pl.lit(long) + pl.col(column)).alias(column))
+
+    series = renamed(result.series, "name").with_columns(pl.col("granted_bps", "error") * extent)
+    frames = {"connections": renamed(result.connections, "connection"), "links": renamed(result.links, "link")}
+    subflows = renamed(renamed(result.subflows, "connection"), "subflow")
+    return replace(result, meta=title, series=series, grants=None, subflows=subflows, **frames)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS.keys())
+def test_all_text_lies_inside_the_page(result, other, draw, count):
+    for results in ([result, other], [nasty(other, 1000.0), nasty(result)]):
+        figure = draw({f"result number {i} of {count}, with a long name": results[i % 2] for i in range(count)})
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        page = figure.bbox
+        texts = {text for text in figure.findobj(Text) if text.get_visible() and text.get_text()}
+        for text in texts - undrawn(figure):
+            box = text.get_window_extent(canvas.get_renderer())
+            assert page.x0 <= box.x0, text
+            assert box.x1 <= page.x1, text
+            assert page.y0 <= box.y0, text
+            assert box.y1 <= page.y1, text
+
+
+def undrawn(figure):
+    """Ticks beyond the end of their axis, and those of places without a panel."""
+    found = set()
+    for axes in figure.axes:
+        for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not axes.axison or not min(limits) <= tick.get_loc() <= max(limits):
+                    found |= {tick.label1, tick.label2}
+    return found
 
 
 def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, result):
@@ -137,6 +280,7 @@ def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, resu
         (lambda result: draw_rates(result, connections=["nobody"]), "there is no connection `nobody` in the result"),
         (lambda result: draw_queues(result, over="time", links=["none"]), "there is no link `none` in the result"),
         (lambda result: draw_errors(replace(result, series=result.series.clear())), "errors need rates"),
+        (lambda result: draw_loads(result, links=["none"]), "there is no link `none` in the result"),
         (
             lambda result: draw_loads(replace(result, series=result.series.clear()), over="time"),
             "links were not recorded",
@@ -147,6 +291,14 @@ def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, resu
 def test_what_cannot_be_drawn_is_refused(result, draw, words):
     with pytest.raises(ScenarioError, match=words):
         draw(result)
+
+
+def test_numbers_of_links_are_drawn_over_links_or_time(result):
+    for draw in (draw_queues, draw_loads):
+        with pytest.raises(ValueError, match='over is "tim"; it must be one of links, time'):
+            draw(result, over="tim")
+        with pytest.raises(ValueError, match="bars are of the whole run; leave out window_s"):
+            draw(result, window_s=(0.0, 1.0))
 
 
 def test_nothing_to_draw_is_refused():

@@ -5,14 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
-from anabranch import cli, read_result
+from anabranch import cli, read_result, run
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, time_text
+from anabranch.simulate import held_interrupts
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 JOIN = SCENARIOS / "join-and-leave.toml"
@@ -83,6 +87,7 @@ def test_dropped_packets_stand_below_the_table():
         ((JOIN, "--set", "run.durations=1 s"), "there is no key `durations` here (did you mean `duration`?)"),
         ((JOIN, "--set", "nonsense"), "`nonsense` sets nothing"),
         ((SCENARIOS / "missing.toml",), "there is no such file"),
+        ((SCENARIOS,), "it is a folder; name a scenario file"),
         ((JOIN, "--set", "connection.0.protocol=d-slem"), "did you mean `d-slen`?"),
     ],
 )
@@ -110,7 +115,7 @@ def test_ctrl_c_keeps_what_there_is_if_it_has_a_place(tmp_path, monkeypatch, cap
     assert (left.value.code, printed) == (130, "")
     assert "anabranch: the run was stopped at " in told
     if kept:
-        assert f"what there is until then is in {tmp_path / 'part'}" in told
+        assert f"the tables are in {tmp_path / 'part'}" in told
         result = read_result(tmp_path / "part")
         assert result.meta["finished"] is False
         assert 0.0 < result.meta["reached_s"] < 1e5
@@ -119,11 +124,99 @@ def test_ctrl_c_keeps_what_there_is_if_it_has_a_place(tmp_path, monkeypatch, cap
         assert list(tmp_path.iterdir()) == []
 
 
+LONG = ("run", JOIN, "--set", "run.duration=100000 s", "--set", 'run.record=["connections", "links", "fairness"]')
+
+
+@pytest.mark.parametrize("presses", [1, 3])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_ctrl_c_at_a_terminal_leaves_a_whole_folder(tmp_path, presses, drawn):
+    out = tmp_path / "part"
+    command = [str(ANABRANCH), *map(str, LONG), "--out", str(out), *(["--figures"] if drawn else [])]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    time.sleep(2.5)
+    for press in range(presses):
+        time.sleep(0.02 if press else 0.0)
+        process.send_signal(signal.SIGINT)
+    printed, told = process.communicate(timeout=120)
+    assert (process.returncode, printed) == (130, "")
+    assert told.startswith("anabranch: the run was stopped at ")
+    assert told.endswith(f"the tables are in {out}\n")
+    assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["part"]
+    assert read_result(out).meta["finished"] is False
+    if drawn:
+        assert len(list(out.glob("*.svg"))) == len(list(out.glob("*.png"))) == 5
+
+
+def test_ctrl_c_while_tables_are_made_and_written_loses_nothing(tmp_path, monkeypatch, capsys):
+    def pressed(make):
+        def made(*given):
+            signal.raise_signal(signal.SIGINT)
+            return make(*given)
+
+        return made
+
+    for place in ("anabranch.simulate._result", "anabranch.result.Result.write"):
+        out = tmp_path / place
+        with monkeypatch.context() as patch:
+            patch.setattr(place, pressed(resolve_name(place)))
+            patch.setattr(sys, "argv", ["anabranch", "run", str(JOIN), "--out", str(out)])
+            with pytest.raises(SystemExit) as left:
+                cli.main()
+        assert left.value.code == 130
+        assert f"stopped at 4 s of 4 s; the tables are in {out}" in capsys.readouterr().err
+        assert read_result(out).meta["finished"] is True
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_handlers_of_ctrl_c_stay_in_place():
+    def ours(*_):
+        pass
+
+    before = signal.signal(signal.SIGINT, ours)
+    try:
+        with held_interrupts():
+            assert signal.getsignal(signal.SIGINT) is ours
+    finally:
+        signal.signal(signal.SIGINT, before)
+    finished = []
+    thread = threading.Thread(target=lambda: finished.append(run(JOIN, sets=["run.duration=100 ms"])))
+    thread.start()
+    thread.join()
+    assert finished[0].meta["finished"]
+
+
+def test_nobody_who_reads_on_is_no_error():
+    process = subprocess.Popen(
+        [str(ANABRANCH), "run", str(JOIN), "--rows", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    # As a shell tells it: 141.
+    assert process.wait(timeout=60) == -signal.SIGPIPE
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "link", "link/x", "file/x", "x" * 300])
+def test_a_place_where_nothing_can_be_written_is_told_before_the_run(tmp_path, place):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere/at/all")
+    (tmp_path / "file").touch()
+    done = anabranch(*LONG, "--out", tmp_path / place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it exists already" in done.stderr or "it cannot be put there, since nothing can be made in" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
 def test_check_says_what_a_scenario_has():
     done = anabranch("check", JOIN, "--set", "connection.1.protocol=vo-le-tran")
     assert (done.returncode, done.stderr) == (0, "")
     facts = dict(line.split(None, 1) for line in done.stdout.splitlines())
     assert facts["protocols"] == "d-SLEN (2), Vo-Le-Tran (reconstruction) (1)"
+    assert anabranch("check", JOIN, "--seed", "9").stdout.split()[-1] == "9"
     assert (facts["nodes"], facts["subflows"], facts["duration"], facts["warm-up"]) == ("3", "4", "4 s", "0 s")
 
 

@@ -119,6 +119,26 @@ def test_what_can_be_solved_may_be_refused_for_a_run():
         read_plan(text)
 
 
+@pytest.mark.parametrize("table", ["network", "demands"])
+def test_a_file_that_is_not_there_is_told_with_scenario_and_key(tmp_path, table):
+    file = tmp_path / "s.toml"
+    text = '[network]\nfile = "missing"\n' if table == "network" else LINE + '[demands]\nfile = "missing"\n'
+    file.write_text(text + "[[traffic]]\ncount = 1\n", encoding="utf-8")
+    for read in (ab.read_scenario, read_plan):
+        with pytest.raises(ab.ScenarioError, match=rf"s\.toml: \[{table}\] file: .*missing: there is no such file"):
+            read(file)
+
+
+def test_a_folder_is_no_scenario(tmp_path):
+    with pytest.raises(ab.ScenarioError, match="it is a folder; name a scenario file"):
+        read_plan(tmp_path)
+
+
+def test_one_text_is_no_list_of_values():
+    with pytest.raises(ab.ScenarioError, match=r"sets is one text; give a list of them, such as \['run\.seed=3'\]"):
+        ab.run(LINE, sets="run.seed=3")
+
+
 def test_the_schema_lists_every_table():
     schema = json.loads(_core.Scenario.schema())
     tables = {"title", "network", "run", "defaults", "demands", "node", "link", "connection", "traffic"}

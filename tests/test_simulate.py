@@ -104,6 +104,76 @@ def test_the_mean_rate_is_what_was_delivered_after_the_warm_up_by_the_time_since
     assert result.links["utilisation"][0] == pytest.approx(1.0, abs=0.03)
 
 
+HASTY = 'defaults.connection.protocol="vo-le-tran"'
+"""Grants so much to begin with that queues grow: what a connection sent arrives long after it has stopped."""
+
+
+def short_of(*sets):
+    """What came of "short" with that protocol."""
+    result = run(LINK, sets=[HASTY, *sets])
+    return result.connections.row(by_predicate=pl.col("connection") == "short", named=True)
+
+
+@pytest.mark.parametrize("warm_up", ["1 s", "1550 ms"])
+@pytest.mark.parametrize("duration", ["1600 ms", "2 s"])
+def test_what_arrives_after_a_connection_has_stopped_counts_by_the_time_that_it_took(duration, warm_up):
+    # 1 s on, each has half of the packets in the queue, and so 4 of 8 Mbit/s until the last one of "short".
+    short = short_of(f"run.duration={duration}", f"run.warm_up={warm_up}")
+    assert short["stopped_s"] == 1.5
+    if duration == "2 s":
+        assert 1.7 < short["finished_s"] < 1.8
+        assert short["delivered_bytes"] == short["sent_bytes"]
+    else:
+        assert short["finished_s"] is None
+        assert short["delivered_bytes"] < short["sent_bytes"]
+    assert short["mean_rate_bps"] == pytest.approx(4e6, rel=0.01)
+
+
+def test_a_connection_that_finished_before_the_warm_up_ended_has_no_rate():
+    assert short_of("run.warm_up=1900 ms")["mean_rate_bps"] is None
+
+
+def test_only_one_that_sent_its_amount_is_complete():
+    # 100 kB take 0.2 s of 4 Mbit/s, and 1 MB more than the second that it has.
+    few, many = (short_of(f"connection.1.amount={amount}") for amount in ("100 kB", "1 MB"))
+    assert (few["sent_bytes"], few["completion_s"]) == (100_000, few["finished_s"] - 0.5)
+    assert many["sent_bytes"] < 1_000_000
+    assert (many["stopped_s"], many["completion_s"]) == (1.5, None)
+    assert many["finished_s"] > 1.5
+
+
+def test_the_error_is_null_only_where_there_is_none():
+    # A link that carries nothing at all from 1 s on: granted and fair are 0 in the end.
+    dead = LINK.replace('delay = "5 ms"', 'delay = "5 ms"\ncapacity_changes = [{ at = "1 s", capacity = "0 bit/s" }]')
+    result = run(dead)
+    rows = result.series.filter(pl.col("of") == "connection", pl.col("name") == "long")
+    late = rows.filter(pl.col("time_s") > 1.5)
+    assert late.select("granted_bps", "fair_bps", "error").unique().rows() == [(0.0, 0.0, 0.0)]
+    # In between it is still granted something, and nothing is relative to 0.
+    between = rows.filter(pl.col("fair_bps") == 0.0, pl.col("granted_bps") > 0.0)
+    assert between["error"].null_count() == len(between)
+    there = rows.filter(pl.col("fair_bps") > 0.0)
+    assert there["error"].null_count() == 0
+
+
+def test_there_are_no_errors_without_connections():
+    result = run(LINK[: LINK.index("[[connection]]")])
+    with pytest.raises(ScenarioError, match="there are no connections, so there are no errors"):
+        result.errors()
+
+
+def test_capacities_are_in_the_series_if_any_changes():
+    changing = LINK.replace(
+        'delay = "5 ms"', 'delay = "5 ms"\ncapacity_changes = [{ at = "1 s", capacity = "2 Mbit/s" }]'
+    )
+    links = run(changing).series.filter(pl.col("of") == "link")
+    now = pl.col("time_s")
+    # The way back changes with it.
+    wanted = links.select(pl.when(now < 1.0 - 1e-9).then(8e6).otherwise(2e6))
+    assert links["capacity_bps"].to_list() == wanted.to_series().to_list()
+    assert run(LINK).series["capacity_bps"].null_count() == len(run(LINK).series)
+
+
 def test_a_connection_that_never_began_has_no_rate():
     result = run(LINK, sets=["run.duration=400 ms"])
     short = result.connections.row(by_predicate=pl.col("connection") == "short", named=True)
@@ -114,19 +184,24 @@ def test_without_data_rates_are_granted_and_nothing_is_sent():
     result = run(LINK, sets=["run.data=false"])
     assert result.connections["mean_rate_bps"].null_count() == 2
     assert result.connections["granted_bps"][0] == pytest.approx(8e6, rel=2e-3)
-    assert result.meta["packet_hops"] == 0 or result.connections["sent_bytes"].sum() == 0
+    for column in ("sent_bytes", "delivered_bytes", "lost_bytes"):
+        assert result.connections[column].to_list() == [0, 0]
+        assert result.subflows[column].to_list() == [0, 0]
+    assert result.links["carried_bytes"].to_list() == [0, 0]
+    # Control packets go all the same.
+    assert result.meta["packet_hops"] > 0
 
 
 def test_the_utilisation_counts_what_a_link_could_carry():
     changing = LINK.replace(
         'delay = "5 ms"', 'delay = "5 ms"\ncapacity_changes = [{ at = "1 s", capacity = "2 Mbit/s" }]'
     )
-    result = run(changing, sets=["run.warm_up=500 ms"])
-    # 8 Mbit/s for half a second, then 2 for a whole one.
-    carriable = (8e6 * 0.5 + 2e6) / 8
-    series = result.series.filter(pl.col("name") == "a-b", pl.col("time_s") > 0.5 + 1e-9)
-    carried = series["carried_bps"].sum() * result.meta["sample_s"] / 8
-    assert result.links["utilisation"][0] == pytest.approx(carried / carriable, rel=1e-9)
+    # 1 Mbit/s for 1.5 s, of 8 for half a second and 2 for a whole one: 1.5 of 6 Mbit.
+    one = changing[: changing.index('[[connection]]\nname = "short"')] + 'demand = "1 Mbit/s"\n'
+    assert run(one, sets=["run.warm_up=500 ms"]).links["utilisation"][0] == pytest.approx(0.25, rel=0.01)
+    # Idle before, then full: the 2 Mbit of the second half, still of 6; the first packets come a little late.
+    late = run(one, sets=["run.warm_up=500 ms", "connection.0.start=1 s", "connection.0.demand=2 Mbit/s"])
+    assert late.links["utilisation"][0] == pytest.approx(2.0 / 6.0, rel=0.02)
 
 
 def test_what_is_not_recorded_is_not_there():

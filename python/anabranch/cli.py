@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated, NoReturn
 
@@ -9,6 +10,7 @@ import typer
 
 from anabranch.commands import check, reproduce, run, solve, topology
 from anabranch.commands import list as lists
+from anabranch.commands.run import INTERRUPTED
 from anabranch.errors import SolverError
 
 FAILED = 1
@@ -51,8 +53,13 @@ def options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except (ValueError, OverflowError) as error:
         _leave(WRONG_INPUT, error)
     except (SolverError, OSError, MemoryError) as error:

@@ -16,16 +16,35 @@ if TYPE_CHECKING:
 
 
 def check_place(file: Path) -> None:
-    """Make sure, before the work begins, that a file can be put at its place once its folders are made.
+    """Make sure, before the work begins, that a file or folder can be put at its place once its folders are made.
+
+    That is tried with a folder beside it: rights alone do not tell, as in ``/proc``.
 
     Raises
     ------
     ScenarioError
         Something on the way is no folder, or may not be written to.
     """
-    there = next(folder for folder in file.absolute().parents if folder.exists())
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        raise ScenarioError(f"{file}: it cannot be put there, since {there} is no folder that may be written to")
+    place = file.absolute()
+    there = next(folder for folder in place.parents if os.path.lexists(folder))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".anabranch.", dir=there) as aside:
+            (Path(aside) / place.relative_to(there)).mkdir(parents=True)
+    except OSError as error:
+        reason = f"nothing can be made in {there} ({error.strerror})"
+        raise ScenarioError(f"{file}: it cannot be put there, since {reason}; name a place where it can") from error
+
+
+def check_new(folder: Path) -> None:
+    """Make sure that nothing has a name yet, not even a link that leads nowhere.
+
+    Raises
+    ------
+    ScenarioError
+        Something has that name.
+    """
+    if os.path.lexists(folder):
+        raise ScenarioError(f"{folder}: it exists already; name a new folder, or remove it first")
 
 
 @contextmanager
@@ -38,11 +57,10 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
         Something has that name already, or it cannot be made.
     """
     place = Path(folder)
-    if place.exists():
-        raise ScenarioError(f"{place}: it exists already; name a new folder, or remove it first")
+    check_new(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        aside = Path(tempfile.mkdtemp(prefix=f".{place.name[:50]}.", dir=place.parent))
     except OSError as error:
         raise ScenarioError(f"{place}: it cannot be made ({error.strerror}); name a folder that can") from error
     try:

@@ -41,6 +41,7 @@ SERIES: dict[str, type[pl.DataType]] = {
     "fair_bps": pl.Float64,
     "error": pl.Float64,
     "carried_bps": pl.Float64,
+    "capacity_bps": pl.Float64,
     "backlog_bytes": pl.UInt64,
     "peak_packets": pl.UInt32,
     "residual": pl.Float64,
@@ -52,13 +53,18 @@ SERIES: dict[str, type[pl.DataType]] = {
 SAMPLED = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps"),
     "subflow": ("granted_bps", "delivered_bps"),
-    "link": ("granted_bps", "carried_bps", "backlog_bytes", "peak_packets"),
+    "link": ("granted_bps", "carried_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
     "run": ("residual", "overload", "present"),
 }
 """What is sampled of each kind of thing."""
 
-ERROR = (pl.col("granted_bps") / pl.col("fair_bps") - 1.0).alias("error")
-"""How far the granted rate is from the fair rate, relative to that."""
+ERROR = (
+    pl.when((pl.col("granted_bps") <= 0.0) & (pl.col("fair_bps") <= 0.0))
+    .then(0.0)
+    .otherwise(pl.col("granted_bps") / pl.col("fair_bps") - 1.0)
+    .alias("error")
+)
+"""How far the granted rate is from the fair rate, relative to that; 0 where both are 0."""
 
 FINITE = pl.when(cs.float().is_finite()).then(cs.float())
 """What is no number, or never came to be, as null."""
@@ -105,7 +111,9 @@ class Measured:
             **self.outcome.connections(),
         }
         frame = pl.concat([given, sums.drop("connection"), pl.DataFrame(rest)], how="horizontal").with_columns(FINITE)
-        completion = (pl.col("finished_s") - pl.col("start_s")).alias("completion_s")
+        # One that was told to stop before has completed nothing.
+        is_complete = pl.col("sent_bytes") >= pl.col("amount_bytes")
+        completion = pl.when(is_complete).then(pl.col("finished_s") - pl.col("start_s")).alias("completion_s")
         return frame.with_columns(self._mean_rate(), completion, ERROR).select(CONNECTIONS).with_columns(FINITE)
 
     def subflows(self) -> pl.DataFrame:
@@ -117,7 +125,7 @@ class Measured:
             pl.DataFrame(rest, schema_overrides={"path": pl.String}),
             pl.DataFrame(self.outcome.subflows()).drop("connection"),
         ]
-        times = self.connections().select("connection", "start_s", "finished_s", "stopped_s")
+        times = self.connections().select("connection", "start_s", "finished_s")
         frame = pl.concat(parts, how="horizontal").join(times, on="connection", how="left", maintain_order="left")
         delays = pl.when(pl.col("delivered_bytes") > 0).then(pl.col("mean_delay_s", "most_delay_s"))
         return frame.with_columns(self._mean_rate(), delays).select(SUBFLOWS).with_columns(FINITE)
@@ -150,8 +158,8 @@ class Measured:
         return pl.DataFrame({"time_s": table["time_s"], **names.to_dict(), "granted_bps": table["granted_bps"]})
 
     def _mean_rate(self) -> pl.Expr:
-        """Bits delivered after the warm-up, by the time from then or from the start."""
-        end = pl.coalesce("finished_s", "stopped_s", pl.lit(self.outcome.reached_s))
+        """Bits delivered after the warm-up, by the time from then or from the start until all had arrived."""
+        end = pl.coalesce("finished_s", pl.lit(self.outcome.reached_s))
         time = end - pl.max_horizontal("start_s", pl.lit(self.plan.warm_up_s))
         rate = pl.col("delivered_warm_bytes") * 8.0 / time
         return pl.when((time > 0.0) & pl.lit(self.plan.has_data)).then(rate).alias("mean_rate_bps")
@@ -194,6 +202,8 @@ class Measured:
         times = self.samples["time_s"]
         prefix = "" if of == "run" else f"{of}_"
         columns = {c: self.samples[prefix + c] for c in SAMPLED[of] if prefix + c in self.samples}
+        # Of capacities that never change there are no rows.
+        columns = {column: values for column, values in columns.items() if len(values) == len(times)}
         if not columns:
             return pl.DataFrame()
         return pl.DataFrame(

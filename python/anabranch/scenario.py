@@ -107,7 +107,7 @@ def read_plan(scenario: str | os.PathLike[str], *, seed: int | None = None, sets
         The first mistake, with file, line, column, reason and remedy.
     """
     with _told(scenario):
-        read = _load(scenario, sets if seed is None else [*sets, f"run.seed={seed}"])
+        read = _load(scenario, sets, seed)
         plan = read.core.plan(read.network.core, read.extra, read.text)
         resolved = read.core.resolved(read.network.core, read.extra, read.text)
     return Plan(read.core.title, read.network, plan, resolved)
@@ -127,13 +127,20 @@ class _Read:
         return load(self.folder / file).text
 
 
-def _load(scenario: str | os.PathLike[str], sets: Sequence[str]) -> _Read:
+def _load(scenario: str | os.PathLike[str], sets: Sequence[str], seed: int | None = None) -> _Read:
+    if isinstance(sets, str):
+        raise ValueError(f"sets is one text; give a list of them, such as [{sets!r}]")  # noqa: TRY004
+    values = [_set(value) for value in (sets if seed is None else [*sets, f"run.seed={seed}"])]
     is_text = _is_text(scenario)
+    if not is_text and Path(scenario).is_dir():
+        raise ValueError("it is a folder; name a scenario file")
     folder = Path() if is_text else Path(scenario).parent
-    core = _core.Scenario(str(scenario) if is_text else load(scenario).text, [_set(value) for value in sets])
-    network = _network(core, folder)
+    core = _core.Scenario(str(scenario) if is_text else load(scenario).text, values)
+    with _named(scenario, "[network] file"):
+        network = _network(core, folder)
     file = core.demands_file
-    extra = None if file is None else read_demands(folder / file, network).core
+    with _named(scenario, "[demands] file"):
+        extra = None if file is None else read_demands(folder / file, network).core
     return _Read(core, folder, network, extra)
 
 
@@ -161,10 +168,23 @@ def _network(core: _core.Scenario, folder: Path) -> Network:
 
 @contextmanager
 def _told(scenario: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in whose scenario a mistake is; mistakes in files that it names say so themselves."""
+    """Say in whose scenario a mistake is."""
     try:
         yield
     except ScenarioError:
         raise
     except ValueError as error:
-        raise ScenarioError(f"{'scenario' if _is_text(scenario) else scenario}: {error}") from error
+        raise ScenarioError(f"{_name(scenario)}: {error}") from error
+
+
+@contextmanager
+def _named(scenario: str | os.PathLike[str], key: str) -> Iterator[None]:
+    """Say which scenario names a file in which there is a mistake, and by which key."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError(f"{_name(scenario)}: {key}: {error}") from error
+
+
+def _name(scenario: str | os.PathLike[str]) -> str:
+    return "scenario" if _is_text(scenario) else str(scenario)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +45,7 @@ def run(
     seed : int, optional
         Instead of that of the file.
     sets : sequence of str
-        Values that take the place of those in the file: ``connection.0.weight=2``.
+        Values that take the place of those in the file: ``["connection.0.weight=2"]``.
     progress : callable, optional
         Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
         ends the run.
@@ -57,7 +60,8 @@ def run(
     ScenarioError
         A mistake in the scenario, with file, line, column, reason and remedy.
     RunInterrupted
-        Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``.
+        Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``. Once more Ctrl-C changes
+        nothing until that is made.
     """
     return run_plan(read_plan(scenario, seed=seed, sets=sets), progress=progress)
 
@@ -65,19 +69,56 @@ def run(
 def run_plan(plan: Plan, *, progress: Progress | None = None) -> Result:
     """Simulate what `read_plan` made ready; see `run`."""
     duration = plan.core.duration_s
+    with held_interrupts() as interrupts:
 
-    def tell(time_s: float, events: int) -> None:
-        if progress is not None:
-            progress(time_s, duration, events)
+        def tell(time_s: float, events: int) -> None:
+            if interrupts.came:
+                raise KeyboardInterrupt
+            if progress is not None:
+                progress(time_s, duration, events)
 
-    begin = time.perf_counter()
-    outcome, raised = _core.simulate(plan.core, tell)
-    result = _result(plan, outcome, time.perf_counter() - begin)
-    if isinstance(raised, KeyboardInterrupt):
-        raise RunInterrupted(result) from raised
+        begin = time.perf_counter()
+        outcome, raised = _core.simulate(plan.core, tell)
+        result = _result(plan, outcome, time.perf_counter() - begin)
+        if interrupts.came or isinstance(raised, KeyboardInterrupt):
+            raise RunInterrupted(result) from raised
     if raised is not None:
         raise raised
     return result
+
+
+class Interrupts:
+    """Ctrl-C noted instead of obeyed."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        """Take note."""
+        self.came = True
+
+
+@contextmanager
+def held_interrupts() -> Iterator[Interrupts]:
+    """Take note of Ctrl-C until the block ends, so that it cannot end what must be done to its end.
+
+    A block within such a block shares its notes. Outside the main thread, and where something else than Python's own
+    handler is in place, nothing changes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if isinstance(before, Interrupts):
+        yield before
+        return
+    interrupts = Interrupts()
+    is_ours = threading.current_thread() is threading.main_thread() and before is signal.default_int_handler
+    if not is_ours:
+        yield interrupts
+        return
+    signal.signal(signal.SIGINT, interrupts)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anabranch import _core
-from anabranch.commands.run import Sets
+from anabranch.commands.run import Seed, Sets
 from anabranch.commands.text import printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.scenario import read_plan
@@ -23,6 +23,7 @@ HELP = """Check a scenario without running it: say what it has, or the first mis
 
 def command(
     scenario: Annotated[Path | None, typer.Argument(help="Scenario file (TOML).")] = None,
+    seed: Seed = None,
     sets: Sets = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of scenario files instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
@@ -33,7 +34,7 @@ def command(
         return
     if scenario is None:
         raise ScenarioError("there is nothing to check; name a scenario file, or ask for --schema")
-    facts = describe(read_plan(scenario, sets=sets or ()))
+    facts = describe(read_plan(scenario, seed=seed, sets=sets or ()))
     if as_json:
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return

@@ -17,11 +17,13 @@ from anabranch.commands.inputs import MOST_SEED
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, printable, time_text
 from anabranch.errors import RunInterrupted, ScenarioError
-from anabranch.folder import check_place
-from anabranch.simulate import run
+from anabranch.folder import check_new, check_place
+from anabranch.scenario import read_plan
+from anabranch.simulate import held_interrupts, run_plan
 
 if TYPE_CHECKING:
     from anabranch.result import Result
+    from anabranch.scenario import Plan
 
 HELP = """Simulate a scenario, packet by packet.
 
@@ -29,14 +31,19 @@ Prints a row for each connection: its protocol, the mean rate at which it delive
 the last sample at which it is there, the fair rate then, how far the former is from the latter, and how long it took
 to deliver its amount. Then the links that dropped packets or are loaded most.
 
-Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished. Exit code 130.
+Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished, and is drawn with
+--figures; once more Ctrl-C changes nothing until the tables are written, then it ends the drawing. Exit code 130.
 """
+
+INTERRUPTED = 130
+"""Exit code: stopped by Ctrl-C."""
 
 DEFAULT_ROWS = 20
 MOST_LINKS = 5
 """So many links are shown."""
 
 Scenario = Annotated[Path, typer.Argument(help="Scenario file (TOML).")]
+Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Instead of that of the scenario.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set a value of the scenario: connection.0.weight=2. Repeatable."),
@@ -45,7 +52,7 @@ Sets = Annotated[
 
 def command(
     scenario: Scenario,
-    seed: Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Instead of that of the scenario.")] = None,
+    seed: Seed = None,
     sets: Sets = None,
     out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Draw figures into that folder, SVG and PNG.")] = False,
@@ -56,22 +63,20 @@ def command(
     if figures and out is None:
         raise ScenarioError("--figures needs a folder to put them; name one with --out")
     if out is not None:
-        if out.exists():
-            raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
+        check_new(out)
         check_place(out)
-    try:
-        with run_bar() as tell:
-            result = run(scenario, seed=seed, sets=sets or (), progress=tell)
-    except RunInterrupted as stopped:
-        _keep(stopped, out)
-        raise typer.Exit(130) from stopped
-    if out is not None:
-        result.write(out)
-        if figures:
-            # Only now: matplotlib takes longer to load than many scenarios take to run.
-            from anabranch.figures import draw_result
+    plan = read_plan(scenario, seed=seed, sets=sets or ())
+    result, stopped = _run(plan, out)
+    if stopped is not None:
+        kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
+        typer.echo(f"anabranch: {stopped}; {kept}", err=True)
+    if out is not None and figures:
+        # Only now: matplotlib takes longer to load than many scenarios take to run.
+        from anabranch.figures import draw_result
 
-            draw_result(result, out)
+        draw_result(result, out)
+    if stopped is not None:
+        raise typer.Exit(INTERRUPTED)
     if as_json:
         tables = {name: getattr(result, name).to_dicts() for name in ("connections", "subflows", "links")}
         typer.echo(json.dumps({"meta": result.meta, **tables}, indent=1, allow_nan=False))
@@ -79,13 +84,20 @@ def command(
         _print(result, rows)
 
 
-def _keep(stopped: RunInterrupted, out: Path | None) -> None:
-    """Write what there is of a run that was stopped."""
-    if out is None:
-        typer.echo(f"anabranch: {stopped}; with --out, what there is until then would be kept", err=True)
-        return
-    stopped.result.write(out)
-    typer.echo(f"anabranch: {stopped}; what there is until then is in {out}", err=True)
+def _run(plan: Plan, out: Path | None) -> tuple[Result, RunInterrupted | None]:
+    """Run, and write what there is; give it, and by what the run was stopped."""
+    stopped = None
+    with held_interrupts() as interrupts:
+        try:
+            with run_bar() as tell:
+                result = run_plan(plan, progress=tell)
+        except RunInterrupted as error:
+            stopped, result = error, error.result
+        if out is not None:
+            result.write(out)
+    if interrupts.came and stopped is None:
+        stopped = RunInterrupted(result)
+    return result, stopped
 
 
 def _print(result: Result, rows: int) -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.panels import MOST_LINES, draw_legend, draw_panels, draw_words
+from anabranch.figures.panels import (
+    MOST_LINES,
+    check_known,
+    draw_legend,
+    draw_panels,
+    draw_words,
+    shortened,
+    size_in,
+)
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK, SOFT_INK
 
@@ -24,6 +33,29 @@ if TYPE_CHECKING:
 
 MOST_BARS = 16
 """So many links are drawn as bars, those with the greatest numbers."""
+
+OVER = ("links", "time")
+"""What numbers of links are drawn over."""
+
+COUNTS = (*range(0, 11, 2), *(step * 10**power for power in range(1, 10) for step in (2, 5, 10)))
+"""Ticks of an axis of counts."""
+
+LINEAR = 10.0
+"""So far up an axis of counts is linear, beyond logarithmic."""
+
+
+def check_over(over: str, window_s: tuple[float, float] | None) -> None:
+    """Make sure that numbers are drawn over what they can be, and time is chosen only where there is some.
+
+    Raises
+    ------
+    ValueError
+        Neither links nor time; part of the time of bars.
+    """
+    if over not in OVER:
+        raise ValueError(f'over is "{over}"; it must be one of {", ".join(OVER)}')
+    if over == "links" and window_s is not None:
+        raise ValueError('bars are of the whole run; leave out window_s, or draw over "time"')
 
 
 def greatest(results: Mapping[str, Result], value: pl.Expr, count: int) -> tuple[list[str], str]:
@@ -42,15 +74,17 @@ def draw_bars(
     title: str,
     xlabel: str,
     whole: bool,
+    links: Sequence[str] | None,
     file: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Draw a group of bars for each link, a bar for each result, its number behind it: `whole` or not."""
     if file is not None:
         check_suffix(file)
-    links, note = greatest(results, value, MOST_BARS)
+    check_known(results, links or (), "link")
+    links, note = greatest(results, value, MOST_BARS) if links is None else (links, "")
     thickness = 0.8 / len(results)
-    plot_in = 0.16 + len(links) * max(0.26, 0.17 * len(results))
-    below_in = 0.55 + (0.3 if len(results) > 1 else 0.0) + (0.22 if note else 0.0)
+    plot_in = 0.16 + max(len(links), 1) * max(0.26, 0.17 * len(results))
+    below_in = 0.55 + (0.26 * -(-len(results) // 2) if len(results) > 1 else 0.0) + (0.22 if note else 0.0)
     figure = Figure(figsize=(8.6, 0.55 + plot_in + below_in), facecolor="white")
     width, height = figure.get_size_inches()
     with any_glyph():
@@ -63,7 +97,9 @@ def draw_bars(
             axes.bar_label(
                 bars, [f"{n:.0f}" if whole else f"{n:.1f}" for n in numbers], padding=3, size=7.5, color=SOFT_INK
             )
-        axes.set_yticks(np.arange(len(links)), labels=links, size=8.5, color=INK, parse_math=False)
+        axes.set_yticks(
+            np.arange(len(links)), labels=[shortened(link) for link in links], size=8.5, color=INK, parse_math=False
+        )
         axes.set_ylim(len(links) - 0.45, -0.55)
         axes.set_xlabel(xlabel, color=INK)
         axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
@@ -72,12 +108,12 @@ def draw_bars(
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        draw_words(figure, title, note)
+        below_in = 0.55 + draw_words(figure, title, note)
         if len(results) > 1:
             handles, labels = axes.get_legend_handles_labels()
             lines = dict(zip(labels, handles, strict=True))
-            draw_legend(figure, lines, 4, left_in=0.12, bottom_in=0.26 if note else 0.04)
-        name_in = min(3.0, 0.35 + 0.075 * max((len(link) for link in links), default=0))
+            below_in += draw_legend(figure, lines, left_in=0.12, bottom_in=below_in - 0.51)
+        name_in = 0.25 + max((size_in(label)[0] for label in axes.get_yticklabels()), default=0.0)
         figure.subplots_adjust(
             left=name_in / width, right=1.0 - 0.25 / width, top=1.0 - 0.5 / height, bottom=below_in / height
         )
@@ -96,27 +132,49 @@ def draw_lines(
     links: Sequence[str] | None,
     window_s: tuple[float, float] | None,
     mark: float | None = None,
+    counts: bool = False,
     file: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """Draw a line over time for each link, a panel for each result; `rank` says which links, if they are not given."""
-    known = next(iter(results.values())).links["link"].to_list()
-    unknown = next((link for link in links or () if link not in known), None)
-    if unknown is not None:
-        raise ScenarioError(f"there is no link `{unknown}` in the result; name one of its {len(known)}")
+    """Draw a line over time for each link, a panel for each result; `rank` says which links, if they are not given.
+
+    With `counts` the axis is logarithmic beyond 10, if there is anything: so few are seen beside many.
+    """
+    check_known(results, links or (), "link")
     names, note = greatest(results, rank, MOST_LINES) if links is None else (list(links), "")
+    if len(names) > MOST_LINES:
+        note = f"{len(names)} links; colours repeat"
+    frames = {own: _over_time(result, names, value) for own, result in results.items()}
+    is_bent = counts and any((frame["value"] > LINEAR).any() for frame in frames.values())
+    if is_bent:
+        note = "; ".join(part for part in (f"the axis is linear up to {LINEAR:g} and logarithmic beyond", note) if part)
 
     def draw(panel: Axes, own: str) -> None:
-        result = results[own]
-        capacity = result.links.select(pl.col("link").alias("name"), "capacity_bps")
-        rows = result.series.filter((pl.col("of") == "link") & pl.col("name").is_in(names))
-        if not rows["carried_bps"].count():
-            raise ScenarioError('links were not recorded; add "links" to record under [run]')
-        rows = rows.join(capacity, on="name", how="left", maintain_order="left")
-        rows = rows.select("name", "time_s", value.alias("value"))
-        for name, colour in zip(names, COLOURS, strict=False):
-            line = rows.filter(pl.col("name") == name)
+        for name, colour in zip(names, cycle(COLOURS), strict=False):
+            line = frames[own].filter(pl.col("name") == name)
             panel.plot(line["time_s"], line["value"], color=colour, linewidth=1.2, label=name)
         if mark is not None:
             panel.axhline(mark, color=INK, linewidth=0.9, linestyle=(0, (5, 4)))
+        if is_bent:
+            panel.set_yscale("symlog", linthresh=LINEAR, linscale=1.0)
+            panel.yaxis.set_major_locator(FixedLocator(COUNTS))
+            panel.yaxis.set_minor_locator(FixedLocator([]))
+            panel.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
 
     return draw_panels(results, draw, title=title, ylabel=ylabel, note=note, window_s=window_s, file=file)
+
+
+def _over_time(result: Result, names: Sequence[str], value: pl.Expr) -> pl.DataFrame:
+    """Give a value of each link and sample.
+
+    It may be one of ``nominal_bps``, the capacity of the scenario, and ``could_bps``, that since the sample before:
+    where it changed in between, the greater of both, since when it did is not known.
+    """
+    rows = result.series.filter((pl.col("of") == "link") & pl.col("name").is_in(names))
+    if names and not rows["carried_bps"].count():
+        raise ScenarioError('links were not recorded; add "links" to record under [run]')
+    nominal = result.links.select(pl.col("link").alias("name"), pl.col("capacity_bps").alias("nominal_bps"))
+    rows = rows.join(nominal, on="name", how="left", maintain_order="left")
+    now = pl.coalesce("capacity_bps", "nominal_bps")
+    before = now.shift(1).over("name").fill_null(pl.col("nominal_bps"))
+    rows = rows.with_columns(pl.max_horizontal(now, before).alias("could_bps"))
+    return rows.select("name", "time_s", value.alias("value"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from anabranch.figures.panels import draw_panels, named
+from anabranch.figures.panels import draw_panels, heading, named
 from anabranch.figures.style import COLOURS, GREY, INK
 
 if TYPE_CHECKING:
@@ -56,11 +56,10 @@ def draw_errors(
         Connections or fairness were not recorded; a file that cannot be written.
     """
     all_results = named(results)
-    heading = next(iter(all_results.values())).meta["title"]
     return draw_panels(
         all_results,
         lambda panel, name: _draw(panel, all_results[name]),
-        title=title or (f"Errors of granted rates: {heading}" if heading else "Errors of granted rates"),
+        title=title or heading(all_results, "Errors of granted rates"),
         ylabel="(granted - fair) / fair (%)",
         note="over the connections that are there; the axis is linear within 1 % and logarithmic beyond",
         from_zero=False,

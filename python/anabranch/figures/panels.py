@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -35,6 +37,9 @@ WIDTHS = (2.8, 2.3, 1.9, 1.6, 1.3, 1.1, 0.9)
 IN_A_ROW = 3
 """So many panels stand side by side."""
 
+LONGEST = 40
+"""Names in legends are cut beyond so many letters."""
+
 PREFIXES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 
 
@@ -45,6 +50,40 @@ def named(results: Results) -> dict[str, Result]:
             raise ValueError("there are no results to draw; give one or more")
         return dict(results)
     return {results.meta["title"]: results}
+
+
+def heading(results: Mapping[str, Result], what: str) -> str:
+    """Give the title of a figure: what it shows, and of which scenario."""
+    title = next(iter(results.values())).meta["title"]
+    return f"{what}: {title}" if title else what
+
+
+def check_known(results: Mapping[str, Result], names: Sequence[str], of: Literal["connection", "link"]) -> None:
+    """Make sure that every result has the connections or links of these names.
+
+    Raises
+    ------
+    ScenarioError
+        One has not.
+    """
+    for own, result in results.items():
+        known = (result.connections if of == "connection" else result.links)[of].to_list()
+        unknown = next((name for name in names if name not in known), None)
+        if unknown is not None:
+            which = f"`{own}`" if len(results) > 1 else "the result"
+            raise ScenarioError(f"there is no {of} `{unknown}` in {which}; name one of its {len(known)}")
+
+
+def check_window(window_s: tuple[float, float] | None) -> None:
+    """Make sure that a part of the time begins before it ends.
+
+    Raises
+    ------
+    ValueError
+        It does not.
+    """
+    if window_s is not None and not window_s[0] < window_s[1] < math.inf:
+        raise ValueError(f"window_s is {window_s[0]} to {window_s[1]}; it must begin before it ends")
 
 
 def rate_unit(most_bps: float) -> tuple[float, str]:
@@ -89,6 +128,7 @@ def draw_panels(
     """
     if file is not None:
         check_suffix(file)
+    check_window(window_s)
     columns = min(len(results), IN_A_ROW)
     rows = -(-len(results) // columns)
     width, height = (8.6, 4.4) if columns == 1 else (4.4 * columns + 0.8, 3.4 * rows + 1.2)
@@ -131,7 +171,7 @@ def _extent(axes: Sequence[Axes], window_s: tuple[float, float]) -> tuple[float,
 
 
 def _dress(panel: Axes, name: str) -> None:
-    panel.set_title(name, size=10, color=INK, loc="left", parse_math=False)
+    panel.set_title(shortened(name), size=10, color=INK, loc="left", parse_math=False)
     panel.grid(visible=True, color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
@@ -144,42 +184,67 @@ def _frame(figure: Figure, axes: Sequence[Axes], title: str, note: str) -> None:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
     width, height = figure.get_size_inches()
-    note = textwrap.fill(note, width=int(13 * width)) if note else ""
-    columns = max(1, min(len(labels), int(width / 1.6)))
-    legend_rows = -(-len(labels) // columns)
-    note_in = 0.17 * (note.count("\n") + 1) + 0.08 if note else 0.0
-    legend_in = 0.22 * legend_rows + 0.1 if labels else 0.0
-    if labels:
-        draw_legend(figure, labels, columns, left_in=0.6, bottom_in=note_in + 0.04)
-    draw_words(figure, title, note)
+    note_in = draw_words(figure, title, note)
+    legend_in = draw_legend(figure, labels, left_in=0.6, bottom_in=note_in + 0.04) if labels else 0.0
     has_names = any(panel.get_title(loc="left") for panel in axes)
     top = 1.0 - (0.78 if has_names else 0.55) / height
     bottom = (0.55 + legend_in + note_in) / height
     figure.subplots_adjust(left=0.75 / width, right=1.0 - 0.2 / width, top=top, bottom=bottom, wspace=0.1, hspace=0.22)
+    # How wide the ticks are depends on the height of the panels.
+    ticks_in = max(size_in(label)[0] for panel in axes for label in panel.get_yticklabels())
+    figure.subplots_adjust(left=max(0.75, ticks_in + 0.5) / width)
 
 
-def draw_legend(
-    figure: Figure, labels: Mapping[str, Artist], columns: int, *, left_in: float, bottom_in: float
-) -> None:
-    """Draw a legend in rows, with its lower left corner there."""
+def draw_legend(figure: Figure, labels: Mapping[str, Artist], *, left_in: float, bottom_in: float) -> float:
+    """Draw a legend that reads row by row, in as many columns as fit; give its height in inches."""
     width, height = figure.get_size_inches()
-    legend = figure.legend(
-        list(labels.values()),
-        list(labels),
-        loc="lower left",
-        bbox_to_anchor=(left_in / width, bottom_in / height),
-        ncols=columns,
-        fontsize=8.5,
-        frameon=False,
-        labelcolor=INK,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    names, handles = [shortened(name) for name in labels], list(labels.values())
+    for columns in range(min(len(names), int(width / 1.2)), 0, -1):
+        # It is filled by columns.
+        order = [entry for column in range(columns) for entry in range(column, len(names), columns)]
+        legend = figure.legend(
+            [handles[entry] for entry in order],
+            [names[entry] for entry in order],
+            loc="lower left",
+            bbox_to_anchor=(left_in / width, bottom_in / height),
+            borderaxespad=0.0,
+            ncols=columns,
+            fontsize=8.5,
+            frameon=False,
+            labelcolor=INK,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        legend_width, legend_height = size_in(legend)
+        if columns == 1 or left_in + legend_width < width:
+            break
+        legend.remove()
+    return legend_height + 0.05
 
 
-def draw_words(figure: Figure, title: str, note: str) -> None:
-    """Write the title into the upper left corner and the note into the lower left one."""
+def draw_words(figure: Figure, title: str, note: str) -> float:
+    """Write the title into the upper left corner and the note into the lower left one; give the note's height."""
     width, height = figure.get_size_inches()
     x, top = 0.12 / width, 1.0 - 0.24 / height
-    figure.text(x, top, title, size=12, weight="bold", color=INK, va="center", parse_math=False)
+    text = figure.text(x, top, title, size=12, weight="bold", color=INK, va="center", parse_math=False)
+    while len(title) > 1 and size_in(text)[0] > width - 0.24:
+        title = title[:-1]
+        text.set_text(f"{title.rstrip()}…")
+    note = textwrap.fill(note, width=int(13 * width))
     figure.text(x, 0.08 / height, note, size=8.5, color=SOFT_INK, va="bottom", parse_math=False)
+    return 0.17 * (note.count("\n") + 1) + 0.08 if note else 0.0
+
+
+def shortened(name: str) -> str:
+    """Give the beginning and the end of a long name."""
+    half = LONGEST // 2
+    return name if len(name) <= LONGEST else f"{name[:half]}…{name[1 - half :]}"
+
+
+def size_in(artist: Artist) -> tuple[float, float]:
+    """Give the width and height in inches of a text or a legend that is part of a figure."""
+    figure = artist.get_figure(root=True)
+    assert figure is not None, "what is measured is part of a figure"
+    canvas = figure.canvas if isinstance(figure.canvas, FigureCanvasAgg) else FigureCanvasAgg(figure)
+    extent = artist.get_window_extent(canvas.get_renderer())  # type: ignore[no-untyped-call]
+    return extent.width / figure.dpi, extent.height / figure.dpi

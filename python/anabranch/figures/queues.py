@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from anabranch.figures.by_link import draw_bars, draw_lines
-from anabranch.figures.panels import named
+from anabranch.figures.by_link import check_over, draw_bars, draw_lines
+from anabranch.figures.panels import heading, named
 
 if TYPE_CHECKING:
     import os
@@ -34,9 +34,10 @@ def draw_queues(
     results : Result or mapping of str to Result
         Several results with their names: bars beside each other, or panels side by side.
     over : {"links", "time"}
-        Bars for the links with the longest queues of the run; or lines over time, the longest since the sample before.
+        Bars for the links with the longest queues of the run; or lines over time, the longest since the sample before,
+        on an axis that is linear up to 10 and logarithmic beyond.
     links : sequence of str, optional
-        With ``"time"``: which, instead of the 7 with the longest queues.
+        Which, instead of the 16 with the longest queues, or the 7 over time; of more than 7 lines colours repeat.
     window_s : pair of float, optional
         With ``"time"``: draw this part of the time only.
     title : str, optional
@@ -50,20 +51,31 @@ def draw_queues(
     Raises
     ------
     ScenarioError
-        An unknown link; links were not recorded; a file that cannot be written.
+        A link that is not in every result; links were not recorded; a file that cannot be written.
+    ValueError
+        Another ``over``; a part of the time that does not begin before it ends, or with bars.
     """
+    check_over(over, window_s)
     all_results = named(results)
     most = pl.col("most_packets")
     if over == "links":
-        heading, label = title or "Longest queue of each link", "most packets that waited at a time"
-        return draw_bars(all_results, most, title=heading, xlabel=label, whole=True, file=file)
+        return draw_bars(
+            all_results,
+            most,
+            title=title or heading(all_results, "Longest queue of each link"),
+            xlabel="most packets that waited at a time",
+            whole=True,
+            links=links,
+            file=file,
+        )
     return draw_lines(
         all_results,
         most,
         pl.col("peak_packets"),
-        title=title or "Longest queues over time",
+        title=title or heading(all_results, "Longest queues over time"),
         ylabel="most packets since the sample before",
         links=links,
         window_s=window_s,
+        counts=True,
         file=file,
     )

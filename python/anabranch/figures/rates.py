@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anabranch.figures.panels import WIDTHS, chosen, draw_panels, named, rate_unit
+from anabranch.figures.panels import WIDTHS, check_known, check_window, chosen, draw_panels, heading, named, rate_unit
 from anabranch.figures.style import COLOURS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def draw_rates(
     Parameters
     ----------
     results : Result or mapping of str to Result
-        Several results with the names of their panels; they should have the same connections.
+        Several results with the names of their panels; all have the connections that are drawn.
     connections : sequence of str, optional
         Which; ``["*"]`` for all, the first 7 if not given. More than 7 are thin lines without names and fair rates.
     subflows : bool
@@ -59,11 +59,15 @@ def draw_rates(
     Raises
     ------
     ScenarioError
-        An unknown connection, rates that were not recorded, a file that cannot be written.
+        A connection that is not in every result, rates that were not recorded, a file that cannot be written.
+    ValueError
+        A part of the time that does not begin before it ends.
     """
     all_results = named(results)
     first = next(iter(all_results.values()))
+    check_window(window_s)
     names, note = chosen(first.connections["connection"].to_list(), connections, "connection")
+    check_known(all_results, names, "connection")
     if subflows:
         parts = first.subflows.filter(pl.col("connection").is_in(names))["subflow"].to_list()
         names, more = chosen(parts, ["*"] if is_crowd(names) else None, "subflow")
@@ -81,12 +85,12 @@ def draw_rates(
             look: dict[str, Any] = {"linewidth": 0.7} if is_crowd(names) else {"linewidth": width, "label": name}
             panel.plot(time, rate / scale, color=colour, drawstyle=style, **look)
             if has_fair:
-                _draw_fair(panel, result, name, colour, scale)
+                _draw_fair(panel, result, name, color=colour, scale=scale, drawstyle=style)
 
     return draw_panels(
         all_results,
         draw,
-        title=title or _title(all_results, "Granted rates of subflows" if subflows else "Granted rates"),
+        title=title or heading(all_results, "Granted rates of subflows" if subflows else "Granted rates"),
         ylabel=f"rate of the {'subflow' if subflows else 'connection'} ({unit})",
         note="; ".join(part for part in (dashed, note) if part),
         window_s=window_s,
@@ -98,11 +102,6 @@ def draw_rates(
 def is_crowd(names: Sequence[str]) -> bool:
     """Tell whether there are more lines than colours."""
     return len(names) > len(COLOURS)
-
-
-def _title(results: dict[str, Result], what: str) -> str:
-    title = next(iter(results.values())).meta["title"]
-    return f"{what}: {title}" if title else what
 
 
 def _most(frame: pl.DataFrame, window_s: tuple[float, float] | None) -> float:
@@ -129,8 +128,8 @@ def _line(
     return time, rate
 
 
-def _draw_fair(panel: Axes, result: Result, name: str, colour: str, scale: float) -> None:
+def _draw_fair(panel: Axes, result: Result, name: str, *, scale: float, **look: Any) -> None:
     fair = result.series.filter((pl.col("of") == "connection") & (pl.col("name") == name)).select("time_s", "fair_bps")
     if fair["fair_bps"].count():
         rate = fair["fair_bps"].fill_null(float("nan")).to_numpy() / scale
-        panel.plot(fair["time_s"], rate, color=colour, linewidth=0.9, linestyle=(0, (5, 4)), zorder=1)
+        panel.plot(fair["time_s"], rate, linewidth=0.9, linestyle=(0, (5, 4)), zorder=1, **look)
