@@ -206,7 +206,7 @@ def test_a_place_where_nothing_can_be_written_is_told_before_the_run(tmp_path, p
     (tmp_path / "file").touch()
     done = anabranch(*LONG, "--out", tmp_path / place)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "it exists already" in done.stderr or "it cannot be put there, since nothing can be made in" in done.stderr
+    assert "it exists already" in done.stderr or "it cannot be put there, since" in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 

@@ -31,8 +31,8 @@ def check_place(file: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=".anabranch.", dir=there) as aside:
             (Path(aside) / place.relative_to(there)).mkdir(parents=True)
     except OSError as error:
-        reason = f"nothing can be made in {there} ({error.strerror})"
-        raise ScenarioError(f"{file}: it cannot be put there, since {reason}; name a place where it can") from error
+        reason = f"{there} is no folder that may be written to, or not by that name ({error.strerror})"
+        raise ScenarioError(f"{file}: it cannot be put there, since {reason}") from error
 
 
 def check_new(folder: Path) -> None:
