@@ -47,7 +47,7 @@ struct Lane {
 /// Both ends of a repaired hop.
 struct Hop {
     sender: HopSender<ControlPacket>,
-    receiver: HopReceiver<ControlPacket>,
+    receiver: HopReceiver,
     /// When its next event is due.
     armed: u64,
 }
@@ -238,16 +238,16 @@ impl World<'_> {
         match self.lanes.frames.remove(index) {
             Frame::Packet { number, packet } => {
                 let Some(hop) = self.lanes.hop(link) else { return };
-                let arrived = hop.receiver.on_packet(number, packet);
-                self.send_frame(back, Frame::Acknowledgement { next: arrived.next });
-                for packet in arrived.packets {
+                let is_new = hop.receiver.on_packet(number);
+                self.send_frame(back, Frame::Acknowledgement { number });
+                if is_new {
                     let index = self.lanes.packets.insert(packet);
                     self.on_control(index);
                 }
             }
-            Frame::Acknowledgement { next } => {
+            Frame::Acknowledgement { number } => {
                 let Some(hop) = self.lanes.hop(back) else { return };
-                hop.sender.on_acknowledgement(now, next);
+                hop.sender.on_acknowledgement(now, number);
                 self.watch(back);
             }
         }
@@ -261,12 +261,10 @@ impl World<'_> {
             return;
         }
         hop.armed = UNSET;
-        let is_due = hop.sender.deadline().is_some_and(|deadline| deadline <= now);
-        let frame = if is_due { hop.sender.on_deadline(now) } else { None };
-        self.watch(link);
-        if let Some(frame) = frame {
+        while let Some(frame) = self.lanes.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
             self.send_frame(link, frame);
         }
+        self.watch(link);
     }
 
     /// Schedules the deadline of a repaired hop, unless an event comes before it; that looks again when it is there.

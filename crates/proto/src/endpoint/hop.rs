@@ -1,15 +1,15 @@
-//! Reliable delivery in order over one hop that may lose, repeat or reorder packets.
+//! Reliable delivery over one hop that may lose, repeat or reorder packets: each is handed on, and only once.
 //!
-//! Links of an explicit-rate protocol keep sums over packets that each say only what has changed; one packet lost, repeated
-//! or overtaken would leave them wrong for ever. So each hop numbers its control packets, keeps them until the next node
-//! has acknowledged them, sends the oldest again when that takes too long, and hands them on once and in order. What the
-//! protocol sees is a hop that only delays.
+//! Links of an explicit-rate protocol keep sums over packets that each say only what has changed; one packet lost or
+//! counted twice would leave them wrong for ever. So each hop numbers its control packets, keeps each until the next node
+//! has acknowledged its number, sends it again when that takes too long, and hands on what it has not seen before. Order
+//! among packets of different subflows does not matter, and a subflow has one packet under way at a time; so what is lost
+//! holds up no other.
 //!
 //! The wait is a quarter more than what acknowledgements of frames that were sent once took lately, and no less than at
-//! the beginning. It doubles with every time it passes in vain, up to eight times, and starts anew with every
-//! acknowledgement.
+//! the beginning. For each packet it doubles with every time that it passes in vain, up to eight times.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use anabranch_core::{Span, Time};
 
@@ -26,123 +26,103 @@ pub enum Frame<T> {
         /// What is carried.
         packet: T,
     },
-    /// On the way back: all packets before this number have arrived.
+    /// On the way back: the packet of this number has arrived.
     Acknowledgement {
-        /// The number that is waited for.
-        next: u64,
+        /// Which.
+        number: u64,
     },
+}
+
+/// A packet that is not known to have arrived.
+#[derive(Clone, Copy, Debug)]
+struct Kept<T> {
+    packet: T,
+    sent: Time,
+    /// How often it was sent again.
+    repeats: u32,
+    deadline: Time,
 }
 
 /// The near end of a hop.
 #[derive(Clone, Debug)]
 pub struct HopSender<T> {
-    /// Packets not yet acknowledged, the oldest of them number `first`; and when each was sent, unless more than once.
-    kept: VecDeque<(T, Option<Time>)>,
+    /// From number `first` on, without those that have arrived.
+    kept: VecDeque<Option<Kept<T>>>,
     first: u64,
     least_wait: Span,
     wait: Span,
-    doublings: u32,
-    deadline: Option<Time>,
 }
 
 impl<T: Copy> HopSender<T> {
     /// Nothing sent; `wait` is how long an acknowledgement may take at the least, more than 0.
     pub fn new(wait: Span) -> Self {
         let wait = Span(wait.0.max(1));
-        Self { kept: VecDeque::new(), first: 0, least_wait: wait, wait, doublings: 0, deadline: None }
+        Self { kept: VecDeque::new(), first: 0, least_wait: wait, wait }
     }
 
     /// Takes a packet over and gives the frame to send.
     pub fn send(&mut self, now: Time, packet: T) -> Frame<T> {
-        self.kept.push_back((packet, Some(now)));
-        if self.deadline.is_none() {
-            self.start(now);
-        }
+        self.kept.push_back(Some(Kept { packet, sent: now, repeats: 0, deadline: later(now, self.wait.0) }));
         Frame::Packet { number: self.first + self.kept.len() as u64 - 1, packet }
     }
 
     /// Takes an acknowledgement in.
-    pub fn on_acknowledgement(&mut self, now: Time, next: u64) {
-        let before = self.first;
-        // If one of them was sent again, the others may have waited for it.
-        let mut oldest = Some(now);
-        while self.first < next
-            && let Some((_, sent)) = self.kept.pop_front()
-        {
-            self.first += 1;
-            oldest = oldest.and_then(|oldest| sent.map(|sent| oldest.min(sent)));
+    pub fn on_acknowledgement(&mut self, now: Time, number: u64) {
+        let Some(place) = number.checked_sub(self.first) else { return };
+        let Some(kept) = self.kept.get_mut(place as usize).and_then(Option::take) else { return };
+        if kept.repeats == 0 {
+            // Falls by an eighth each time, so that one late acknowledgement is not remembered for ever.
+            let lately = self.wait.0 - self.wait.0 / 8;
+            let took = (now - kept.sent).0;
+            self.wait = Span(took.saturating_add(took / 4).max(lately).max(self.least_wait.0));
         }
-        if self.first > before {
-            if let Some(sent) = oldest {
-                // Falls by an eighth each time, so that one late acknowledgement is not remembered for ever.
-                let lately = self.wait.0 - self.wait.0 / 8;
-                let took = (now - sent).0;
-                self.wait = Span(took.saturating_add(took / 4).max(lately).max(self.least_wait.0));
-            }
-            self.doublings = 0;
-            self.start(now);
+        while let Some(None) = self.kept.front() {
+            self.kept.pop_front();
+            self.first += 1;
         }
     }
 
     /// When [`Self::on_deadline`] is to be called, if nothing arrives before.
     pub fn deadline(&self) -> Option<Time> {
-        self.deadline
+        self.kept.iter().flatten().map(|kept| kept.deadline).min()
     }
 
-    /// The time has come: the frame to send again.
+    /// The time has come: a frame to send again, if one is due; to be called until there is none.
     pub fn on_deadline(&mut self, now: Time) -> Option<Frame<T>> {
-        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
-        self.start(now);
-        let (packet, sent) = self.kept.front_mut()?;
-        *sent = None;
-        Some(Frame::Packet { number: self.first, packet: *packet })
+        let is_due = |kept: &Option<Kept<T>>| kept.is_some_and(|kept| kept.deadline <= now);
+        let place = self.kept.iter().position(is_due)?;
+        let kept = self.kept[place].as_mut().expect("it is due");
+        kept.repeats = kept.repeats.saturating_add(1);
+        kept.deadline = later(now, self.wait.0.saturating_mul(1 << kept.repeats.min(MOST_DOUBLINGS)));
+        Some(Frame::Packet { number: self.first + place as u64, packet: kept.packet })
     }
 
     /// How many packets are not known to have arrived.
     pub fn kept(&self) -> usize {
-        self.kept.len()
+        self.kept.iter().flatten().count()
     }
+}
 
-    fn start(&mut self, now: Time) {
-        let wait = self.wait.0.saturating_mul(1 << self.doublings);
-        self.deadline = (!self.kept.is_empty()).then(|| Time(now.0.saturating_add(wait)));
-    }
+fn later(now: Time, wait: u64) -> Time {
+    Time(now.0.saturating_add(wait.max(1)))
 }
 
 /// The far end of a hop.
-#[derive(Clone, Debug)]
-pub struct HopReceiver<T> {
+#[derive(Clone, Debug, Default)]
+pub struct HopReceiver {
+    /// All numbers before this one have arrived, and these after it.
     next: u64,
-    early: BTreeMap<u64, T>,
+    early: BTreeSet<u64>,
 }
 
-/// What a frame brought.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrived<T> {
-    /// Packets that can be handed on now, in order.
-    pub packets: Vec<T>,
-    /// The number to acknowledge.
-    pub next: u64,
-}
-
-impl<T> Default for HopReceiver<T> {
-    fn default() -> Self {
-        Self { next: 0, early: BTreeMap::new() }
-    }
-}
-
-impl<T: Copy> HopReceiver<T> {
-    /// Takes a packet in, which may be early or have been here before.
-    pub fn on_packet(&mut self, number: u64, packet: T) -> Arrived<T> {
-        if number >= self.next {
-            self.early.insert(number, packet);
-        }
-        let mut packets = Vec::new();
-        while let Some(packet) = self.early.remove(&self.next) {
-            packets.push(packet);
+impl HopReceiver {
+    /// Takes the number of a packet in, and says whether it is new: then it is to be handed on.
+    pub fn on_packet(&mut self, number: u64) -> bool {
+        let is_new = number >= self.next && self.early.insert(number);
+        while self.early.remove(&self.next) {
             self.next += 1;
         }
-        Arrived { packets, next: self.next }
+        is_new
     }
 }
 
@@ -159,22 +139,21 @@ mod tests {
         let Frame::Packet { number, .. } = sender.send(Time(0), 'a') else { panic!("it is a packet") };
         assert_eq!((number, sender.deadline()), (0, Some(Time(100))));
         assert_eq!(sender.on_deadline(Time(100)), Some(Frame::Packet { number: 0, packet: 'a' }));
+        assert_eq!(sender.on_deadline(Time(100)), None);
         // The second wait is twice as long.
         assert_eq!(sender.deadline(), Some(Time(300)));
-        sender.on_acknowledgement(Time(150), 1);
+        sender.on_acknowledgement(Time(150), 0);
         assert_eq!((sender.kept(), sender.deadline()), (0, None));
     }
 
     #[test]
-    fn packets_are_handed_on_once_and_in_order() {
+    fn packets_are_handed_on_once_and_hold_up_no_other() {
         let mut receiver = HopReceiver::default();
-        assert_eq!(receiver.on_packet(1, 'b'), Arrived { packets: vec![], next: 0 });
-        assert_eq!(receiver.on_packet(0, 'a'), Arrived { packets: vec!['a', 'b'], next: 2 });
-        assert_eq!(receiver.on_packet(0, 'a'), Arrived { packets: vec![], next: 2 });
+        assert_eq!([1, 0, 0, 1, 2].map(|number| receiver.on_packet(number)), [true, true, false, false, true]);
     }
 
     proptest! {
-        /// Whatever the hop does to its frames, everything arrives once and in order as long as some get through.
+        /// Whatever the hop does to its frames, everything arrives once as long as some get through.
         #[test]
         fn everything_arrives_over_a_hop_that_loses_repeats_and_reorders(fates in prop::collection::vec(0..5u8, 200..400)) {
             let mut sender = HopSender::new(WAIT);
@@ -183,8 +162,8 @@ mod tests {
             let (mut got, mut now) = (Vec::new(), 0);
             for fate in fates.into_iter().chain([4; 4000]) {
                 now += 50;
-                if sender.deadline().is_some_and(|d| d.0 <= now) {
-                    under_way.extend(sender.on_deadline(Time(now)));
+                while let Some(frame) = sender.on_deadline(Time(now)) {
+                    under_way.push_back(frame);
                 }
                 let Some(frame) = under_way.pop_front() else { continue };
                 match fate {
@@ -195,13 +174,13 @@ mod tests {
                 }
                 match frame {
                     Frame::Packet { number, packet } => {
-                        let arrived = receiver.on_packet(number, packet);
-                        got.extend(arrived.packets);
-                        under_way.push_back(Frame::Acknowledgement { next: arrived.next });
+                        got.extend(receiver.on_packet(number).then_some(packet));
+                        under_way.push_back(Frame::Acknowledgement { number });
                     }
-                    Frame::Acknowledgement { next } => sender.on_acknowledgement(Time(now), next),
+                    Frame::Acknowledgement { number } => sender.on_acknowledgement(Time(now), number),
                 }
             }
+            got.sort_unstable();
             prop_assert_eq!(got, (0..20).collect::<Vec<u32>>());
             prop_assert_eq!(sender.kept(), 0);
         }

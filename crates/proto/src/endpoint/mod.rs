@@ -3,5 +3,5 @@
 mod hop;
 mod pace;
 
-pub use hop::{Arrived, Frame, HopReceiver, HopSender};
+pub use hop::{Frame, HopReceiver, HopSender};
 pub use pace::Pace;
