@@ -70,6 +70,28 @@ def test_connections_that_join_and_leave_are_granted_their_fair_rates(joined, ti
     assert all(rate == 0.0 for name, rate in granted.items() if name not in wanted)
 
 
+def test_bottlenecks_err_by_what_is_given_over_their_capacity_or_to_nobody(joined):
+    # At 1.6 s the fair rates 6, 8 and 6 fill all links forth (4, 10 and 8 Mbit/s); at 3.2 s 7 and 7 fill west-east and
+    # west-middle, and leave 1 of the 8 Mbit/s of middle-east free.
+    links = joined.series.filter(pl.col("of") == "link")
+    capacity = dict(joined.links.select("link", "capacity_bps").iter_rows())
+
+    def there(time_s):
+        rows = links.filter((pl.col("time_s") - time_s).abs() < 1e-9, pl.col("error").is_not_null())
+        return dict(rows.select("name", "error").iter_rows())
+
+    assert sorted(there(1.6)) == ["middle-east", "west-east", "west-middle"]
+    assert sorted(there(3.2)) == ["west-east", "west-middle"]
+    rows = links.drop_nulls("error").select("name", "granted_bps", "error").rows()
+    assert all(error == pytest.approx(granted / capacity[name] - 1.0) for name, granted, error in rows)
+    frame = joined.errors(of="link")
+    assert frame.filter(pl.col("time_s") > 3.5).select(pl.col("least", "most").abs().max()).row(0) < (1e-3, 1e-3)
+    assert (
+        frame["present"].to_list()
+        == links.group_by("time_s", maintain_order=True).agg(pl.col("error").count())["error"].to_list()
+    )
+
+
 def test_what_is_delivered_is_what_was_granted(joined):
     # "last" has 1.5 MB to send, some 2 s at 6 Mbit/s; after that "through" and "first" deliver 7 Mbit/s each.
     last = joined.connections.row(by_predicate=pl.col("connection") == "last", named=True)

@@ -51,11 +51,20 @@ def options(
     """Take the options of every command."""
 
 
-def main() -> None:
-    """Run the command line and leave with its exit code."""
+def program() -> None:
+    """Run the command line as a process of its own."""
     # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        main()
+    finally:
+        # What is left is to leave, and Ctrl-C cannot make that any shorter.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
     try:
         app()
     except KeyboardInterrupt:

@@ -53,7 +53,7 @@ SERIES: dict[str, type[pl.DataType]] = {
 SAMPLED = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps"),
     "subflow": ("granted_bps", "delivered_bps"),
-    "link": ("granted_bps", "carried_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
+    "link": ("granted_bps", "carried_bps", "fair_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
     "run": ("residual", "overload", "present"),
 }
 """What is sampled of each kind of thing."""
@@ -65,6 +65,9 @@ ERROR = (
     .alias("error")
 )
 """How far the granted rate is from the fair rate, relative to that; 0 where both are 0."""
+
+BOTTLENECK = 1.0 - 1e-5
+"""A link that fair rates load to this share of its capacity is a bottleneck."""
 
 FINITE = pl.when(cs.float().is_finite()).then(cs.float())
 """What is no number, or never came to be, as null."""
@@ -144,10 +147,11 @@ class Measured:
             pl.DataFrame(schema=SERIES),
             self._series("connection", self.demands.core.names),
             self._series("subflow", self.subflow_names["subflow"].to_list()),
-            self._series("link", self.network.core.link_names),
+            self._series("link", self.network.core.link_names, error=self._bottleneck_errors()),
             self._series("run", [""]),
         ]
-        return pl.concat(parts, how="diagonal").with_columns(ERROR).with_columns(FINITE)
+        error = pl.when(pl.col("of") == "connection").then(ERROR).otherwise("error").alias("error")
+        return pl.concat(parts, how="diagonal").with_columns(error).with_columns(FINITE)
 
     def grants(self) -> pl.DataFrame | None:
         """Give a row for each change of a granted rate, if that was recorded."""
@@ -197,11 +201,20 @@ class Measured:
             bits[link] = sum(rate * time for rate, time in zip(rates, np.diff(times).tolist(), strict=True) if time > 0)
         return bits
 
-    def _series(self, of: str, names: Sequence[str]) -> pl.DataFrame:
-        """Give what was sampled of one kind of thing."""
+    def _bottleneck_errors(self) -> NDArray[np.float64]:
+        """Give by how much granted rates exceed the capacities of bottlenecks, relative to those; NaN elsewhere."""
+        granted, fair = (self.samples.get(f"link_{name}_bps") for name in ("granted", "fair"))
+        if granted is None or fair is None:
+            return np.empty((0, 0))
+        capacity = self.samples.get("link_capacity_bps", self.network.core.capacity_bps)
+        is_bottleneck = (fair > 0.0) & (fair >= BOTTLENECK * capacity)
+        return np.where(is_bottleneck, granted, np.nan) / np.where(is_bottleneck, capacity, 1.0) - 1.0
+
+    def _series(self, of: str, names: Sequence[str], **derived: NDArray[Any]) -> pl.DataFrame:
+        """Give what was sampled of one kind of thing, and what was derived from that."""
         times = self.samples["time_s"]
         prefix = "" if of == "run" else f"{of}_"
-        columns = {c: self.samples[prefix + c] for c in SAMPLED[of] if prefix + c in self.samples}
+        columns = {c: self.samples[prefix + c] for c in SAMPLED[of] if prefix + c in self.samples} | derived
         # Of capacities that never change there are no rows.
         columns = {column: values for column, values in columns.items() if len(values) == len(times)}
         if not columns:

@@ -63,10 +63,11 @@ class Result:
         since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there, and
         ``error`` also where the fair rate is 0 and the granted one is not. Of links ``granted_bps`` (the sum of all
         subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample before), ``capacity_bps`` (at
-        the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at the instant). Of the run, whose
-        name is empty, ``residual`` (the largest shortfall of a subflow from its best bottleneck; 0 is exactly fair),
-        ``overload`` (the largest excess of granted rates over a capacity, relative to that), and connections
-        ``present``.
+        the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at the instant), ``fair_bps`` (the
+        load under the fair rates), and, if that fills the link, so that it is a bottleneck, ``error``: how far
+        ``granted_bps`` is from the capacity, relative to that. Of the run, whose name is empty, ``residual`` (the
+        largest shortfall of a subflow from its best bottleneck; 0 is exactly fair), ``overload`` (the largest excess of
+        granted rates over a capacity, relative to that), and connections ``present``.
     grants : DataFrame or None
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     """
@@ -96,31 +97,34 @@ class Result:
         """
         return steps(self, subflows=subflows)
 
-    def errors(self, percentiles: Sequence[float] = (10, 50, 90)) -> pl.DataFrame:
-        """Give percentiles over the connections of how far granted rates were from fair, at each sample.
+    def errors(self, percentiles: Sequence[float] = (10, 50, 90), *, of: str = "connection") -> pl.DataFrame:
+        """Give percentiles of how far granted rates were from fair, at each sample.
 
         The error of a connection is (granted - fair) / fair; 0 where both are 0, and left out where only the fair rate
-        is 0. Where several paths make several allocations fair, one of
-        them is taken: see ``residual`` in `series` for a measure that is 0 at all of them.
+        is 0. The error of a link that is a bottleneck under the fair rates is (granted - capacity) / capacity. Where
+        several paths make several allocations fair, one of them is taken: see ``residual`` in `series` for a measure
+        that is 0 at all of them.
 
         Parameters
         ----------
         percentiles : sequence of float
             From 0 to 100.
+        of : {"connection", "link"}
+            Over the connections that are there, or over the bottlenecks.
 
         Returns
         -------
         DataFrame
-            ``time_s``, ``present``, ``least``, ``most``, and for each percentile a column such as ``p10``.
+            ``time_s``, ``present``, ``mean``, ``least``, ``most``, and for each percentile a column such as ``p10``.
 
         Raises
         ------
         ScenarioError
-            There are no connections; connections or fairness were not recorded.
+            There are no connections; connections (or links) or fairness were not recorded.
         """
         if not len(self.connections):
             raise ScenarioError("there are no connections, so there are no errors; add a [[connection]]")
-        return error_percentiles(self.series, percentiles)
+        return error_percentiles(self.series, percentiles, of)
 
     def settling(self, tolerance: float = 0.01, *, of: str = "fair", hold_s: float = HOLD_S) -> pl.DataFrame:
         """Give how long rates took to settle after each instant at which connections came or went.

@@ -25,18 +25,25 @@ HOLD_SHARE = 0.1
 """And for this share of the time from one instant of change to the next: a slow drift ends near its end, too."""
 
 
-def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float]) -> pl.DataFrame:
-    """Give percentiles of the errors of connections at each sample; see `Result.errors`."""
+BEARERS = ("connection", "link")
+"""What has an error."""
+
+
+def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: str) -> pl.DataFrame:
+    """Give percentiles of errors at each sample; see `Result.errors`."""
+    if of not in BEARERS:
+        raise ValueError(f'of is "{of}"; it must be one of {", ".join(BEARERS)}')
     for percentile in percentiles:
         if not 0.0 <= percentile <= 100.0:
             raise ValueError(f"a percentile is {percentile}; it must be 0 to 100")
-    rows = _of_connections(series)
+    rows = series.filter(pl.col("of") == of)
     if not rows["granted_bps"].count() or not rows["fair_bps"].count():
-        raise ScenarioError('errors need rates: add "connections" and "fairness" to record under [run]')
+        raise ScenarioError(f'errors need rates: add "{of}s" and "fairness" to record under [run]')
     error = pl.col("error")
     shares = (error.quantile(p / 100.0, "linear").alias(f"p{p:g}") for p in percentiles)
     found = rows.group_by("time_s").agg(
-        error.count().alias("present"), error.min().alias("least"), *shares, error.max().alias("most")
+        *(error.count().alias("present"), error.mean().alias("mean"), error.min().alias("least")),
+        *(*shares, error.max().alias("most")),
     )
     return found.sort("time_s")
 
@@ -89,10 +96,6 @@ def settling_times(result: Result, tolerance: float, of: str, hold_s: float = HO
     return frame.select("time_s", "until_s", "joined", "left", "present", time.alias("settling_s"))
 
 
-def _of_connections(series: pl.DataFrame) -> pl.DataFrame:
-    return series.filter(pl.col("of") == "connection")
-
-
 def _spans(result: Result) -> pl.DataFrame:
     """Give the times from one change of what is there to the next."""
     reached = result.meta["reached_s"]
@@ -129,7 +132,7 @@ def _rates_by_span(result: Result, spans: pl.DataFrame, there: pl.DataFrame) -> 
 
 def _fair(result: Result, spans: pl.DataFrame) -> pl.DataFrame:
     """Give the fair rate of each connection at the last sample of each span."""
-    rows = _of_connections(result.series).filter(pl.col("fair_bps").is_not_null())
+    rows = result.series.filter((pl.col("of") == "connection") & pl.col("fair_bps").is_not_null())
     if not len(rows) and len(result.connections):
         raise ScenarioError('fair rates were not recorded; add "fairness" to record under [run], or take of="final"')
     rows = rows.select("time_s", "name", "fair_bps").sort("time_s", maintain_order=True)

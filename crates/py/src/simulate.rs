@@ -120,6 +120,7 @@ impl PyOutcome {
             ("subflow_delivered_bps", &samples.subflow_delivered_bps),
             ("link_granted_bps", &samples.link_granted_bps),
             ("link_carried_bps", &samples.link_carried_bps),
+            ("link_fair_bps", &samples.link_fair_bps),
         ] {
             put_samples(&table, name, values, time_s.len())?;
         }

@@ -40,6 +40,7 @@ pub(crate) struct Fairness {
     /// Subflows that the paths of the problem stand for.
     subflows: Vec<u32>,
     rates: Vec<f64>,
+    loads: Vec<f64>,
 }
 
 impl Fairness {
@@ -55,6 +56,7 @@ impl Fairness {
             problem: None,
             subflows: Vec::new(),
             rates: vec![f64::NAN; connections.len()],
+            loads: vec![0.0; plan.links.len()],
         }
     }
 
@@ -66,6 +68,11 @@ impl Fairness {
     /// The fair rates at the last gauge, in bit/s; NaN for connections that were not there.
     pub fn rates(&self) -> &[f64] {
         &self.rates
+    }
+
+    /// What the links would carry if everybody sent at these rates, in bit/s.
+    pub fn loads(&self) -> &[f64] {
+        &self.loads
     }
 
     /// How far the granted rates of subflows are from fair.
@@ -89,6 +96,7 @@ impl Fairness {
     fn solve(&mut self, world: &World<'_>) {
         self.is_stale = false;
         self.rates.fill(f64::NAN);
+        self.loads.fill(0.0);
         let present: Vec<u32> =
             (0..world.connections.len() as u32).filter(|&c| world.connections[c as usize].is_present()).collect();
         self.subflows = present.iter().flat_map(|&c| world.subflows_of(c)).map(|s| s as u32).collect();
@@ -100,6 +108,7 @@ impl Fairness {
         } else {
             upward::upward_max_min(Arc::clone(problem), &Start::Equal, stop, PASSES).expect("equal portions can be")
         };
+        self.loads = problem.loads(&allocation.path_rates);
         for (&c, rate) in present.iter().zip(allocation.connection_rates) {
             self.rates[c as usize] = rate;
         }

@@ -46,6 +46,8 @@ pub struct Samples {
     pub link_peak_packets: Vec<u32>,
     /// The fair rates of connections in bit/s; NaN for those that were not there.
     pub connection_fair_bps: Vec<f64>,
+    /// What links would carry at the fair rates, in bit/s; empty if links were not asked for.
+    pub link_fair_bps: Vec<f64>,
     /// Of each sample: how far granted rates were from fair.
     pub gauges: Vec<Gauge>,
 }
@@ -196,6 +198,9 @@ impl World<'_> {
             let gauge = fairness.gauge(self, &granted);
             self.recorder.samples.gauges.push(gauge);
             self.recorder.samples.connection_fair_bps.extend(fairness.rates());
+            if record.links {
+                self.recorder.samples.link_fair_bps.extend(fairness.loads());
+            }
             self.recorder.fairness = Some(fairness);
         }
         self.recorder.last_time = self.now;

@@ -108,6 +108,7 @@ fn mistake(outcome: &Outcome) -> Option<&'static str> {
         &samples.subflow_delivered_bps,
         &samples.link_granted_bps,
         &samples.link_carried_bps,
+        &samples.link_fair_bps,
     ];
     if !tables.iter().all(|table| table.iter().all(is_amount)) {
         return Some("a sample");

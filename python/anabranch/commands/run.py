@@ -67,9 +67,6 @@ def command(
         check_place(out)
     plan = read_plan(scenario, seed=seed, sets=sets or ())
     result, stopped = _run(plan, out)
-    if stopped is not None:
-        kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
-        typer.echo(f"anabranch: {stopped}; {kept}", err=True)
     if out is not None and figures:
         # Only now: matplotlib takes longer to load than many scenarios take to run.
         from anabranch.figures import draw_result
@@ -85,7 +82,7 @@ def command(
 
 
 def _run(plan: Plan, out: Path | None) -> tuple[Result, RunInterrupted | None]:
-    """Run, and write what there is; give it, and by what the run was stopped."""
+    """Run, write what there is, and say so if Ctrl-C came; give both."""
     stopped = None
     with held_interrupts() as interrupts:
         try:
@@ -95,8 +92,11 @@ def _run(plan: Plan, out: Path | None) -> tuple[Result, RunInterrupted | None]:
             stopped, result = error, error.result
         if out is not None:
             result.write(out)
-    if interrupts.came and stopped is None:
-        stopped = RunInterrupted(result)
+        if interrupts.came and stopped is None:
+            stopped = RunInterrupted(result)
+        if stopped is not None:
+            kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
+            typer.echo(f"anabranch: {stopped}; {kept}", err=True)
     return result, stopped
 
 

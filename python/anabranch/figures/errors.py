@@ -12,14 +12,17 @@ from anabranch.figures.style import COLOURS, GREY, INK
 if TYPE_CHECKING:
     import os
 
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from anabranch.figures.panels import Results
-    from anabranch.result import Result
 
 LINEAR = 1.0
 """Within so many percent the axis is linear, beyond logarithmic."""
+
+OVER = {"connection": "over the connections that are there", "link": "over the bottlenecks of the fair rates"}
+"""What is summed up, in words."""
 
 TICKS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 
@@ -27,19 +30,23 @@ TICKS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 def draw_errors(
     results: Results,
     *,
+    of: str = "connection",
     window_s: tuple[float, float] | None = None,
     title: str | None = None,
     file: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Draw how far granted rates are from fair, relative to the fair rate, over time.
 
-    The median over the connections that are there, the band from the 10th to the 90th percentile, and the extremes; a
-    panel for each result on the same axes, linear within 1 % and logarithmic beyond.
+    The median over the connections that are there, or over the links that are bottlenecks, the band from the 10th to
+    the 90th percentile, and the extremes; a panel for each result on the same axes, linear within 1 % and logarithmic
+    beyond.
 
     Parameters
     ----------
     results : Result or mapping of str to Result
         Several results with the names of their panels.
+    of : {"connection", "link"}
+        Whose errors, see `Result.errors`.
     window_s : pair of float, optional
         Draw this part of the time only.
     title : str, optional
@@ -53,23 +60,22 @@ def draw_errors(
     Raises
     ------
     ScenarioError
-        Connections or fairness were not recorded; a file that cannot be written.
+        Connections (or links) or fairness were not recorded; a file that cannot be written.
     """
     all_results = named(results)
     return draw_panels(
         all_results,
-        lambda panel, name: _draw(panel, all_results[name]),
+        lambda panel, name: _draw(panel, all_results[name].errors(of=of)),
         title=title or heading(all_results, "Errors of granted rates"),
-        ylabel="(granted - fair) / fair (%)",
-        note="over the connections that are there; the axis is linear within 1 % and logarithmic beyond",
+        ylabel="(granted - fair) / fair (%)" if of == "connection" else "(granted - capacity) / capacity (%)",
+        note=f"{OVER.get(of, of)}; the axis is linear within 1 % and logarithmic beyond",
         from_zero=False,
         window_s=window_s,
         file=file,
     )
 
 
-def _draw(panel: Axes, result: Result) -> None:
-    frame = result.errors()
+def _draw(panel: Axes, frame: pl.DataFrame) -> None:
     time = frame["time_s"].to_numpy()
     least, low, middle, high, most = (
         100.0 * frame[c].fill_null(float("nan")).to_numpy() for c in ("least", "p10", "p50", "p90", "most")
