@@ -57,14 +57,32 @@ fn in_words(message: &str) -> String {
 fn without_types(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
     let expected = match expected {
-        "f64" => "a number".to_owned(),
-        "i64" | "u64" | "usize" | "u32" => "a whole number".to_owned(),
-        "a boolean" => "true or false".to_owned(),
-        "a sequence" => "a list in brackets".to_owned(),
-        "a map" => "a table in braces".to_owned(),
-        _ if expected.starts_with("struct ") => "a table in braces".to_owned(),
-        _ => expected.to_owned(),
+        "f64" => "a number",
+        "i64" | "u64" | "usize" | "u32" => "a whole number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list in brackets",
+        "a map" => "a table in braces",
+        "enum" => "one key in it",
+        "unit" => "the word alone, in quotes",
+        "newtype variant" => "the word as a key, with its value, in braces",
+        _ if expected.starts_with("struct ") => "a table in braces",
+        _ => expected,
     };
-    let found = found.replace("floating point", "number").replace("integer", "whole number").replace("map", "a table");
-    format!("{found}expected {expected}")
+    format!("{}expected {expected}", found_in_words(found))
+}
+
+/// `invalid type: map, ` as `invalid type: a table, `.
+fn found_in_words(found: &str) -> String {
+    let kinds = [
+        ("floating point ", "number "),
+        ("integer ", "whole number "),
+        ("map,", "a table,"),
+        ("sequence,", "a list,"),
+        ("unit variant,", "a word,"),
+    ];
+    let reworded = found.split_once(": ").and_then(|(mistake, value)| {
+        let in_words = |(kind, word)| value.strip_prefix(kind).map(|rest| format!("{mistake}: {word}{rest}"));
+        kinds.into_iter().find_map(in_words)
+    });
+    reworded.unwrap_or_else(|| found.to_owned())
 }

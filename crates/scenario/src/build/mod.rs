@@ -58,7 +58,7 @@ impl Scenario {
         let changed = if sets.is_empty() { String::new() } else { format!(" (with {})", values.join(", ")) };
         let at_top = |reason| ScenarioError::at(text, 0..0, reason);
         let text = if sets.is_empty() { text.to_owned() } else { with_values(text, sets).map_err(at_top)? };
-        let file = toml::from_str(&text)
+        let file = File::parse(&text)
             .map_err(|error| ScenarioError { changed: changed.clone(), ..ScenarioError::from_toml(&text, &error) })?;
         let scenario = Self { text, file, changed };
         scenario.check_run()?;

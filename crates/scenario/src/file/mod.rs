@@ -3,6 +3,7 @@
 //! What a value may be is checked as it is read, so that the mistake has its place; what two values may be together,
 //! where the network and the connections are built.
 
+mod by_key;
 pub mod connection;
 pub mod distribution;
 pub mod link;
@@ -78,6 +79,11 @@ pub struct Defaults {
 }
 
 impl File {
+    /// Reads the text of a file.
+    pub(crate) fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        by_key::from_toml(text)
+    }
+
     /// The run as it is written, or by default.
     pub fn run(&self) -> RunTable {
         self.run.as_ref().map(|run| run.get_ref().clone()).unwrap_or_default()

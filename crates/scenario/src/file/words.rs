@@ -119,8 +119,13 @@ impl<'de, R, T: Deserialize<'de> + Into<R>, F: FnOnce(&str) -> Result<R, String>
 /// Reads a table as a `T`, which may be an enum with one key.
 pub(super) fn whole_table<'de, T: Deserialize<'de>, A: MapAccess<'de>>(mut map: A) -> Result<T, A::Error> {
     let value = T::deserialize(MapAccessDeserializer::new(&mut map))?;
+    no_more_keys(map).map(|()| value)
+}
+
+/// Refuses a table in which a key is left.
+pub(super) fn no_more_keys<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
     match map.next_key::<String>()? {
-        None => Ok(value),
+        None => Ok(()),
         Some(key) => Err(A::Error::custom(format!("`{key}` is one key too many here; leave one out"))),
     }
 }

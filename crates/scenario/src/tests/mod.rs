@@ -1,5 +1,6 @@
 //! Tests of reading, drawing and checking whole files.
 
+mod by_key;
 mod draws;
 mod mistakes;
 mod networks;

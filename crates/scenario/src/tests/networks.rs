@@ -65,7 +65,11 @@ fn a_rule_that_cannot_be_is_refused_with_its_place() {
             .contains("there is no key `capcity` here (did you mean `capacity`?)")
     );
     assert!(said("generate.ring.nodes = 100_000_000").contains("it must be 0 to 10,000,000"));
-    assert!(said("generate = { ring = { nodes = 5 }, grid = { rows = 1, columns = 2 } }").contains("line 2"));
+    let two = said("generate = { ring = { nodes = 5 }, grid = { rows = 1, columns = 2 } }");
+    assert_eq!(two, "line 2, column 12: `ring` is one key too many here; leave one out");
+    let word = said("generate = \"ring\"");
+    assert!(word.starts_with("line 2, column 12: ") && word.ends_with("the word as a key, with its value, in braces"));
+    assert!(said("generate = {}").ends_with("a table, expected one key in it"));
     assert!(said("generate.transit-stub.routers = 99").contains("give 100, 110, 600, 1100, 11000"));
     assert!(said("file = \"x\"\ngenerate.ring.nodes = 5").contains("both a file and a rule"));
     assert!(said("capacity = \"1 Mbit/s\"").contains("neither a file nor a rule"));
