@@ -120,13 +120,20 @@ def test_what_can_be_solved_may_be_refused_for_a_run():
 
 
 @pytest.mark.parametrize("table", ["network", "demands"])
-def test_a_file_that_is_not_there_is_told_with_scenario_and_key(tmp_path, table):
+def test_a_mistake_in_a_file_is_told_where_the_scenario_names_it(tmp_path, table):
     file = tmp_path / "s.toml"
-    text = '[network]\nfile = "missing"\n' if table == "network" else LINE + '[demands]\nfile = "missing"\n'
-    file.write_text(text + "[[traffic]]\ncount = 1\n", encoding="utf-8")
+    before = "" if table == "network" else LINE
+    named = f"{before}[{table}]\n" + 'file  = "beside"\n[[traffic]]\ncount = 1\n'
+    file.write_text(named, encoding="utf-8")
+    place = f"line {before.count(chr(10)) + 2}, column 9"
     for read in (ab.read_scenario, read_plan):
-        with pytest.raises(ab.ScenarioError, match=rf"s\.toml: \[{table}\] file: .*missing: there is no such file"):
+        with pytest.raises(ab.ScenarioError, match=rf"s\.toml: {place}: .*beside: there is no such file"):
             read(file)
+        with pytest.raises(ab.ScenarioError, match=r"line \d+, column 8 \(with .*\): .*other: there is no such file"):
+            read(file, sets=[f"{table}.file=other"])
+    (tmp_path / "beside").write_text("graph [ node [ id", encoding="utf-8")
+    with pytest.raises(ab.ScenarioError, match=rf"s\.toml: {place}: .*beside"):
+        read_plan(file)
 
 
 def test_a_folder_is_no_scenario(tmp_path):

@@ -17,7 +17,7 @@ from anabranch.read import read_demands, read_network
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,10 @@ def _load(scenario: str | os.PathLike[str], sets: Sequence[str], seed: int | Non
         raise ValueError("it is a folder; name a scenario file")
     folder = Path() if is_text else Path(scenario).parent
     core = _core.Scenario(str(scenario) if is_text else load(scenario).text, values)
-    with _named(scenario, "[network] file"):
+    with _placed(core.network_file_error):
         network = _network(core, folder)
     file = core.demands_file
-    with _named(scenario, "[demands] file"):
+    with _placed(core.demands_file_error):
         extra = None if file is None else read_demands(folder / file, network).core
     return _Read(core, folder, network, extra)
 
@@ -178,12 +178,12 @@ def _told(scenario: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _named(scenario: str | os.PathLike[str], key: str) -> Iterator[None]:
-    """Say which scenario names a file in which there is a mistake, and by which key."""
+def _placed(error_at: Callable[[str], str]) -> Iterator[None]:
+    """Say where in the scenario a file is named in which there is a mistake."""
     try:
         yield
     except ScenarioError as error:
-        raise ScenarioError(f"{_name(scenario)}: {key}: {error}") from error
+        raise ValueError(error_at(str(error))) from error
 
 
 def _name(scenario: str | os.PathLike[str]) -> str:

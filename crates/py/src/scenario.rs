@@ -53,10 +53,20 @@ impl PyScenario {
         }
     }
 
+    /// What to say of a mistake in the network's file: with the place of its name.
+    fn network_file_error(&self, message: &str) -> String {
+        self.0.network_file_error(message).to_string()
+    }
+
     /// The file of demands, if the scenario names one; what is in it goes into `extra` below.
     #[getter]
     fn demands_file(&self) -> Option<&str> {
         self.0.demands_file()
+    }
+
+    /// What to say of a mistake in the file of demands: with the place of its name.
+    fn demands_file_error(&self, message: &str) -> String {
+        self.0.demands_file_error(message).to_string()
     }
 
     /// All connections with their paths. Ctrl-C calls the search off.

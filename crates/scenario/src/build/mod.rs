@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use anabranch_core::paths::Progress;
 use anabranch_core::{Demands, Network, Paths};
+use toml::Spanned;
 
 use crate::error::ScenarioError;
 use crate::file::File;
@@ -82,6 +83,15 @@ impl Scenario {
 
     /// The file of demands that `[demands]` names, for the caller to read on the network.
     pub fn demands_file(&self) -> Option<&str> {
+        self.named_demands().map(|file| file.get_ref().as_str())
+    }
+
+    /// A mistake in the file of demands, told where its name stands.
+    pub fn demands_file_error(&self, message: &str) -> ScenarioError {
+        self.error(self.named_demands().map_or(0..0, Spanned::span), message)
+    }
+
+    fn named_demands(&self) -> Option<&Spanned<String>> {
         match self.file.demands.as_ref()?.get_ref() {
             DemandsTable::File(file) => Some(file),
             DemandsTable::Rule(_) => None,

@@ -53,12 +53,18 @@ impl Scenario {
         }
     }
 
+    /// A mistake in the file that `[network]` names, told where its name stands.
+    pub fn network_file_error(&self, message: &str) -> ScenarioError {
+        let file = self.file.network.as_ref().and_then(|network| network.get_ref().file.as_ref());
+        self.error(file.map_or(0..0, Spanned::span), message)
+    }
+
     fn network_apart(&self, table: &Spanned<NetworkTable>) -> Result<NetworkSource, ScenarioError> {
         let span = table.span();
         let NetworkTable { file, capacity, delay, generate: rule, seed } = table.get_ref();
         match (file, rule) {
             (Some(file), None) if seed.is_none() => {
-                let (file, capacity, delay) = (file.clone(), capacity.map(Capacity::rate), delay.clone());
+                let (file, capacity, delay) = (file.get_ref().clone(), capacity.map(Capacity::rate), delay.clone());
                 Ok(NetworkSource::File(NetworkFile { file, capacity, delay }))
             }
             (None, Some(rule)) if capacity.is_none() && delay.is_none() => {

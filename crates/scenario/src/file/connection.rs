@@ -111,7 +111,7 @@ impl From<ConnectionValues> for ConnectionDefaults {
 #[serde(rename_all = "kebab-case")]
 pub enum DemandsTable {
     /// A file of demands, seen from the folder of the scenario file.
-    File(String),
+    File(#[schemars(with = "String")] Spanned<String>),
     /// A rule with its rate, such as `gravity:40 Gbit/s`.
     Rule(String),
 }

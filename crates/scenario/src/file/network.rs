@@ -16,7 +16,8 @@ use super::words::Capacity;
 #[serde(deny_unknown_fields)]
 pub struct NetworkTable {
     /// Where it is, seen from the folder of the scenario file.
-    pub file: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub file: Option<Spanned<String>>,
     /// With a file: for links without a capacity.
     pub capacity: Option<Capacity>,
     /// With a file: for links without a delay: a time, or "coordinates" for the time that light takes in fibre.
