@@ -32,7 +32,11 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkView, Orders, Position, SourceControl};
 use crate::packet::{Header, Positions};
+use crate::protocols::Claims;
 use crate::protocols::d_slen_as_printed::PrintedLink;
+
+/// The claims that it takes.
+pub const CLAIMS: Claims = Claims::Weighted { reason: "carries portions in steps of 2^-30" };
 
 /// Steps of a whole portion.
 const WHOLE: f64 = (1u64 << 30) as f64;

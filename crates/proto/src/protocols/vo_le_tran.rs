@@ -24,6 +24,10 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkView, Orders, Position, SourceControl};
 use crate::packet::Header;
+use crate::protocols::Claims;
+
+/// The claims that it takes.
+pub const CLAIMS: Claims = Claims::Weighted { reason: "divides a price by it" };
 
 /// bit/s in a Mbit/s.
 const MEGA: f64 = 1e6;

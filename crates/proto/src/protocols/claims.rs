@@ -1,0 +1,54 @@
+//! What protocols make of the claims of connections, that is of weight times qos.
+
+/// The least and the greatest claim that protocols weigh.
+const WEIGHTED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
+
+/// How far a product of weight and qos may be from 1 and still count as 1.
+const ROUNDING: f64 = 1e-9;
+
+/// What a protocol makes of claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claims {
+    /// Rates follow claims, which must be 0.001 to 1000.
+    Weighted {
+        /// Why no others; it follows the name of the protocol: "divides a price by it".
+        reason: &'static str,
+    },
+    /// All connections share equally, so every claim must be 1.
+    Equal,
+}
+
+impl Claims {
+    /// Why `claim` cannot be, if so; `title` is the protocol's.
+    pub(super) fn check(self, title: &str, claim: f64) -> Result<(), String> {
+        let (is_good, reason) = match self {
+            Self::Weighted { reason } => (WEIGHTED.contains(&claim), format!("{reason}, so it must be 0.001 to 1000")),
+            Self::Equal => ((claim - 1.0).abs() <= ROUNDING, "shares equally, so it must be 1".to_owned()),
+        };
+        if is_good { Ok(()) } else { Err(format!("weight times qos is {claim}; {title} {reason}")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_weighed_from_a_thousandth_to_a_thousand() {
+        let claims = Claims::Weighted { reason: "divides by it" };
+        assert!([0.001, 1.0, 1000.0].iter().all(|&claim| claims.check("P", claim).is_ok()));
+        let said = "weight times qos is 0.0009; P divides by it, so it must be 0.001 to 1000";
+        assert_eq!(claims.check("P", 0.0009), Err(said.to_owned()));
+        assert!(claims.check("P", 1001.0).is_err() && claims.check("P", f64::NAN).is_err());
+    }
+
+    #[test]
+    fn a_protocol_that_shares_equally_takes_claims_of_one() {
+        assert!(
+            [1.0, 0.1 + 0.2 + 0.7, 49.0 * (1.0 / 49.0)].iter().all(|&claim| Claims::Equal.check("P", claim).is_ok())
+        );
+        let said = "weight times qos is 2; P shares equally, so it must be 1";
+        assert_eq!(Claims::Equal.check("P", 2.0), Err(said.to_owned()));
+        assert!(Claims::Equal.check("P", 0.999).is_err() && Claims::Equal.check("P", f64::NAN).is_err());
+    }
+}
