@@ -74,13 +74,14 @@ impl Scenario {
                 format!("there are {} paths; a run takes up to {MOST_IDS} of paths and of links", paths.len());
             return Err(self.error(0..0, message));
         }
-        // Rates of connections and subflows are granted and delivered ones; links have capacities and queues as well.
+        // Rates of connections and subflows are granted and delivered ones; links have fair loads, capacities and queues
+        // as well.
         let has_samples = run.record != Record { grants: run.record.grants, ..Record::default() };
         let counted = [
             (has_samples, 1),
             (run.record.connections, 2 * paths.connections()),
             (run.record.subflows, 2 * paths.len()),
-            (run.record.links, 5 * network.links().len()),
+            (run.record.links, 6 * network.links().len()),
             (run.record.fairness, paths.connections() + 3),
         ];
         let values: usize = counted.iter().filter(|(is_recorded, _)| *is_recorded).map(|(_, count)| count).sum();
