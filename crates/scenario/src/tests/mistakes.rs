@@ -153,7 +153,7 @@ fn what_can_be_solved_but_not_run_is_refused() {
     let recorded = said("", "", "[run]\nsample = \"100 ns\"");
     // The time, 2 and 1 of the connection, 2 of its subflow, 5 of each of 2 links and 3 of the whole, at 10^8 samples and
     // at the beginning.
-    assert!(recorded.starts_with("line 10, column 1: 19 values at each of 100000001 samples"), "{recorded}");
+    assert!(recorded.starts_with("line 10, column 1: 21 values at each of 100000001 samples"), "{recorded}");
     assert!(plan(&format!("{PAIR}[run]\nsample = \"100 ns\"\nrecord = [\"grants\"]\n")).is_ok());
 }
 
