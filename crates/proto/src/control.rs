@@ -3,7 +3,7 @@
 //! A control never sends, waits or reads a clock. Whoever drives it (a simulator, a real endpoint) calls it when something
 //! happens, tells it the time, and carries out its orders.
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::{Bytes, Rate, Time};
 
 use crate::packet::Header;
 
@@ -13,13 +13,33 @@ pub type Position = u8;
 /// The most links that a path may have under protocols whose packets carry a set of positions.
 pub const MOST_POSITIONS: usize = 128;
 
+/// A subflow where its path takes a link: by this a link that knows its subflows tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Visitor {
+    /// Its number among all subflows of the network.
+    pub subflow: u32,
+    /// Where the link stands in its path.
+    pub position: Position,
+}
+
+/// What a link control may look up of the data queue of its link.
+pub trait Queue {
+    /// All that it has ever taken in, of packets of any kind.
+    fn arrived(&self) -> Bytes;
+
+    /// What waits now.
+    fn backlog(&self) -> Bytes;
+}
+
 /// What a link control may know of its link.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkView {
+#[derive(Clone, Copy)]
+pub struct LinkView<'a> {
     /// The present.
     pub now: Time,
     /// What the link can carry now; finite.
     pub capacity: Rate,
+    /// Its data queue.
+    pub queue: &'a dyn Queue,
 }
 
 /// What a source may know of its connection when it is made.
@@ -29,10 +49,15 @@ pub struct ConnectionView {
     pub subflows: usize,
     /// Its claim relative to other connections: weight times QoS factor.
     pub claim: f64,
+    /// The most that it can use; infinite for all it can get. Protocols that do not look after it themselves need not:
+    /// see [`crate::protocols::Demands`].
+    pub demand: Rate,
+    /// Bytes of a full data packet.
+    pub packet: Bytes,
 }
 
 /// A control packet that a source wants sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// On which subflow of the connection.
     pub subflow: usize,
@@ -49,6 +74,8 @@ pub struct Orders {
     pub packets: Vec<Order>,
     /// Rates that subflows may send at from now on.
     pub grants: Vec<(usize, Rate)>,
+    /// When the control wants to be woken.
+    pub wake: Option<Time>,
     /// Whether the connection has taken its leave: the control will not be called again.
     pub has_left: bool,
 }
@@ -69,11 +96,52 @@ impl Orders {
         self.grants.push((subflow, rate));
     }
 
+    /// Asks for one [`SourceControl::on_timer`] at `time`, besides those that were asked for before.
+    pub fn wake(&mut self, time: Time) {
+        self.wake = Some(time);
+    }
+
     /// Forgets all orders and keeps the memory.
     pub fn clear(&mut self) {
         self.packets.clear();
         self.grants.clear();
+        self.wake = None;
         self.has_left = false;
+    }
+}
+
+/// What a link control wants done; the driver keeps one and empties it after each call.
+#[derive(Clone, Debug, Default)]
+pub struct LinkOrders {
+    /// Control packets to send towards the sources of these visitors, in this order.
+    pub upstream: Vec<(Visitor, Header)>,
+    /// When the control wants to be woken.
+    pub wake: Option<Time>,
+    /// Whether the packet that it was shown ends here.
+    pub drops: bool,
+}
+
+impl LinkOrders {
+    /// Sends a control packet to the source of a subflow; on its way it is shown to the links before this one.
+    pub fn send_upstream(&mut self, to: Visitor, header: Header) {
+        self.upstream.push((to, header));
+    }
+
+    /// Asks for one [`LinkControl::on_timer`] at `time`, besides those that were asked for before.
+    pub fn wake(&mut self, time: Time) {
+        self.wake = Some(time);
+    }
+
+    /// Lets the packet at hand go no further.
+    pub fn drop_packet(&mut self) {
+        self.drops = true;
+    }
+
+    /// Forgets all orders and keeps the memory.
+    pub fn clear(&mut self) {
+        self.upstream.clear();
+        self.wake = None;
+        self.drops = false;
     }
 }
 
@@ -85,6 +153,16 @@ pub trait SourceControl: Send {
     /// A control packet of `subflow` came back.
     fn on_reply(&mut self, now: Time, subflow: usize, header: &Header, orders: &mut Orders);
 
+    /// It is the time for which [`Orders::wake`] asked.
+    fn on_timer(&mut self, now: Time, orders: &mut Orders) {
+        let _ = (now, orders);
+    }
+
+    /// The connection can use more or less than before.
+    fn on_demand(&mut self, now: Time, demand: Rate, orders: &mut Orders) {
+        let _ = (now, demand, orders);
+    }
+
     /// The connection has nothing more to send. It may take a round trip until it orders `has_left`.
     fn leave(&mut self, now: Time, orders: &mut Orders);
 }
@@ -94,10 +172,15 @@ pub trait SourceControl: Send {
 /// Links without a limit have no control: there is nothing to decide.
 pub trait LinkControl: Send {
     /// A control packet is about to enter the link on its way to the sink.
-    fn on_arrival(&mut self, link: &LinkView, position: Position, header: &mut Header);
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders);
 
     /// A control packet on its way back has crossed the link's twin.
-    fn on_return(&mut self, link: &LinkView, position: Position, header: &mut Header);
+    fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders);
+
+    /// It is the time for which [`LinkOrders::wake`] asked.
+    fn on_timer(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        let _ = (link, orders);
+    }
 
     /// Whether it holds nothing of any connection: so before the first joins and after the last has left.
     fn is_clear(&self) -> bool;

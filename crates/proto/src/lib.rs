@@ -7,9 +7,12 @@ pub mod control;
 pub mod endpoint;
 pub mod packet;
 pub mod protocols;
+#[cfg(test)]
+mod testing;
 
 pub use control::{
-    ConnectionView, LinkControl, LinkControls, LinkView, MOST_POSITIONS, Orders, Position, SourceControl,
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, MOST_POSITIONS, Orders, Position, Queue,
+    SourceControl, Visitor,
 };
 pub use packet::{Header, Positions};
 pub use protocols::Protocol;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_core::{Bytes, Demands, Network, Paths, Rate, Span, Time};
+use anabranch_core::{Bytes, ConnectionId, Demands, Network, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
 
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
@@ -27,6 +27,8 @@ pub struct Plan {
     pub paths: Paths,
     /// For each connection what it sends, and how.
     pub transfers: Vec<Transfer>,
+    /// What connections can use from some times on, in the order of time; each had a demand to begin with.
+    pub demand_changes: Vec<DemandChange>,
     /// The protocols in use, each with its parameters, without repetition.
     pub protocols: Vec<Protocol>,
     /// The run itself.
@@ -93,6 +95,17 @@ pub struct Transfer {
     pub protocol: usize,
 }
 
+/// A connection can use more or less from now on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DemandChange {
+    /// When.
+    pub time: Time,
+    /// Which.
+    pub connection: ConnectionId,
+    /// How much; over 0 and finite.
+    pub demand: Rate,
+}
+
 /// How control packets travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlPlane {
@@ -116,8 +129,11 @@ pub struct RunPlan {
     pub sample: Span,
     /// How control packets travel.
     pub control: ControlPlane,
-    /// How large control packets are, if in band.
+    /// How large control packets are, if in band or held back.
     pub control_packet: Bytes,
+    /// The most that control packets of a subflow may take of its rate, over 0 and at most 1: they are held back until
+    /// it is so. `None` if they never are.
+    pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,
     /// Whether data packets are sent, or only control packets.

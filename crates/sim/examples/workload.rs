@@ -72,6 +72,7 @@ fn plan(size: &Size) -> Plan {
         demands: Demands::new(&network, connections).expect("they are checked"),
         network: Arc::new(network),
         paths,
+        demand_changes: Vec::new(),
         protocols: vec![Protocol::default()],
         run: RunPlan {
             duration: Span::from_seconds(size.seconds).expect("some seconds"),
@@ -80,6 +81,7 @@ fn plan(size: &Size) -> Plan {
             sample: Span::from_seconds(size.seconds).expect("some seconds"),
             control: ControlPlane::Separate,
             control_packet: Bytes(64),
+            control_share: None,
             repair: true,
             data: true,
             record: Record::default(),

@@ -6,10 +6,13 @@ use anabranch_proto::{ConnectionView, Header, SourceControl};
 use anabranch_scenario::plan::{Plan, Transfer};
 
 use crate::routes::Routes;
-use crate::world::World;
+use crate::world::{Kind, World};
 
 /// A time that is not set.
 pub(crate) const UNSET: u64 = u64::MAX;
+
+/// No packet.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,9 @@ pub(crate) struct Subflow {
     pub delay_sum: f64,
     pub delay_most: u64,
     pub repeated: u64,
+    // Its source again: when it sent its last control packet, and that which is held back.
+    pub control_sent: u64,
+    pub held: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Subflow, delivered) == 64, "a line for the source, a line for the sink");
@@ -112,6 +118,8 @@ impl Subflow {
             packets: 0,
             delay_sum: 0.0,
             delay_most: 0,
+            control_sent: UNSET,
+            held: NONE,
         };
         (0..plan.transfers.len()).flat_map(of).enumerate().map(new).collect()
     }
@@ -136,6 +144,8 @@ impl World<'_> {
         let view = ConnectionView {
             subflows: self.subflows_of(c).len(),
             claim: self.plan.demands.connections()[c as usize].claim(),
+            demand: Rate(self.connections[c as usize].demand),
+            packet: self.plan.transfers[c as usize].packet,
         };
         let protocol = &self.plan.protocols[self.plan.transfers[c as usize].protocol];
         let connection = &mut self.connections[c as usize];
@@ -165,6 +175,7 @@ impl World<'_> {
         self.recorder.on_change();
         for s in self.subflows_of(c) {
             self.set_rate(s, Rate(0.0));
+            self.release(s as u32);
         }
         self.call(c, |control, now, orders| control.leave(now, orders));
     }
@@ -174,6 +185,30 @@ impl World<'_> {
         let c = self.subflows[s as usize].connection;
         let subflow = s as usize - self.subflows_of(c).start;
         self.call(c, |control, now, orders| control.on_reply(now, subflow, header, orders));
+    }
+
+    /// A source control wanted to be woken.
+    pub(crate) fn on_wake(&mut self, c: u32) {
+        self.call(c, |control, now, orders| control.on_timer(now, orders));
+    }
+
+    /// A connection can use more or less.
+    pub(crate) fn on_demand(&mut self, number: u32) {
+        let change = self.plan.demand_changes[number as usize];
+        let (c, demand) = (change.connection.0, change.demand);
+        self.connections[c as usize].demand = demand.0;
+        if let Some(link) = self.routes.demand_link(c as usize) {
+            self.lanes.set_demand(link, demand);
+        }
+        self.recorder.on_change();
+        let total: f64 = self.subflows_of(c).map(|s| self.subflows[s].pace.rate().0).sum();
+        if total > demand.0 {
+            for s in self.subflows_of(c) {
+                let rate = self.subflows[s].pace.rate().0;
+                self.set_rate(s, Rate(rate * demand.0 / total));
+            }
+        }
+        self.call(c, |control, now, orders| control.on_demand(now, demand, orders));
     }
 
     /// Calls the control of a connection, if it is there, and carries out its orders.
@@ -188,8 +223,11 @@ impl World<'_> {
                 self.grant(first + subflow, Rate(rate.0 * share));
             }
         }
-        for order in &orders.packets {
+        for order in orders.packets.drain(..) {
             self.launch((first + order.subflow) as u32, order);
+        }
+        if let Some(time) = orders.wake {
+            self.schedule(time.0.max(self.now), Kind::Wake, c);
         }
         if orders.has_left {
             let connection = &mut self.connections[c as usize];

@@ -4,13 +4,13 @@
 //! reorder them is repaired unless the scenario says otherwise (`anabranch_proto::endpoint`): then its packets travel in
 //! frames. On a hop that does none of that the frames would change nothing, and are left out.
 
-use anabranch_core::{Rate, Span, Time};
-use anabranch_proto::LinkView;
+use anabranch_core::{Bytes, Rate, Span, Time};
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
+use anabranch_proto::{LinkView, Queue};
 use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
-use crate::connections::UNSET;
+use crate::connections::{NONE, State, UNSET};
 use crate::faults::{Arrivals, Fates};
 use crate::link::Links;
 use crate::packet::ControlPacket;
@@ -20,6 +20,12 @@ use crate::world::{Kind, World};
 
 /// What a repaired hop waits for an acknowledgement beyond its delays, at the least.
 const PATIENCE: u64 = 1_000_000_000;
+
+/// Bits in a byte times picoseconds in a second.
+const BIT_PICOSECONDS: f64 = 8e12;
+
+/// Control packets are held back no longer than this: a second.
+const MOST_GAP: f64 = 1e12;
 
 /// How control packets get over each link.
 pub(crate) struct Lanes {
@@ -89,12 +95,44 @@ impl Lanes {
         self.packets.len() + kept
     }
 
+    /// The most that a connection can use changes, and with it the link of its demand.
+    pub fn set_demand(&mut self, link: u32, demand: Rate) {
+        self.of_links[link as usize].capacity = demand.0;
+    }
+
     fn hop(&mut self, link: u32) -> Option<&mut Hop> {
         self.hops.get_mut(link as usize)?.as_deref_mut()
     }
 }
 
+/// What a link control sees of a data queue.
+struct LinkQueue<'a> {
+    links: &'a Links,
+    link: usize,
+    now: u64,
+}
+
+impl Queue for LinkQueue<'_> {
+    fn arrived(&self) -> Bytes {
+        Bytes(self.links.arrived(self.link))
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.links.backlog(self.link, self.now))
+    }
+}
+
 impl Lane {
+    /// What protocols see of the capacity of its link now; `None` for one without limit.
+    #[inline]
+    fn capacity(&self, links: &Links, link: u32, now: u64) -> Option<Rate> {
+        if self.capacity.is_nan() {
+            // Controls that a link has at some times see every packet: their sums must not miss one.
+            return Some(Rate(links.capacity(link as usize, Time(now)).0.min(*CAPACITIES.end())));
+        }
+        self.capacity.is_finite().then_some(Rate(self.capacity))
+    }
+
     fn new(plan: &Plan, routes: &Routes, links: &Links, l: usize) -> Self {
         let capacity = match plan.links.get(l) {
             Some(link) if !link.changes.is_empty() => f64::NAN,
@@ -111,22 +149,71 @@ impl Lane {
 
 impl World<'_> {
     /// A source sends a control packet.
-    pub(crate) fn launch(&mut self, subflow: u32, order: &Order) {
+    pub(crate) fn launch(&mut self, subflow: u32, order: Order) {
         let at = self.routes.first[subflow as usize];
         let connection = self.subflows[subflow as usize].connection;
         let protocol = self.plan.transfers[connection as usize].protocol as u16;
-        let (header, wants_reply) = (order.header, order.wants_reply);
+        let Order { header, wants_reply, .. } = order;
         let packet = ControlPacket { header, at, subflow, protocol, position: 0, wants_reply, is_returning: false };
         let index = self.lanes.packets.insert(packet);
-        self.ask_link(index);
-        self.travel(index);
+        if !wants_reply || !self.hold_back(subflow, index) {
+            self.depart(subflow, index);
+        }
+    }
+
+    /// Keeps a control packet back if the last one of its subflow was sent only just now.
+    fn hold_back(&mut self, s: u32, index: u32) -> bool {
+        let Some(share) = self.plan.run.control_share else { return false };
+        let subflow = &mut self.subflows[s as usize];
+        let is_active = self.connections[subflow.connection as usize].state == State::Active;
+        let rate = subflow.pace.rate().0;
+        if subflow.held != NONE || subflow.control_sent == UNSET || !is_active || rate == 0.0 {
+            return false;
+        }
+        let gap = self.plan.run.control_packet.0 as f64 * BIT_PICOSECONDS / (share * rate);
+        let due = subflow.control_sent.saturating_add(gap.min(MOST_GAP) as u64);
+        if due <= self.now {
+            return false;
+        }
+        subflow.held = index;
+        self.schedule_packet(due, Kind::Release, s, index);
+        true
+    }
+
+    /// A control packet was held back long enough.
+    pub(crate) fn on_release(&mut self, s: u32, index: u32) {
+        if self.subflows[s as usize].held == index {
+            self.release(s);
+        }
+    }
+
+    /// Sends the control packet of a subflow that was held back, if there is one.
+    pub(crate) fn release(&mut self, s: u32) {
+        let held = std::mem::replace(&mut self.subflows[s as usize].held, NONE);
+        if held != NONE {
+            self.depart(s, held);
+        }
+    }
+
+    /// Sends a control packet on its way.
+    fn depart(&mut self, s: u32, index: u32) {
+        let subflow = &mut self.subflows[s as usize];
+        subflow.control_sent = self.now;
+        if self.plan.run.control_share.is_some() && self.plan.run.control == ControlPlane::InBand {
+            subflow.pace.charge(self.plan.run.control_packet);
+        }
+        if self.ask_link(index) {
+            self.travel(index);
+        }
     }
 
     /// A control packet arrives at the far end of a link.
     pub(crate) fn on_control(&mut self, index: u32) {
         let packet = &mut self.lanes.packets[index];
         if packet.is_returning {
-            self.ask_link(index);
+            if !self.ask_link(index) {
+                return;
+            }
             let packet = &mut self.lanes.packets[index];
             packet.at -= 1;
             packet.position = packet.position.wrapping_sub(1);
@@ -137,8 +224,11 @@ impl World<'_> {
         } else if self.routes.steps[packet.at as usize + 1] != END {
             packet.at += 1;
             packet.position += 1;
-            self.ask_link(index);
-        } else if packet.wants_reply {
+            if !self.ask_link(index) {
+                return;
+            }
+        } else if packet.wants_reply && (self.plan.protocols[packet.protocol as usize].terms().turn)(&mut packet.header)
+        {
             packet.is_returning = true;
         } else {
             self.lanes.packets.remove(index);
@@ -147,27 +237,69 @@ impl World<'_> {
         self.travel(index);
     }
 
-    /// Shows a control packet to the control of the link at its place, if the link limits anything.
-    fn ask_link(&mut self, index: u32) {
+    /// Shows a control packet to the control of the link at its place, if the link limits anything; says whether the
+    /// packet goes on.
+    fn ask_link(&mut self, index: u32) -> bool {
         let packet = &mut self.lanes.packets[index];
-        let link = self.routes.steps[packet.at as usize] as usize;
-        let now = Time(self.now);
-        let mut capacity = self.lanes.of_links[link].capacity;
-        if capacity.is_infinite() {
-            return;
-        }
-        if capacity.is_nan() {
-            // Controls that a link has at some times see every packet: their sums must not miss one.
-            capacity = self.links.capacity(link, now).0.min(*CAPACITIES.end());
-        }
-        let view = LinkView { now, capacity: Rate(capacity) };
-        let position = packet.position;
-        let control = self.controls[packet.protocol as usize].of(link);
+        let link = self.routes.steps[packet.at as usize];
+        let Some(capacity) = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now) else {
+            return true;
+        };
+        let queue = &LinkQueue { links: &self.links, link: link as usize, now: self.now };
+        let view = LinkView { now: Time(self.now), capacity, queue };
+        let (visitor, protocol) = (packet.visitor(), packet.protocol);
+        let control = self.controls[protocol as usize].of(link as usize);
         if packet.is_returning {
-            control.on_return(&view, position, &mut packet.header);
+            control.on_return(&view, visitor, &mut packet.header, &mut self.link_orders);
         } else {
-            control.on_arrival(&view, position, &mut packet.header);
+            control.on_arrival(&view, visitor, &mut packet.header, &mut self.link_orders);
         }
+        let goes_on = !self.link_orders.drops;
+        if !goes_on {
+            self.lanes.packets.remove(index);
+        }
+        self.obey_link(link, protocol);
+        goes_on
+    }
+
+    /// A link control wanted to be woken.
+    pub(crate) fn on_link_timer(&mut self, link: u32, protocol: u32) {
+        let capacity = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now);
+        let queue = &LinkQueue { links: &self.links, link: link as usize, now: self.now };
+        let view = LinkView { now: Time(self.now), capacity: capacity.expect("its link has a limit"), queue };
+        self.controls[protocol as usize].of(link as usize).on_timer(&view, &mut self.link_orders);
+        self.obey_link(link, protocol as u16);
+    }
+
+    /// Carries out the orders of a link control.
+    #[inline]
+    fn obey_link(&mut self, link: u32, protocol: u16) {
+        if let Some(time) = self.link_orders.wake.take() {
+            self.schedule_packet(time.0.max(self.now), Kind::LinkTimer, link, u32::from(protocol));
+        }
+        self.link_orders.drops = false;
+        if !self.link_orders.upstream.is_empty() {
+            self.send_upstream(protocol);
+        }
+    }
+
+    /// Sends what a link control wants sent towards sources.
+    fn send_upstream(&mut self, protocol: u16) {
+        let mut orders = std::mem::take(&mut self.link_orders);
+        for (to, header) in orders.upstream.drain(..) {
+            let at = self.routes.first[to.subflow as usize] + u32::from(to.position) - 1;
+            let position = to.position.wrapping_sub(1);
+            let (wants_reply, is_returning) = (false, true);
+            let packet =
+                ControlPacket { header, at, subflow: to.subflow, protocol, position, wants_reply, is_returning };
+            if to.position == 0 {
+                self.replies.push_back(packet);
+            } else {
+                let index = self.lanes.packets.insert(packet);
+                self.travel(index);
+            }
+        }
+        self.link_orders = orders;
     }
 
     /// Sends a control packet over the next link of its way.
@@ -186,7 +318,7 @@ impl World<'_> {
         }
         if let Some(time) = arrivals.second {
             let is_only = arrivals.first.is_none();
-            let copy = if is_only { index } else { self.lanes.packets.insert(self.lanes.packets[index]) };
+            let copy = if is_only { index } else { self.lanes.packets.insert(self.lanes.packets[index].clone()) };
             self.schedule_packet(time, Kind::Control, link, copy);
         }
     }
@@ -198,7 +330,7 @@ impl World<'_> {
         let Some(hop) = self.lanes.hop(link) else { return };
         let frame = hop.sender.send(now, packet);
         self.watch(link);
-        self.send_frame(link, frame);
+        self.send_frame(link, &frame);
     }
 
     /// When a control packet that enters a link now arrives, and a second copy of it.
@@ -223,10 +355,10 @@ impl World<'_> {
         arrivals
     }
 
-    fn send_frame(&mut self, link: u32, frame: Frame<ControlPacket>) {
+    fn send_frame(&mut self, link: u32, frame: &Frame<ControlPacket>) {
         let arrivals = self.passage(link);
         for time in arrivals.first.into_iter().chain(arrivals.second) {
-            let index = self.lanes.frames.insert(frame);
+            let index = self.lanes.frames.insert(frame.clone());
             self.schedule_packet(time, Kind::Frame, link, index);
         }
     }
@@ -239,7 +371,7 @@ impl World<'_> {
             Frame::Packet { number, packet } => {
                 let Some(hop) = self.lanes.hop(link) else { return };
                 let is_new = hop.receiver.on_packet(number);
-                self.send_frame(back, Frame::Acknowledgement { number });
+                self.send_frame(back, &Frame::Acknowledgement { number });
                 if is_new {
                     let index = self.lanes.packets.insert(packet);
                     self.on_control(index);
@@ -262,7 +394,7 @@ impl World<'_> {
         }
         hop.armed = UNSET;
         while let Some(frame) = self.lanes.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
-            self.send_frame(link, frame);
+            self.send_frame(link, &frame);
         }
         self.watch(link);
     }

@@ -131,9 +131,8 @@ fn problem(world: &World<'_>, present: &[u32], subflows: &[u32]) -> Problem {
         parts.path_offsets.push(parts.path_links.len());
     }
     for &c in present {
-        let connection = &world.plan.demands.connections()[c as usize];
-        parts.demand.push(connection.demand.map_or(f64::INFINITY, |d| d.0));
-        parts.weight.push(connection.claim());
+        parts.demand.push(world.connections[c as usize].demand);
+        parts.weight.push(world.plan.demands.connections()[c as usize].claim());
     }
     Problem::new(parts).expect("the scenario was checked")
 }

@@ -192,6 +192,11 @@ impl Links {
         std::mem::replace(&mut link.peak_packets, link.waiting.len())
     }
 
+    /// Bytes that a link has ever taken in.
+    pub fn arrived(&self, l: usize) -> u64 {
+        self.hot[l].bytes
+    }
+
     /// What a link can carry now; infinite without limit.
     pub fn capacity(&self, l: usize, now: Time) -> Rate {
         let link = &self.hot[l];

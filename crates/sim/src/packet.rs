@@ -1,6 +1,6 @@
 //! Packets under way.
 
-use anabranch_proto::{Header, Position};
+use anabranch_proto::{Header, Position, Visitor};
 
 /// A data packet: what each hop and the sink need.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub struct Copies {
 }
 
 /// A control packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ControlPacket {
     /// The fields of its protocol.
     pub header: Header,
@@ -46,6 +46,13 @@ pub struct ControlPacket {
     pub wants_reply: bool,
     /// Whether it is on its way back.
     pub is_returning: bool,
+}
+
+impl ControlPacket {
+    /// Its subflow, at the link where it is.
+    pub fn visitor(&self) -> Visitor {
+        Visitor { subflow: self.subflow, position: self.position }
+    }
 }
 
 const _: () = assert!(std::mem::size_of::<DataPacket>() <= 32, "data packets are many");

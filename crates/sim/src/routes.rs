@@ -1,9 +1,10 @@
 //! The paths of all subflows as one array of steps, so that a packet need only know its place in it.
 //!
-//! A connection that can use only so much begins with a link of its own that no packet waits for: there the protocol
-//! learns of the demand as it learns of any capacity.
+//! A connection that can use only so much begins with a link of its own that no packet waits for: there a protocol that
+//! does not look after demands itself learns of it as it learns of any capacity.
 
 use anabranch_core::{ConnectionId, LinkId};
+use anabranch_proto::protocols::Demands;
 use anabranch_scenario::plan::Plan;
 
 /// Where a path ends, and the one before began.
@@ -36,13 +37,23 @@ impl Routes {
             demands: Vec::new(),
         };
         for (c, connection) in plan.demands.connections().iter().enumerate() {
-            let own = connection.demand.map(|_| routes.add_demand(c));
+            let protocol = &plan.protocols[plan.transfers[c].protocol];
+            let is_apart = connection.demand.is_some() && protocol.terms().demands == Demands::AsLinks;
+            let own = is_apart.then(|| routes.add_demand(c));
             for path in plan.paths.of(ConnectionId::new(c)) {
                 routes.add_path(own, path);
             }
             routes.subflows.push(routes.first.len() as u32);
         }
         routes
+    }
+
+    /// The link of the demand of a connection, if it has one.
+    pub fn demand_link(&self, connection: usize) -> Option<u32> {
+        let first = self.subflows[connection] as usize;
+        let link = self.steps[self.first[first] as usize];
+        let network = self.twins.len() - self.demands.len();
+        (link as usize >= network).then_some(link)
     }
 
     fn add_demand(&mut self, connection: usize) -> u32 {

@@ -13,7 +13,7 @@ impl<T> Default for Slab<T> {
     }
 }
 
-impl<T: Copy> Slab<T> {
+impl<T: Clone> Slab<T> {
     /// Puts an item in and gives its index.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
@@ -30,7 +30,7 @@ impl<T: Copy> Slab<T> {
     #[inline]
     pub fn remove(&mut self, index: u32) -> T {
         self.free.push(index);
-        self.items[index as usize]
+        self.items[index as usize].clone()
     }
 
     /// How many there are.

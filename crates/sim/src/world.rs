@@ -3,8 +3,10 @@
 //! The loop knows the kinds of events and nothing else. Data packets are in `data.rs`, control packets in
 //! `control_plane.rs`, connections in `connections.rs`, what is written down in `record.rs`.
 
+use std::collections::VecDeque;
+
 use anabranch_core::{Rate, Time};
-use anabranch_proto::{LinkControls, Orders};
+use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan};
 
 use crate::calendar::{Calendar, Event};
@@ -12,7 +14,7 @@ use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
 use crate::faults::Fates;
 use crate::link::Links;
-use crate::packet::{Copies, DataPacket};
+use crate::packet::{ControlPacket, Copies, DataPacket};
 use crate::record::{Outcome, Recorder};
 use crate::routes::Routes;
 use crate::slab::Slab;
@@ -39,6 +41,14 @@ pub(crate) enum Kind {
     Frame,
     /// A repaired hop has waited long enough.
     Deadline,
+    /// A connection can use more or less.
+    Demand,
+    /// A source control wanted to be woken.
+    Wake,
+    /// A link control did.
+    LinkTimer,
+    /// A control packet was held back long enough.
+    Release,
     /// A subflow may send its next packet.
     Send,
     /// The warm-up is over.
@@ -47,13 +57,17 @@ pub(crate) enum Kind {
     Sample,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 13] = [
     Kind::Join,
     Kind::Stop,
     Kind::Data,
     Kind::Control,
     Kind::Frame,
     Kind::Deadline,
+    Kind::Demand,
+    Kind::Wake,
+    Kind::LinkTimer,
+    Kind::Release,
     Kind::Send,
     Kind::Warm,
     Kind::Sample,
@@ -89,6 +103,9 @@ pub struct World<'p> {
     pub(crate) subflows: Vec<Subflow>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) orders: Orders,
+    pub(crate) link_orders: LinkOrders,
+    /// What first links have sent to their sources at this instant.
+    pub(crate) replies: VecDeque<ControlPacket>,
     pub(crate) recorder: Recorder,
     pub(crate) events: u64,
     /// Packets that entered a link of the network.
@@ -121,6 +138,8 @@ impl<'p> World<'p> {
             subflows: Subflow::all(plan, &routes),
             connections: Connection::all(plan),
             orders: Orders::default(),
+            link_orders: LinkOrders::default(),
+            replies: VecDeque::new(),
             recorder: Recorder::new(plan, &routes),
             events: 0,
             hops: 0,
@@ -133,6 +152,9 @@ impl<'p> World<'p> {
             if let Some(stop) = connection.stop {
                 world.schedule(stop.0, Kind::Stop, c as u32);
             }
+        }
+        for (number, change) in plan.demand_changes.iter().enumerate() {
+            world.schedule_packet(change.time.0, Kind::Demand, change.connection.0, number as u32);
         }
         world.schedule(plan.run.warm_up.0, Kind::Warm, 0);
         if world.recorder.has_samples() {
@@ -150,6 +172,9 @@ impl<'p> World<'p> {
             self.now = event.time;
             self.events += 1;
             self.serve(event);
+            while let Some(packet) = self.replies.pop_front() {
+                self.on_reply(packet.subflow, &packet.header);
+            }
             if self.events.is_multiple_of(SPELL) && !watch(self.progress()) {
                 is_whole = false;
                 break;
@@ -175,6 +200,10 @@ impl<'p> World<'p> {
             Kind::Control => self.on_control(event.packet),
             Kind::Frame => self.on_frame(id, event.packet),
             Kind::Deadline => self.on_deadline(id),
+            Kind::Demand => self.on_demand(event.packet),
+            Kind::Wake => self.on_wake(id),
+            Kind::LinkTimer => self.on_link_timer(id, event.packet),
+            Kind::Release => self.on_release(id, event.packet),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
             Kind::Warm => self.on_warm(),

@@ -2,10 +2,10 @@
 
 mod common;
 
-use anabranch_core::{Bytes, Connection, Demands, Rate, Span, Time};
+use anabranch_core::{Bytes, Connection, ConnectionId, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_scenario::plan::{ControlPlane, Faults, Limit, Plan};
+use anabranch_proto::protocols::{Claims, PROTOCOLS};
+use anabranch_scenario::plan::{ControlPlane, DemandChange, Faults, Limit, Plan};
 use anabranch_sim::Outcome;
 use common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run, timed};
 
@@ -48,14 +48,16 @@ fn it_shares_a_link() {
 #[test]
 fn it_shares_by_claims_and_within_demands() {
     for (protocol, seconds) in all() {
+        let is_weighted = matches!(protocol.terms().claims, Claims::Weighted { .. });
         let mut plan = one_link(3, protocol, seconds);
         let mut all: Vec<Connection> = plan.demands.connections().to_vec();
-        // 2 of the 10 for the first, that asks for no more; the rest is divided 3 to 1.
+        // 2 of the 10 for the first, that asks for no more; the rest is divided 3 to 1 if claims are weighed.
         all[0].demand = Some(Rate(2.0 * MEGA));
-        all[1].weight = 3.0;
+        all[1].weight = if is_weighted { 3.0 } else { 1.0 };
         plan.demands = Demands::new(&plan.network, all).unwrap();
         let outcome = run(&plan);
-        assert_close(&last_rates(&plan, &outcome), &[2.0, 6.0, 2.0], 0.1);
+        let wanted = if is_weighted { [2.0, 6.0, 2.0] } else { [2.0, 4.0, 4.0] };
+        assert_close(&last_rates(&plan, &outcome), &wanted, 0.1);
         // Whatever it is granted, a connection sends no more than its demand, but for the packet at the beginning.
         let most = 2.0 * MEGA / 8.0 * seconds + 1000.0;
         assert!(outcome.subflows[0].sent as f64 <= most, "{} {most}", outcome.subflows[0].sent);
@@ -92,6 +94,28 @@ fn those_that_stay_take_what_others_leave() {
         let mut plan = one_link(2, protocol, 2.0 * seconds);
         timed(&mut plan, &[(0.0, None), (0.001, Some(seconds))]);
         assert_close(&last_rates(&plan, &run(&plan)), &[10.0, 0.0], 0.2);
+    }
+}
+
+#[test]
+fn it_follows_a_demand_that_changes() {
+    for (protocol, seconds) in all() {
+        let mut plan = one_link(2, protocol, 3.0 * seconds);
+        let mut all: Vec<Connection> = plan.demands.connections().to_vec();
+        all[0].demand = Some(Rate(2.0 * MEGA));
+        plan.demands = Demands::new(&plan.network, all).unwrap();
+        let change = |time: f64, mbps: f64| DemandChange {
+            time: Time::from_seconds(time).unwrap(),
+            connection: ConnectionId(0),
+            demand: Rate(mbps * MEGA),
+        };
+        plan.demand_changes = vec![change(seconds, 4.0), change(2.0 * seconds, 1.0)];
+        let outcome = run(&plan);
+        let rates: Vec<f64> = outcome.samples.connection_granted_bps.iter().map(|bps| bps / MEGA).collect();
+        // Just before the first change, just before the second, and at the end.
+        for (sample, wanted) in [(32, [2.0, 8.0]), (65, [4.0, 6.0]), (99, [1.0, 9.0])] {
+            assert_close(&rates[2 * sample..2 * sample + 2], &wanted, 0.2);
+        }
     }
 }
 
@@ -179,5 +203,26 @@ fn rates_follow_a_capacity_that_changes() {
         let mut plan = one_link(2, protocol, 2.0 * seconds);
         plan.links[0].changes = vec![(Time::from_seconds(seconds / 2.0).unwrap(), Rate(4.0 * MEGA))];
         assert_close(&last_rates(&plan, &run(&plan)), &[2.0; 2], 0.04);
+    }
+}
+
+#[test]
+fn control_packets_take_no_more_than_their_share() {
+    for (protocol, seconds) in all() {
+        let is_slow = protocol.name() == "vo-le-tran";
+        let mut plan = one_link(2, protocol, seconds);
+        plan.run.control = ControlPlane::InBand;
+        plan.run.control_share = Some(0.01);
+        let outcome = run(&plan);
+        // What the link has sent besides data: 1 % of 10 Mbit/s, and a few packets more in the beginning.
+        let (data, all) = (outcome.subflows.iter().map(|s| s.sent).sum::<u64>(), outcome.links[0].totals.bytes);
+        let most = 0.01 * 10.0 * MEGA / 8.0 * seconds + 100.0 * 64.0;
+        assert!(((all - data) as f64) < most, "{:?}: {} of {most}", plan.protocols, all - data);
+        if is_slow {
+            continue;
+        }
+        // Data and control together are what was granted, so that nothing waits for long.
+        assert_close(&last_rates(&plan, &outcome), &[5.0; 2], 0.1);
+        assert!(outcome.links[0].totals.most_packets < 20, "{:?}", outcome.links[0].totals);
     }
 }

@@ -34,7 +34,7 @@ pub enum Frame<T> {
 }
 
 /// A packet that is not known to have arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Kept<T> {
     packet: T,
     sent: Time,
@@ -53,7 +53,7 @@ pub struct HopSender<T> {
     wait: Span,
 }
 
-impl<T: Copy> HopSender<T> {
+impl<T: Clone> HopSender<T> {
     /// Nothing sent; `wait` is how long an acknowledgement may take at the least, more than 0.
     pub fn new(wait: Span) -> Self {
         let wait = Span(wait.0.max(1));
@@ -62,7 +62,12 @@ impl<T: Copy> HopSender<T> {
 
     /// Takes a packet over and gives the frame to send.
     pub fn send(&mut self, now: Time, packet: T) -> Frame<T> {
-        self.kept.push_back(Some(Kept { packet, sent: now, repeats: 0, deadline: later(now, self.wait.0) }));
+        self.kept.push_back(Some(Kept {
+            packet: packet.clone(),
+            sent: now,
+            repeats: 0,
+            deadline: later(now, self.wait.0),
+        }));
         Frame::Packet { number: self.first + self.kept.len() as u64 - 1, packet }
     }
 
@@ -89,12 +94,12 @@ impl<T: Copy> HopSender<T> {
 
     /// The time has come: a frame to send again, if one is due; to be called until there is none.
     pub fn on_deadline(&mut self, now: Time) -> Option<Frame<T>> {
-        let is_due = |kept: &Option<Kept<T>>| kept.is_some_and(|kept| kept.deadline <= now);
+        let is_due = |kept: &Option<Kept<T>>| kept.as_ref().is_some_and(|kept| kept.deadline <= now);
         let place = self.kept.iter().position(is_due)?;
         let kept = self.kept[place].as_mut().expect("it is due");
         kept.repeats = kept.repeats.saturating_add(1);
         kept.deadline = later(now, self.wait.0.saturating_mul(1 << kept.repeats.min(MOST_DOUBLINGS)));
-        Some(Frame::Packet { number: self.first + place as u64, packet: kept.packet })
+        Some(Frame::Packet { number: self.first + place as u64, packet: kept.packet.clone() })
     }
 
     /// How many packets are not known to have arrived.

@@ -31,6 +31,13 @@ impl Pace {
         self.last = Some((now, size.0 as f64 * BIT_PICOSECONDS));
     }
 
+    /// Sent something else besides, that counts.
+    pub fn charge(&mut self, size: Bytes) {
+        if let Some((_, work)) = &mut self.last {
+            *work += size.0 as f64 * BIT_PICOSECONDS;
+        }
+    }
+
     /// When the next packet may go, `now` at the earliest; `None` at rate 0.
     pub fn next(&self, now: Time) -> Option<Time> {
         if self.rate <= 0.0 {

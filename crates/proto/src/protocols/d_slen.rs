@@ -30,13 +30,19 @@ use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::control::{ConnectionView, LinkControl, LinkControls, LinkView, Orders, Position, SourceControl};
+use crate::control::{
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
+};
 use crate::packet::{Header, Positions};
-use crate::protocols::Claims;
 use crate::protocols::d_slen_as_printed::PrintedLink;
+use crate::protocols::terms::{Claims, Terms};
 
-/// The claims that it takes.
-pub const CLAIMS: Claims = Claims::Weighted { reason: "carries portions in steps of 2^-30" };
+/// On what terms it serves.
+pub const TERMS: Terms = Terms {
+    claims: Claims::Weighted { reason: "carries portions in steps of 2^-30" },
+    many_paths: true,
+    ..Terms::SINGLE_PATH
+};
 
 /// Steps of a whole portion.
 const WHOLE: f64 = (1u64 << 30) as f64;
@@ -295,9 +301,9 @@ fn whole_rate(portion: f64, level: f64) -> f64 {
 }
 
 impl LinkControl for Link {
-    fn on_arrival(&mut self, link: &LinkView, position: Position, header: &mut Header) {
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
-        if probe.bottlenecks.contains(position) {
+        if probe.bottlenecks.contains(visitor.position) {
             add(&mut self.portion_here, -probe.portion.old);
         } else {
             add(&mut self.portion_elsewhere, -probe.portion.old);
@@ -307,17 +313,17 @@ impl LinkControl for Link {
             return;
         }
         add(&mut self.portion_here, probe.portion.new);
-        self.decide(link.capacity.0, position, probe, true);
+        self.decide(link.capacity.0, visitor.position, probe, true);
     }
 
-    fn on_return(&mut self, link: &LinkView, position: Position, header: &mut Header) {
+    fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
-        if !probe.bottlenecks.contains(position) {
+        if !probe.bottlenecks.contains(visitor.position) {
             add(&mut self.portion_elsewhere, -probe.portion.new);
             add(&mut self.rate_elsewhere, -probe.rate.new);
             add(&mut self.portion_here, probe.portion.new);
         }
-        self.decide(link.capacity.0, position, probe, false);
+        self.decide(link.capacity.0, visitor.position, probe, false);
     }
 
     fn is_clear(&self) -> bool {
@@ -328,21 +334,22 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{alone, visitor};
 
     const MEGA: f64 = 1e6;
 
-    fn view() -> LinkView {
-        LinkView { now: Time(0), capacity: Rate(10.0 * MEGA) }
+    fn view() -> LinkView<'static> {
+        crate::testing::view(10.0 * MEGA)
     }
 
     /// The first probe of a connection with one subflow.
     fn first() -> Probe {
-        Source::new(&Parameters::default(), &ConnectionView { subflows: 1, claim: 1.0 }).subflows[0]
+        Source::new(&Parameters::default(), &alone()).subflows[0]
     }
 
     fn pass(link: &mut Link, position: Position, probe: &mut Probe) {
         let mut header = Header::DSlen(*probe);
-        link.on_arrival(&view(), position, &mut header);
+        link.on_arrival(&view(), visitor(0, position), &mut header, &mut LinkOrders::default());
         let Header::DSlen(passed) = header else { panic!("it is still of d-SLEN") };
         *probe = passed;
     }
@@ -395,7 +402,7 @@ mod tests {
         let mut last = Probe { is_leave: true, ..again(a, 0.0) };
         pass(&mut link, 0, &mut last);
         let mut header = Header::DSlen(b);
-        link.on_return(&view(), 0, &mut header);
+        link.on_return(&view(), visitor(0, 0), &mut header, &mut LinkOrders::default());
         assert_eq!(header, Header::DSlen(b));
         let mut b = again(b, 5.0 * MEGA);
         pass(&mut link, 0, &mut b);

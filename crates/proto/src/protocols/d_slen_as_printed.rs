@@ -2,7 +2,7 @@
 //!
 //! For comparison only: it may overload links, starve subflows, and grant what is no number. `d_slen.rs` says why.
 
-use crate::control::{LinkControl, LinkView, Position};
+use crate::control::{LinkControl, LinkOrders, LinkView, Position, Visitor};
 use crate::packet::Header;
 use crate::protocols::d_slen::Probe;
 
@@ -56,9 +56,9 @@ fn matches_or_lowers(level: f64, probe: &Probe) -> bool {
 }
 
 impl LinkControl for PrintedLink {
-    fn on_arrival(&mut self, link: &LinkView, position: Position, header: &mut Header) {
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
-        if probe.bottlenecks.contains(position) {
+        if probe.bottlenecks.contains(visitor.position) {
             self.portion_here -= probe.portion.old;
         } else {
             self.rate_elsewhere -= probe.rate.old;
@@ -66,18 +66,18 @@ impl LinkControl for PrintedLink {
         }
         if !probe.is_leave {
             self.portion_here += probe.portion.new;
-            self.decide(link.capacity.0, position, probe, true);
+            self.decide(link.capacity.0, visitor.position, probe, true);
         }
     }
 
-    fn on_return(&mut self, link: &LinkView, position: Position, header: &mut Header) {
+    fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
-        if !probe.bottlenecks.contains(position) {
+        if !probe.bottlenecks.contains(visitor.position) {
             self.rate_elsewhere -= probe.rate.new;
             self.portion_elsewhere -= probe.portion.new;
             self.portion_here += probe.portion.new;
         }
-        self.decide(link.capacity.0, position, probe, false);
+        self.decide(link.capacity.0, visitor.position, probe, false);
     }
 
     fn is_clear(&self) -> bool {

@@ -1,9 +1,10 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
-mod claims;
 pub mod d_slen;
 mod d_slen_as_printed;
+pub mod slbn;
+mod terms;
 pub mod vo_le_tran;
 
 use std::fmt;
@@ -12,13 +13,13 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-pub use claims::Claims;
+pub use terms::{Claims, Demands, Terms};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 
 /// Makes [`Protocol`] and [`PROTOCOLS`] of a list: variant, module, name in files, name that people read, what it does.
 ///
-/// The module has `CLAIMS`, `source`, `links`, and `Parameters`, with defaults and what [`Protocol`] derives.
+/// The module has `TERMS`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident($module:ident): $name:literal, $title:literal, $does:literal;)*) => {
         /// A protocol with its parameters, written `protocol = "d-slen"` or `protocol.d-slen = { variant = "paper" }`.
@@ -51,8 +52,9 @@ macro_rules! protocols {
                 match self { $(Self::$variant(parameters) => $module::links(parameters, count),)* }
             }
 
-            fn claims(&self) -> Claims {
-                match self { $(Self::$variant(_) => $module::CLAIMS,)* }
+            /// On what terms it serves connections.
+            pub fn terms(&self) -> &'static Terms {
+                match self { $(Self::$variant(_) => &$module::TERMS,)* }
             }
 
             /// The protocol of this name with its default parameters.
@@ -78,6 +80,9 @@ protocols! {
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
+    /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
+    Slbn(slbn): "slbn", "SLBN",
+        "max-min fair rates with three numbers at a link [mozo2012]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
@@ -90,12 +95,12 @@ impl Default for Protocol {
 }
 
 impl Protocol {
-    /// Why it cannot serve connections with this claim, if so.
+    /// Why it cannot serve a connection of this claim and so many paths, if so.
     ///
     /// # Errors
     /// What is wrong, and what would do.
-    pub fn check_claim(&self, claim: f64) -> Result<(), String> {
-        self.claims().check(self.title(), claim)
+    pub fn check(&self, claim: f64, paths: usize) -> Result<(), String> {
+        self.terms().check(self.title(), claim, paths)
     }
 }
 

@@ -22,12 +22,13 @@ use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::control::{ConnectionView, LinkControl, LinkControls, LinkView, Orders, Position, SourceControl};
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
-use crate::protocols::Claims;
+use crate::protocols::terms::{Claims, Terms};
 
-/// The claims that it takes.
-pub const CLAIMS: Claims = Claims::Weighted { reason: "divides a price by it" };
+/// On what terms it serves.
+pub const TERMS: Terms =
+    Terms { claims: Claims::Weighted { reason: "divides a price by it" }, many_paths: true, ..Terms::SINGLE_PATH };
 
 /// bit/s in a Mbit/s.
 const MEGA: f64 = 1e6;
@@ -227,7 +228,7 @@ struct Link {
 }
 
 impl LinkControl for Link {
-    fn on_arrival(&mut self, link: &LinkView, _: Position, header: &mut Header) {
+    fn on_arrival(&mut self, link: &LinkView, _: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::VoLeTran(notice) = header else { return };
         // Wraps around rather than overflows, so that what is taken off again leaves nothing.
         self.load = self.load.wrapping_add(notice.new_rate as i64).wrapping_sub(notice.old_rate as i64);
@@ -243,7 +244,7 @@ impl LinkControl for Link {
         }
     }
 
-    fn on_return(&mut self, _: &LinkView, _: Position, header: &mut Header) {
+    fn on_return(&mut self, _: &LinkView, _: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::VoLeTran(notice) = header else { return };
         notice.price = notice.price.max(self.price);
     }
@@ -256,12 +257,13 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{view, visitor};
 
     fn send(link: &mut Link, kind: Kind, old: f64, new: f64) -> f64 {
-        let view = LinkView { now: Time(0), capacity: Rate(10e6) };
+        let (view, orders) = (view(10e6), &mut LinkOrders::default());
         let mut header = Header::VoLeTran(Notice { kind, turn: 0, old_rate: old, new_rate: new, price: 0.0 });
-        link.on_arrival(&view, 0, &mut header);
-        link.on_return(&view, 0, &mut header);
+        link.on_arrival(&view, visitor(0, 0), &mut header, orders);
+        link.on_return(&view, visitor(0, 0), &mut header, orders);
         let Header::VoLeTran(notice) = header else { panic!("it is still of Vo-Le-Tran") };
         notice.price
     }

@@ -58,7 +58,7 @@ impl Scenario {
         for (c, connection) in wants.demands.connections().iter().enumerate() {
             let transfer = &wants.transfers[c];
             let checked = wants.protocols[transfer.protocol]
-                .check_claim(connection.claim())
+                .check(connection.claim(), paths.of(ConnectionId::new(c)).len())
                 .and_then(|()| checks.connection(connection, transfer, paths.of(ConnectionId::new(c))));
             checked
                 .map_err(|reason| self.error(wants.span(c), format!("connection `{}`: {reason}", connection.name)))?;

@@ -139,7 +139,8 @@ impl Scenario {
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
         let (demands, transfers, protocols) = (wants.demands, wants.transfers, wants.protocols);
-        Ok(Plan { network, links, demands, paths, transfers, protocols, run })
+        let demand_changes = Vec::new();
+        Ok(Plan { network, links, demands, paths, transfers, demand_changes, protocols, run })
     }
 
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScenarioError {

@@ -107,6 +107,7 @@ impl RunTable {
                 Control::InBand => ControlPlane::InBand,
             },
             control_packet: self.control_packet.0,
+            control_share: None,
             repair: self.repair,
             data: self.data,
             record: Record {

@@ -54,6 +54,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
         demands: Demands::new(&network, all).unwrap(),
         network: Arc::new(network),
         paths,
+        demand_changes: Vec::new(),
         protocols: vec![protocol],
         run: RunPlan {
             duration: Span::from_seconds(seconds).unwrap(),
@@ -62,6 +63,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
             sample: Span::from_seconds(seconds / 100.0).unwrap(),
             control: ControlPlane::Separate,
             control_packet: Bytes(64),
+            control_share: None,
             repair: true,
             data: true,
             record: Record { connections: true, subflows: true, links: true, grants: true, fairness: true },

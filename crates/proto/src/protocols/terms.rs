@@ -1,4 +1,6 @@
-//! What protocols make of the claims of connections, that is of weight times qos.
+//! On what terms protocols serve connections.
+
+use crate::packet::Header;
 
 /// The least and the greatest claim that protocols weigh.
 const WEIGHTED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
@@ -6,7 +8,48 @@ const WEIGHTED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 /// How far a product of weight and qos may be from 1 and still count as 1.
 const ROUNDING: f64 = 1e-9;
 
-/// What a protocol makes of claims.
+/// On what terms a protocol serves connections, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What it makes of claims.
+    pub claims: Claims,
+    /// Whether a connection may have several paths.
+    pub many_paths: bool,
+    /// How its links learn of demands.
+    pub demands: Demands,
+    /// What a sink does to a control packet that wants a reply; false if it sends none after all.
+    pub turn: fn(&mut Header) -> bool,
+}
+
+impl Terms {
+    /// Connections of one path each, which share equally.
+    pub const SINGLE_PATH: Self =
+        Self { claims: Claims::Equal, many_paths: false, demands: Demands::AsLinks, turn: send_back };
+
+    /// Why a connection of this claim and so many paths cannot be served, if so; `title` is the protocol's.
+    pub(super) fn check(&self, title: &str, claim: f64, paths: usize) -> Result<(), String> {
+        if paths > 1 && !self.many_paths {
+            return Err(format!("it has {paths} paths; {title} serves one path, so it must have one (paths = 1)"));
+        }
+        self.claims.check(title, claim)
+    }
+}
+
+/// Replies with the same packet.
+fn send_back(_: &mut Header) -> bool {
+    true
+}
+
+/// How the controls of links learn of a connection's demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demands {
+    /// Its path begins with a link of its own of that capacity.
+    AsLinks,
+    /// The source looks after it.
+    AtSource,
+}
+
+/// What a protocol makes of claims, that is of weight times qos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claims {
     /// Rates follow claims, which must be 0.001 to 1000.
@@ -32,6 +75,13 @@ impl Claims {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_serves_one_path_refuses_two() {
+        let said = "it has 2 paths; P serves one path, so it must have one (paths = 1)";
+        assert_eq!(Terms::SINGLE_PATH.check("P", 1.0, 2), Err(said.to_owned()));
+        assert_eq!(Terms { many_paths: true, ..Terms::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
+    }
 
     #[test]
     fn claims_are_weighed_from_a_thousandth_to_a_thousand() {

@@ -1,0 +1,372 @@
+//! SLBN: max-min fair rates with three numbers at a link, however many sessions cross it [mozo2012].
+//!
+//! A probe goes round and round its path. It carries the rate that it looks for, and what links hold of its session: of a
+//! session that others hold back (`elsewhere`) its rate, of one that the link itself holds back (`here`) only that it is
+//! there. The set of the links that hold it back travels in the probe, as positions in its path. To each visitor a link
+//! offers, both on the way down and on the way back,
+//!
+//! ```text
+//! share = max( (capacity - rate_elsewhere) / here,  capacity / sessions )          its visitor counted as here
+//! ```
+//!
+//! A probe that finds no more than it carries lowers its rate to that; at the link that last did so, the setter, the rate
+//! may also grow. Each dependency between links takes one round trip.
+//!
+//! differs: two changes; `variant = "demands"` has only the first, `variant = "paper"` none.
+//! - As printed, a session with a demand keeps what it cannot use from others, and never rises after its demand has. The
+//!   source mends both: where the demand is less than the rate found, or no link holds the session back, the next probe
+//!   asks for the demand and forgets the setter.
+//! - As printed, the setter may raise the rate on the way back although links behind it, already passed, have less to
+//!   offer. With equal shares at several links that can go on for ever. So a probe on its way back carries the least
+//!   share of the links behind, its `room`; if the setter has more, the rate rises to that, and that link is the setter.
+//!
+//! Rates are whole numbers of bit/s and sums of them, so that they return to exactly zero.
+
+use anabranch_core::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::control::{
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
+};
+use crate::packet::{Header, Positions};
+use crate::protocols::terms::{Demands, Terms};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms { demands: Demands::AtSource, ..Terms::SINGLE_PATH };
+
+/// No link has set the rate.
+const NONE: Position = Position::MAX;
+
+/// More than any link carries, and less than would overflow.
+const UNLIMITED: i64 = 1 << 61;
+
+/// Parameters of SLBN.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Which protocol: "corrected"; "demands", which mends only those; or "paper" as it is printed, for comparison.
+    pub variant: Variant,
+}
+
+/// Which SLBN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// With both changes above.
+    #[default]
+    Corrected,
+    /// With the first of them.
+    Demands,
+    /// As printed.
+    Paper,
+}
+
+/// The fields of Join, Probe, `ProbeAck` and Leave. Rates are whole, in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// What the packet is for.
+    pub kind: Kind,
+    /// What links that do not hold the session back have counted it with since the cycle before the last (bw'').
+    pub held: i64,
+    /// What they are to count it with from now on (bw').
+    pub next: i64,
+    /// The rate looked for (bw).
+    pub rate: i64,
+    /// The links that hold it back (B).
+    pub bottlenecks: Positions,
+    /// The link that last set `rate` (b).
+    pub setter: Position,
+    /// On the way back, the least that links have offered so far; left out as printed.
+    pub room: Offer,
+    /// Whether links mind the room.
+    pub minds_room: bool,
+    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    pub cycle: u32,
+}
+
+/// What a link offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// How much, in bit/s.
+    pub rate: i64,
+    /// Which link.
+    pub position: Position,
+}
+
+const UNLIMITED_OFFER: Offer = Offer { rate: UNLIMITED, position: NONE };
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The session begins; its reply is that to a probe.
+    Join,
+    /// What is there for it?
+    Probe,
+    /// The session ends.
+    Leave,
+}
+
+/// A source control.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
+    let demand = whole(connection.demand);
+    let probe = Probe {
+        kind: Kind::Join,
+        held: 0,
+        next: 0,
+        rate: demand,
+        bottlenecks: Positions::default(),
+        setter: NONE,
+        room: UNLIMITED_OFFER,
+        minds_room: parameters.variant == Variant::Corrected,
+        cycle: 0,
+    };
+    Box::new(Source { probe, demand, is_leaving: false, is_printed: parameters.variant == Variant::Paper })
+}
+
+/// Link controls for so many links.
+pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![Link::default(); count])
+}
+
+fn whole(rate: Rate) -> i64 {
+    // Whatever is too large for the type becomes its greatest number.
+    (rate.0 as i64).min(UNLIMITED)
+}
+
+struct Source {
+    /// The packet that is under way.
+    probe: Probe,
+    demand: i64,
+    is_leaving: bool,
+    is_printed: bool,
+}
+
+impl Source {
+    /// The packet of the next cycle, from the reply of this one (Fig. 1, lines 21 and 22), and the rate granted.
+    fn next(&self, reply: &Probe) -> (i64, Probe) {
+        let cycle = reply.cycle.wrapping_add(1);
+        let next = Probe { kind: Kind::Probe, held: reply.next, next: reply.rate, cycle, ..*reply };
+        if self.is_printed {
+            return (reply.rate, Probe { rate: reply.rate.min(self.demand), ..next });
+        }
+        if reply.rate >= self.demand || reply.setter == NONE {
+            let granted = reply.rate.min(self.demand);
+            return (granted, Probe { next: granted, rate: self.demand, setter: NONE, ..next });
+        }
+        (reply.rate, next)
+    }
+}
+
+impl SourceControl for Source {
+    fn join(&mut self, _: Time, orders: &mut Orders) {
+        orders.probe(0, Header::Slbn(self.probe));
+    }
+
+    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
+        let Header::Slbn(reply) = header else { return };
+        if reply.cycle != self.probe.cycle {
+            return;
+        }
+        if self.is_leaving {
+            orders.tell(0, Header::Slbn(Probe { kind: Kind::Leave, ..*reply }));
+            orders.has_left = true;
+            return;
+        }
+        let (granted, probe) = self.next(reply);
+        self.probe = probe;
+        orders.grant(0, Rate(granted as f64));
+        orders.probe(0, Header::Slbn(probe));
+    }
+
+    fn on_demand(&mut self, _: Time, demand: Rate, _: &mut Orders) {
+        self.demand = whole(demand);
+    }
+
+    fn leave(&mut self, _: Time, _: &mut Orders) {
+        self.is_leaving = true;
+    }
+}
+
+/// All that a link keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Link {
+    /// The rates of sessions that other links hold back, summed (BF).
+    rate_elsewhere: i64,
+    /// Sessions that this link holds back (NR).
+    here: i64,
+    /// All sessions (N).
+    sessions: i64,
+}
+
+const _: () = assert!(std::mem::size_of::<Link>() == 24, "three numbers, however many sessions");
+
+impl Link {
+    /// What there is for each of `here` sessions.
+    fn share(&self, capacity: i64, here: i64) -> i64 {
+        let left = capacity.saturating_sub(self.rate_elsewhere);
+        (left / here.max(1)).max(capacity / self.sessions.max(1))
+    }
+
+    /// Lines 13 to 23 and 28 to 38 of Fig. 2: `held` is what it has counted the session with if others hold it back,
+    /// `room` what links behind have offered on the way back. Gives what this link offers.
+    fn decide(&mut self, capacity: i64, position: Position, probe: &mut Probe, held: i64, room: Offer) -> i64 {
+        if probe.bottlenecks.contains(position) {
+            probe.bottlenecks.remove(position);
+        } else {
+            self.rate_elsewhere = self.rate_elsewhere.wrapping_sub(held);
+            self.here += 1;
+        }
+        let share = self.share(capacity, self.here);
+        let is_here = probe.setter == position || probe.rate >= share;
+        if is_here && share <= room.rate.max(probe.rate) {
+            probe.bottlenecks.insert(position);
+            probe.rate = share;
+            probe.setter = position;
+        } else {
+            if is_here {
+                // There is more for it here than behind.
+                probe.rate = probe.rate.max(room.rate);
+                probe.setter = room.position;
+            }
+            self.rate_elsewhere = self.rate_elsewhere.wrapping_add(probe.next);
+            self.here -= 1;
+        }
+        share
+    }
+
+    fn join(&mut self, capacity: i64, position: Position, probe: &mut Probe) {
+        self.sessions += 1;
+        if probe.rate >= self.share(capacity, self.here + 1) {
+            probe.bottlenecks.insert(position);
+            probe.setter = position;
+            self.here += 1;
+        }
+    }
+
+    fn leave(&mut self, position: Position, probe: &Probe) {
+        if probe.bottlenecks.contains(position) {
+            self.here -= 1;
+        } else {
+            self.rate_elsewhere = self.rate_elsewhere.wrapping_sub(probe.next);
+        }
+        self.sessions -= 1;
+    }
+}
+
+impl LinkControl for Link {
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
+        let Header::Slbn(probe) = header else { return };
+        let (capacity, position) = (whole(link.capacity), visitor.position);
+        match probe.kind {
+            Kind::Join => self.join(capacity, position, probe),
+            Kind::Probe => _ = self.decide(capacity, position, probe, probe.held, UNLIMITED_OFFER),
+            Kind::Leave => self.leave(position, probe),
+        }
+        probe.room = UNLIMITED_OFFER;
+    }
+
+    fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
+        let Header::Slbn(probe) = header else { return };
+        let share = self.decide(whole(link.capacity), visitor.position, probe, probe.next, probe.room);
+        if share < probe.room.rate && probe.minds_room {
+            probe.room = Offer { rate: share, position: visitor.position };
+        }
+    }
+
+    fn is_clear(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alone, view, visitor};
+
+    /// Sends a probe over one link of 10 Mbit/s and back, and gives what came back.
+    fn round(link: &mut Link, mut header: Header) -> Probe {
+        let orders = &mut LinkOrders::default();
+        link.on_arrival(&view(10e6), visitor(0, 0), &mut header, orders);
+        link.on_return(&view(10e6), visitor(0, 0), &mut header, orders);
+        let Header::Slbn(probe) = header else { panic!("it is still of SLBN") };
+        probe
+    }
+
+    fn join(demand: f64, parameters: &Parameters) -> (Box<dyn SourceControl>, Header) {
+        let mut source = source(parameters, &ConnectionView { demand: Rate(demand), ..alone() });
+        let mut orders = Orders::default();
+        source.join(Time(0), &mut orders);
+        (source, orders.packets.remove(0).header)
+    }
+
+    /// What links that do not hold its session back are to count it with.
+    fn next_rate(packet: &Header) -> i64 {
+        let Header::Slbn(probe) = packet else { panic!("it is still of SLBN") };
+        probe.next
+    }
+
+    /// Hands a reply to a source; gives what it was granted in bit/s, and its next packet.
+    fn reply(source: &mut dyn SourceControl, probe: Probe) -> (f64, Header) {
+        let mut orders = Orders::default();
+        source.on_reply(Time(0), 0, &Header::Slbn(probe), &mut orders);
+        (orders.grants.first().map_or(0.0, |grant| grant.1.0), orders.packets.remove(0).header)
+    }
+
+    /// Takes a session away when its packet is back.
+    fn leave(link: &mut Link, mut source: Box<dyn SourceControl>, packet: Header) {
+        source.leave(Time(0), &mut Orders::default());
+        let (_, mut last) = reply(source.as_mut(), round(link, packet));
+        link.on_arrival(&view(10e6), visitor(0, 0), &mut last, &mut LinkOrders::default());
+    }
+
+    #[test]
+    fn what_a_demand_leaves_goes_to_others_unless_as_printed() {
+        for (variant, rest) in [(Variant::Corrected, 6_000_000), (Variant::Paper, 5_000_000)] {
+            let parameters = Parameters { variant };
+            let mut link = Link::default();
+            let mut all = [4e6, f64::INFINITY, f64::INFINITY].map(|demand| join(demand, &parameters));
+            let rounds = |link: &mut Link, all: &mut [(Box<dyn SourceControl>, Header)]| {
+                for _ in 0..5 {
+                    for (source, packet) in all.iter_mut() {
+                        *packet = reply(source.as_mut(), round(link, packet.clone())).1;
+                    }
+                }
+                all.iter().map(|(_, packet)| next_rate(packet)).collect::<Vec<_>>()
+            };
+            // A third of 10 each holds the first back, too, which could use 4.
+            assert_eq!(rounds(&mut link, &mut all), [3_333_333; 3]);
+            // One goes: 4 and 6. As printed the link raises both to 5, and counts the first as held back by itself.
+            let [first, second, (source, packet)] = all;
+            leave(&mut link, source, packet);
+            let mut left = [first, second];
+            assert_eq!(rounds(&mut link, &mut left)[1], rest);
+            for (source, packet) in left {
+                leave(&mut link, source, packet);
+            }
+            assert!(link.is_clear());
+        }
+    }
+
+    #[test]
+    fn a_session_that_joins_and_leaves_at_once_leaves_nothing() {
+        let mut link = Link::default();
+        let (mut source, packet) = join(f64::INFINITY, &Parameters::default());
+        source.leave(Time(0), &mut Orders::default());
+        let (granted, mut last) = reply(source.as_mut(), round(&mut link, packet));
+        assert_eq!((granted, link.sessions), (0.0, 1));
+        link.on_arrival(&view(10e6), visitor(0, 0), &mut last, &mut LinkOrders::default());
+        assert!(link.is_clear());
+    }
+
+    #[test]
+    fn a_second_copy_of_a_reply_changes_nothing() {
+        let mut link = Link::default();
+        let (mut source, packet) = join(f64::INFINITY, &Parameters::default());
+        let probe = round(&mut link, packet);
+        assert!((reply(source.as_mut(), probe).0 - 10e6).abs() < 1e-9);
+        let mut orders = Orders::default();
+        source.on_reply(Time(0), 0, &Header::Slbn(probe), &mut orders);
+        assert!(orders.packets.is_empty() && orders.grants.is_empty());
+    }
+}

@@ -1,0 +1,36 @@
+//! What tests of controls need: a link that nothing else uses, and connections alone in the world.
+
+use anabranch_core::{Bytes, Rate, Time};
+
+use crate::control::{ConnectionView, LinkView, Position, Queue, Visitor};
+
+/// A queue with so much behind it and so much in it.
+pub struct Fixed {
+    pub arrived: u64,
+    pub backlog: u64,
+}
+
+impl Queue for Fixed {
+    fn arrived(&self) -> Bytes {
+        Bytes(self.arrived)
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.backlog)
+    }
+}
+
+/// A link of a capacity in bit/s with nothing in its queue, at time 0.
+pub fn view(capacity: f64) -> LinkView<'static> {
+    LinkView { now: Time(0), capacity: Rate(capacity), queue: &Fixed { arrived: 0, backlog: 0 } }
+}
+
+/// A subflow at a link.
+pub fn visitor(subflow: u32, position: Position) -> Visitor {
+    Visitor { subflow, position }
+}
+
+/// A connection with one subflow that takes all it can get.
+pub fn alone() -> ConnectionView {
+    ConnectionView { subflows: 1, claim: 1.0, demand: Rate(f64::INFINITY), packet: Bytes(1000) }
+}
