@@ -156,4 +156,6 @@ pub struct Record {
     pub grants: bool,
     /// At each sample, fair rates, and how far granted rates are from them.
     pub fairness: bool,
+    /// At each sample, how the errors of connections and bottlenecks are spread, and the longest queue.
+    pub errors: bool,
 }

@@ -5,6 +5,7 @@ use anabranch_proto::endpoint::Pace;
 use anabranch_proto::{ConnectionView, Header, SourceControl};
 use anabranch_scenario::plan::{Plan, Transfer};
 
+use crate::record::Grant;
 use crate::routes::Routes;
 use crate::world::{Kind, World};
 
@@ -38,16 +39,12 @@ pub(crate) struct Connection {
     pub demand: f64,
     /// Bytes of a full packet.
     pub packet: u64,
-    /// Bytes sent and neither delivered nor lost.
-    pub under_way: u64,
-    /// When all that was sent was delivered or lost, when the last byte was sent or it was told to stop, and when its
-    /// protocol left.
-    pub finished_at: u64,
+    /// When the last byte was sent or it was told to stop, and when its protocol left.
     pub stopped_at: u64,
     pub left_at: u64,
 }
 
-/// The part of a connection on one path; two cache lines.
+/// The part of a connection on one path; two cache lines. Of a subflow from one shard to another each keeps its part.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Subflow {
@@ -55,8 +52,8 @@ pub(crate) struct Subflow {
     pub connection: u32,
     /// The place of its first link in `Routes::steps`.
     pub first: u32,
-    /// Whether its connection comes to an end, so that what is under way is counted.
-    pub ends: bool,
+    /// The control packet that is held back.
+    pub held: u32,
     /// When its next packet is due at the earliest.
     pub armed: u64,
     pub pace: Pace,
@@ -70,12 +67,14 @@ pub(crate) struct Subflow {
     pub delay_sum: f64,
     pub delay_most: u64,
     pub repeated: u64,
-    // Its source again: when it sent its last control packet, and that which is held back.
+    /// When the last byte was delivered or lost.
+    pub settled_at: u64,
+    /// When its source sent its last control packet.
     pub control_sent: u64,
-    pub held: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Subflow, delivered) == 64, "a line for the source, a line for the sink");
+const _: () = assert!(std::mem::size_of::<Subflow>() == 128, "and no third");
 
 impl Connection {
     /// All connections of a plan.
@@ -86,8 +85,6 @@ impl Connection {
             demand: connection.demand.map_or(f64::INFINITY, |d| d.0),
             left: transfer.amount.map_or(u64::MAX, |a| a.0),
             packet: transfer.packet.0,
-            under_way: 0,
-            finished_at: UNSET,
             stopped_at: UNSET,
             left_at: UNSET,
         };
@@ -103,12 +100,11 @@ impl Connection {
 impl Subflow {
     /// All subflows of a plan.
     pub fn all(plan: &Plan, routes: &Routes) -> Vec<Self> {
-        let ends = |c: usize| plan.transfers[c].amount.is_some() || plan.demands.connections()[c].stop.is_some();
         let of = |c: usize| plan.paths.of(ConnectionId::new(c)).map(move |_| c as u32);
         let new = |(s, connection): (usize, u32)| Self {
             connection,
             first: routes.first[s],
-            ends: ends(connection as usize),
+            held: NONE,
             pace: Pace::default(),
             armed: UNSET,
             sent: 0,
@@ -118,8 +114,8 @@ impl Subflow {
             packets: 0,
             delay_sum: 0.0,
             delay_most: 0,
+            settled_at: 0,
             control_sent: UNSET,
-            held: NONE,
         };
         (0..plan.transfers.len()).flat_map(of).enumerate().map(new).collect()
     }
@@ -151,7 +147,7 @@ impl World<'_> {
         let connection = &mut self.connections[c as usize];
         connection.control = Some(protocol.source(&view));
         connection.state = State::Active;
-        self.recorder.on_change();
+        self.has_changed = true;
         self.call(c, |control, now, orders| control.join(now, orders));
     }
 
@@ -169,10 +165,7 @@ impl World<'_> {
         connection.state = State::Leaving;
         connection.stopped_at = self.now;
         connection.left = 0;
-        if connection.under_way == 0 {
-            connection.finished_at = self.now;
-        }
-        self.recorder.on_change();
+        self.has_changed = true;
         for s in self.subflows_of(c) {
             self.set_rate(s, Rate(0.0));
             self.release(s as u32);
@@ -200,7 +193,7 @@ impl World<'_> {
         if let Some(link) = self.routes.demand_link(c as usize) {
             self.lanes.set_demand(link, demand);
         }
-        self.recorder.on_change();
+        self.has_changed = true;
         let total: f64 = self.subflows_of(c).map(|s| self.subflows[s].pace.rate().0).sum();
         if total > demand.0 {
             for s in self.subflows_of(c) {
@@ -250,7 +243,7 @@ impl World<'_> {
     /// Lets a subflow send at `rate`; what is no rate lets it send nothing, and is counted.
     fn grant(&mut self, s: usize, rate: Rate) {
         let is_rate = rate.0.is_finite() && rate.0 >= 0.0;
-        self.recorder.bad_grants += u64::from(!is_rate);
+        self.bad_grants += u64::from(!is_rate);
         self.set_rate(s, if is_rate { rate } else { Rate(0.0) });
         if self.plan.run.data {
             self.arm(s as u32);
@@ -261,7 +254,9 @@ impl World<'_> {
         let pace = &mut self.subflows[s].pace;
         if pace.rate() != rate {
             pace.set_rate(rate);
-            self.recorder.on_grant(self.now, s, rate);
+            if self.plan.run.record.grants {
+                self.grants.push(Grant { time: Time(self.now), subflow: s as u32, rate });
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ const MOST_GAP: f64 = 1e12;
 /// How control packets get over each link.
 pub(crate) struct Lanes {
     pub packets: Slab<ControlPacket>,
-    frames: Slab<Frame<ControlPacket>>,
+    pub frames: Slab<Frame<ControlPacket>>,
     of_links: Vec<Lane>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
@@ -63,16 +63,17 @@ impl Lanes {
     pub fn new(plan: &Plan, routes: &Routes, links: &Links) -> Self {
         let is_in_band = plan.run.control == ControlPlane::InBand;
         let has_faults = plan.links.iter().any(|l| !l.control.is_none());
-        let is_faulty = |l: usize| !plan.links[l].control.is_none() || (is_in_band && links.has_limited_queue(l));
+        let plan_of = |l: usize| &plan.links[routes.used[l].index()];
+        let is_faulty = |l: usize| !plan_of(l).control.is_none() || (is_in_band && links.has_limited_queue(l));
         let is_repaired = |l: usize| plan.run.repair && routes.twins[l] != END && is_faulty(l);
         let hop = |l: usize| {
             let back = routes.twins[l];
-            let late = plan.links[l].control.late.0 + plan.links[back as usize].control.late.0;
+            let late = plan_of(l).control.late.0 + plan_of(back as usize).control.late.0;
             let wait = links.delay(l as u32) + links.delay(back) + late + PATIENCE;
             Box::new(Hop { sender: HopSender::new(Span(wait)), receiver: HopReceiver::default(), armed: UNSET })
         };
-        let numbers = 0..plan.links.len();
-        let fates = |l: usize| Fates::new(&plan.links[l].control, plan.run.seed, 2 * l as u32 + 1);
+        let numbers = 0..routes.used.len();
+        let fates = |l: usize| Fates::new(&plan_of(l).control, plan.run.seed, 2 * routes.used[l].0 + 1);
         let has_hops = numbers.clone().any(is_repaired);
         Self {
             packets: Slab::default(),
@@ -134,11 +135,11 @@ impl Lane {
     }
 
     fn new(plan: &Plan, routes: &Routes, links: &Links, l: usize) -> Self {
-        let capacity = match plan.links.get(l) {
-            Some(link) if !link.changes.is_empty() => f64::NAN,
-            Some(_) => plan.network.links()[l].capacity.0,
+        let capacity = match routes.used.get(l) {
+            Some(link) if !plan.links[link.index()].changes.is_empty() => f64::NAN,
+            Some(&link) => plan.network.link(link).capacity.0,
             None => {
-                let connection = routes.demands[l - plan.links.len()];
+                let connection = routes.demands[l - routes.used.len()];
                 let demand = plan.demands.connections()[connection as usize].demand;
                 demand.expect("it has a link because it has a demand").0
             }
@@ -311,15 +312,15 @@ impl World<'_> {
             return self.travel_in_frame(link, index);
         }
         let arrivals = self.passage(link);
+        let is_twice = arrivals.first.is_some() && arrivals.second.is_some();
+        let copy = is_twice.then(|| self.lanes.packets.insert(self.lanes.packets[index].clone()));
         match arrivals.first {
-            Some(time) => self.schedule_packet(time, Kind::Control, link, index),
+            Some(time) => self.schedule_control(time, link, index),
             None if arrivals.second.is_none() => _ = self.lanes.packets.remove(index),
             None => {}
         }
         if let Some(time) = arrivals.second {
-            let is_only = arrivals.first.is_none();
-            let copy = if is_only { index } else { self.lanes.packets.insert(self.lanes.packets[index].clone()) };
-            self.schedule_packet(time, Kind::Control, link, copy);
+            self.schedule_control(time, link, copy.unwrap_or(index));
         }
     }
 
@@ -344,7 +345,7 @@ impl World<'_> {
         };
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
         self.lanes.of_links[l].last = arrival;
-        self.hops += u64::from(l < self.plan.links.len());
+        self.hops += u64::from(!self.routes.is_of_demand(link));
         let Some(fates) = self.lanes.fates.get_mut(l).and_then(Option::as_mut) else {
             return Arrivals { first: Some(arrival), second: None };
         };
@@ -359,7 +360,7 @@ impl World<'_> {
         let arrivals = self.passage(link);
         for time in arrivals.first.into_iter().chain(arrivals.second) {
             let index = self.lanes.frames.insert(frame.clone());
-            self.schedule_packet(time, Kind::Frame, link, index);
+            self.schedule_frame(time, link, index);
         }
     }
 

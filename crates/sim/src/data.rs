@@ -26,7 +26,6 @@ impl World<'_> {
         }
         let bytes = connection.packet.min(connection.left);
         connection.left -= bytes;
-        connection.under_way += bytes;
         subflow.pace.on_sent(Time(self.now), Bytes(bytes));
         subflow.sent += bytes;
         let is_last = connection.left == 0;
@@ -36,7 +35,7 @@ impl World<'_> {
         let link = self.routes.steps[at as usize];
         self.enter(link, index);
         // The link of a demand is none of the network.
-        self.hops -= u64::from(link as usize >= self.plan.links.len());
+        self.hops -= u64::from(self.routes.is_of_demand(link));
         if is_last { self.leave(c) } else { self.arm(s) }
     }
 
@@ -67,7 +66,7 @@ impl World<'_> {
         let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.lose(index) };
         self.hops += 1;
         if self.data_fates.is_empty() {
-            self.schedule_packet(arrival, Kind::Data, link, index);
+            self.schedule_data(arrival, link, index);
         } else {
             self.pass_with_faults(link, index, arrival);
         }
@@ -75,7 +74,7 @@ impl World<'_> {
 
     fn pass_with_faults(&mut self, link: u32, index: u32, arrival: u64) {
         let Some(fates) = self.data_fates.get_mut(link as usize).and_then(Option::as_mut) else {
-            return self.schedule_packet(arrival, Kind::Data, link, index);
+            return self.schedule_data(arrival, link, index);
         };
         let arrivals = fates.next(arrival);
         match (arrivals.first, arrivals.second) {
@@ -83,11 +82,11 @@ impl World<'_> {
                 self.links.drop_one(link);
                 self.lose(index);
             }
-            (Some(time), None) | (None, Some(time)) => self.schedule_packet(time, Kind::Data, link, index),
+            (Some(time), None) | (None, Some(time)) => self.schedule_data(time, link, index),
             (Some(first), Some(second)) => {
                 let copy = self.copy(index);
-                self.schedule_packet(first, Kind::Data, link, index);
-                self.schedule_packet(second, Kind::Data, link, copy);
+                self.schedule_data(first, link, index);
+                self.schedule_data(second, link, copy);
             }
         }
     }
@@ -129,10 +128,7 @@ impl World<'_> {
         subflow.packets += 1;
         subflow.delay_sum += delay as f64;
         subflow.delay_most = subflow.delay_most.max(delay);
-        if subflow.ends {
-            let c = subflow.connection;
-            self.settle(c, packet.bytes);
-        }
+        subflow.settled_at = self.now;
     }
 
     /// A data packet is lost.
@@ -147,19 +143,6 @@ impl World<'_> {
         }
         let subflow = &mut self.subflows[packet.subflow as usize];
         subflow.lost += u64::from(packet.bytes);
-        if subflow.ends {
-            let c = subflow.connection;
-            self.settle(c, packet.bytes);
-        }
-    }
-
-    /// Bytes of a connection that ends are no longer under way; the last of them end its transfer.
-    #[inline]
-    fn settle(&mut self, c: u32, bytes: u32) {
-        let connection = &mut self.connections[c as usize];
-        connection.under_way -= u64::from(bytes);
-        if connection.left == 0 && connection.under_way == 0 {
-            connection.finished_at = self.now;
-        }
+        subflow.settled_at = self.now;
     }
 }

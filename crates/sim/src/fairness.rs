@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
-use anabranch_core::{ConnectionId, Time};
+use anabranch_core::ConnectionId;
 use anabranch_fair::{Problem, ProblemParts, Start, Stop, certify, max_min, upward};
 use anabranch_scenario::plan::Plan;
 
-use crate::world::World;
+use crate::engine::Shards;
+use crate::summary::Summary;
 
 /// To this relative tolerance the fair rates are fair.
 const TOLERANCE: f64 = 1e-6;
@@ -18,6 +19,9 @@ const TOLERANCE: f64 = 1e-6;
 const PASSES: usize = 2000;
 /// Paths with a lesser share of their connection count as carrying nothing.
 const SHARE: f64 = 1e-3;
+
+/// A link that fair rates load to this share of its capacity is a bottleneck.
+const BOTTLENECK: f64 = 1.0 - 1e-5;
 
 /// How far granted rates are from fair at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,11 +39,11 @@ pub(crate) struct Fairness {
     is_single_path: bool,
     /// When capacities change, the latest first.
     changes: Vec<u64>,
-    is_stale: bool,
     problem: Option<Arc<Problem>>,
     /// Subflows that the paths of the problem stand for.
     subflows: Vec<u32>,
     rates: Vec<f64>,
+    /// Of the links in use.
     loads: Vec<f64>,
 }
 
@@ -52,37 +56,36 @@ impl Fairness {
         Self {
             is_single_path: connections.clone().all(|c| plan.paths.of(ConnectionId::new(c)).len() == 1),
             changes,
-            is_stale: true,
             problem: None,
             subflows: Vec::new(),
             rates: vec![f64::NAN; connections.len()],
-            loads: vec![0.0; plan.links.len()],
+            loads: Vec::new(),
         }
     }
 
-    /// A connection came or went.
-    pub fn on_change(&mut self) {
-        self.is_stale = true;
-    }
-
-    /// The fair rates at the last gauge, in bit/s; NaN for connections that were not there.
+    /// The fair rates at the last update, in bit/s; NaN for connections that were not there.
     pub fn rates(&self) -> &[f64] {
         &self.rates
     }
 
-    /// What the links would carry if everybody sent at these rates, in bit/s.
+    /// What the links in use would carry if everybody sent at these rates, in bit/s.
     pub fn loads(&self) -> &[f64] {
         &self.loads
     }
 
+    /// Computes the fair rates anew if anything has changed.
+    pub fn update(&mut self, shards: &mut Shards<'_, '_>) {
+        let mut is_stale = shards.take_changes() || self.loads.is_empty();
+        while self.changes.pop_if(|time| *time <= shards.now).is_some() {
+            is_stale = true;
+        }
+        if is_stale {
+            self.solve(shards);
+        }
+    }
+
     /// How far the granted rates of subflows are from fair.
-    pub fn gauge(&mut self, world: &World<'_>, granted: &[f64]) -> Gauge {
-        while self.changes.pop_if(|time| *time <= world.now).is_some() {
-            self.is_stale = true;
-        }
-        if self.is_stale {
-            self.solve(world);
-        }
+    pub fn gauge(&self, granted: &[f64]) -> Gauge {
         let Some(problem) = &self.problem else { return Gauge::default() };
         let rates: Vec<f64> = self.subflows.iter().map(|&s| granted[s as usize]).collect();
         let certificate = certify(problem, &rates, SHARE);
@@ -93,14 +96,33 @@ impl Fairness {
         }
     }
 
-    fn solve(&mut self, world: &World<'_>) {
-        self.is_stale = false;
+    /// The errors of connections that have been granted something, relative to their fair rates, and those of the links
+    /// that these fill, relative to their capacities [mozo2012, sec. IV].
+    pub fn errors(&self, shards: &Shards<'_, '_>, granted: &[f64]) -> [Summary; 2] {
+        let of_connection = |(c, fair): (usize, &f64)| {
+            let own = shards.routes.subflows[c] as usize..shards.routes.subflows[c + 1] as usize;
+            let granted: f64 = granted[own].iter().sum();
+            (*fair > 0.0 && granted > 0.0).then(|| granted / fair - 1.0)
+        };
+        let loads = shards.loads(granted);
+        let of_link = |l: usize| {
+            let capacity = shards.capacity(l);
+            let is_bottleneck = self.loads[l] > 0.0 && self.loads[l] >= BOTTLENECK * capacity;
+            is_bottleneck.then(|| loads[l] / capacity - 1.0)
+        };
+        [
+            Summary::of(self.rates.iter().enumerate().filter_map(of_connection).collect()),
+            Summary::of((0..self.loads.len()).filter_map(of_link).collect()),
+        ]
+    }
+
+    fn solve(&mut self, shards: &Shards<'_, '_>) {
         self.rates.fill(f64::NAN);
-        self.loads.fill(0.0);
-        let present: Vec<u32> =
-            (0..world.connections.len() as u32).filter(|&c| world.connections[c as usize].is_present()).collect();
-        self.subflows = present.iter().flat_map(|&c| world.subflows_of(c)).map(|s| s as u32).collect();
-        self.problem = (!present.is_empty()).then(|| Arc::new(problem(world, &present, &self.subflows)));
+        self.loads = vec![0.0; shards.routes.used.len()];
+        let present: Vec<u32> = (0..self.rates.len()).filter(|&c| shards.is_present(c)).map(|c| c as u32).collect();
+        let own = |&c: &u32| shards.routes.subflows[c as usize]..shards.routes.subflows[c as usize + 1];
+        self.subflows = present.iter().flat_map(own).collect();
+        self.problem = (!present.is_empty()).then(|| Arc::new(problem(shards, &present, &self.subflows)));
         let Some(problem) = &self.problem else { return };
         let stop = Stop::Certificate(TOLERANCE);
         let allocation = if self.is_single_path {
@@ -115,24 +137,25 @@ impl Fairness {
     }
 }
 
-/// The sharing among the connections that are present.
-fn problem(world: &World<'_>, present: &[u32], subflows: &[u32]) -> Problem {
-    let links = world.plan.links.len();
+/// The sharing among the connections that are present, over the links in use.
+fn problem(shards: &Shards<'_, '_>, present: &[u32], subflows: &[u32]) -> Problem {
+    let routes = shards.routes;
     let mut parts = ProblemParts { path_offsets: vec![0], ..ProblemParts::default() };
-    parts.capacity = (0..links).map(|l| world.links.capacity(l, Time(world.now)).0).collect();
+    parts.capacity = (0..routes.used.len()).map(|l| shards.capacity(l)).collect();
     let mut number = 0;
     for &s in subflows {
-        while present[number] != world.subflows[s as usize].connection {
+        while !(routes.subflows[present[number] as usize]..routes.subflows[present[number] as usize + 1]).contains(&s) {
             number += 1;
         }
         parts.path_connection.push(number as u32);
         // Demands are said apart.
-        parts.path_links.extend(world.routes.path(s as usize).iter().filter(|&&l| (l as usize) < links));
+        parts.path_links.extend(routes.path(s as usize).iter().filter(|&&l| !routes.is_of_demand(l)));
         parts.path_offsets.push(parts.path_links.len());
     }
     for &c in present {
-        parts.demand.push(world.connections[c as usize].demand);
-        parts.weight.push(world.plan.demands.connections()[c as usize].claim());
+        let id = ConnectionId(c);
+        parts.demand.push(shards.home_of(id).connections[id.index()].demand);
+        parts.weight.push(shards.plan.demands.connections()[id.index()].claim());
     }
     Problem::new(parts).expect("the scenario was checked")
 }

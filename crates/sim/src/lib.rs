@@ -3,28 +3,34 @@
 //! [`simulate`] is a function of the plan and nothing else: the same plan gives the same outcome to the last bit.
 
 mod ahead;
+mod barrier;
 mod calendar;
 mod connections;
 mod control_plane;
 mod data;
 mod departures;
+mod engine;
 mod fairness;
 mod faults;
 mod link;
 mod packet;
+mod partition;
 mod record;
 mod routes;
+mod shard;
 mod slab;
+mod summary;
 mod world;
 
 use anabranch_scenario::plan::Plan;
 
+pub use engine::{Progress, simulate_on};
 pub use fairness::Gauge;
 pub use link::Totals;
 pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, Samples, SubflowTotal};
-pub use world::Progress;
+pub use summary::Summary;
 
 /// Runs a plan to its end, or until `watch` says no; it is asked every 65,536 events.
 pub fn simulate(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
-    world::World::new(plan).run(watch)
+    simulate_on(plan, 1, watch)
 }

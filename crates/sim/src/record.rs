@@ -1,13 +1,13 @@
 //! What is written down during a run, and what is left of it afterwards.
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_scenario::plan::{Plan, Record};
 
 use crate::connections::UNSET;
+use crate::engine::Shards;
 use crate::fairness::{Fairness, Gauge};
 use crate::link::Totals;
-use crate::routes::Routes;
-use crate::world::{Kind, World};
+use crate::summary::Summary;
 
 /// A change of a granted rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +50,10 @@ pub struct Samples {
     pub link_fair_bps: Vec<f64>,
     /// Of each sample: how far granted rates were from fair.
     pub gauges: Vec<Gauge>,
+    /// Of each sample: the errors of connections with a rate, and of bottlenecks.
+    pub errors: Vec<[Summary; 2]>,
+    /// Of each sample: the most packets that waited at a time at any link since the sample before.
+    pub longest_queue: Vec<u32>,
 }
 
 /// What came of a connection; times in seconds, infinite if it did not come to that.
@@ -85,7 +89,7 @@ pub struct SubflowTotal {
 }
 
 /// What came of a link of the network.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotal {
     /// Counts.
     pub totals: Totals,
@@ -96,6 +100,8 @@ pub struct LinkTotal {
 /// What is left of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// On how many threads it ran; nothing else depends on that.
+    pub threads: u32,
     /// Whether the run came to its end.
     pub is_whole: bool,
     /// How far it came.
@@ -123,14 +129,13 @@ pub struct Outcome {
     pub grants: Vec<Grant>,
 }
 
-/// What a world writes down.
+/// Writes down how things are at samples.
 pub(crate) struct Recorder {
     asked: Record,
-    pub bad_grants: u64,
+    has_changes: bool,
     fairness: Option<Fairness>,
     samples: Samples,
-    grants: Vec<Grant>,
-    /// Counts at the sample before.
+    /// Counts at the sample before; only of what is asked for.
     last_time: u64,
     last_delivered: Vec<u64>,
     last_carried: Vec<u64>,
@@ -145,164 +150,168 @@ struct Warm {
 
 impl Recorder {
     /// Nothing written down yet.
-    pub fn new(plan: &Plan, routes: &Routes) -> Self {
-        let links = plan.network.links();
+    pub fn new(plan: &Plan) -> Self {
+        let asked = plan.run.record;
         Self {
-            asked: plan.run.record,
-            bad_grants: 0,
-            fairness: plan.run.record.fairness.then(|| Fairness::new(plan)),
+            asked,
+            has_changes: plan.links.iter().any(|link| !link.changes.is_empty()),
+            fairness: (asked.fairness || asked.errors).then(|| Fairness::new(plan)),
             samples: Samples::default(),
-            grants: Vec::new(),
             last_time: 0,
-            last_delivered: vec![0; routes.first.len()],
-            last_carried: vec![0; links.len()],
+            last_delivered: vec![0; plan.paths.len()],
+            last_carried: if asked.links { vec![0; plan.links.len()] } else { Vec::new() },
             warm: None,
         }
     }
 
     /// Whether there is anything to write down at samples.
-    pub fn has_samples(&self) -> bool {
-        let Record { connections, subflows, links, fairness, grants: _ } = self.asked;
-        connections || subflows || links || fairness
-    }
-
-    /// A connection came or went.
-    pub fn on_change(&mut self) {
-        if let Some(fairness) = &mut self.fairness {
-            fairness.on_change();
-        }
-    }
-
-    /// A granted rate changed.
-    pub fn on_grant(&mut self, now: u64, subflow: usize, rate: Rate) {
-        if self.asked.grants {
-            self.grants.push(Grant { time: Time(now), subflow: subflow as u32, rate });
-        }
-    }
-}
-
-impl World<'_> {
-    /// Writes down how things are.
-    pub(crate) fn on_sample(&mut self) {
-        let record = self.recorder.asked;
-        self.recorder.samples.time_s.push(Time(self.now).seconds());
-        let period = (self.now - self.recorder.last_time) as f64 / 1e12;
-        let granted: Vec<f64> = self.subflows.iter().map(|s| s.pace.rate().0).collect();
-        if record.connections || record.subflows {
-            self.sample_rates(&granted, period);
-        }
-        if record.links {
-            self.sample_links(&granted, period);
-        }
-        if let Some(mut fairness) = self.recorder.fairness.take() {
-            let gauge = fairness.gauge(self, &granted);
-            self.recorder.samples.gauges.push(gauge);
-            self.recorder.samples.connection_fair_bps.extend(fairness.rates());
-            if record.links {
-                self.recorder.samples.link_fair_bps.extend(fairness.loads());
-            }
-            self.recorder.fairness = Some(fairness);
-        }
-        self.recorder.last_time = self.now;
-        self.schedule(self.now.saturating_add(self.plan.run.sample.0), Kind::Sample, 0);
+    pub fn has_samples(plan: &Plan) -> bool {
+        let Record { connections, subflows, links, fairness, errors, grants: _ } = plan.run.record;
+        connections || subflows || links || fairness || errors
     }
 
     /// Takes the counts from which means begin.
-    pub(crate) fn on_warm(&mut self) {
-        self.recorder.warm = Some(Warm {
-            delivered: self.subflows.iter().map(|s| s.delivered).collect(),
-            carried: (0..self.links.len()).map(|l| self.links.totals(l, self.now).sent).collect(),
+    pub fn on_warm(&mut self, shards: &mut Shards<'_, '_>) {
+        self.warm = Some(Warm {
+            delivered: (0..shards.plan.paths.len()).map(|s| shards.sink_of(s).subflows[s].delivered).collect(),
+            carried: (0..shards.routes.used.len()).map(|l| shards.totals(l).sent).collect(),
         });
     }
 
-    fn sample_rates(&mut self, granted: &[f64], period: f64) {
-        let recorder = &mut self.recorder;
-        let delivered: Vec<f64> = self
-            .subflows
-            .iter()
-            .zip(&mut recorder.last_delivered)
-            .map(|(subflow, last)| {
-                (subflow.delivered - std::mem::replace(last, subflow.delivered)) as f64 * 8.0 / period
-            })
-            .collect();
-        if recorder.asked.connections {
-            for own in self.routes.subflows.windows(2).map(|w| w[0] as usize..w[1] as usize) {
-                // Folded from 0, since an empty sum of floats is -0.
-                let sum = |rates: &[f64]| rates[own.clone()].iter().fold(0.0, |sum, rate| sum + rate);
-                recorder.samples.connection_granted_bps.push(sum(granted));
-                recorder.samples.connection_delivered_bps.push(sum(&delivered));
+    /// Writes down how things are.
+    pub fn on_sample(&mut self, shards: &mut Shards<'_, '_>) {
+        self.samples.time_s.push(Time(shards.now).seconds());
+        let period = (shards.now - self.last_time) as f64 / 1e12;
+        let granted: Vec<f64> =
+            (0..shards.plan.paths.len()).map(|s| shards.source_of(s).subflows[s].pace.rate().0).collect();
+        if self.asked.connections || self.asked.subflows {
+            self.sample_rates(shards, &granted, period);
+        }
+        if self.asked.links {
+            self.sample_links(shards, &granted, period);
+        } else if self.asked.errors {
+            let peaks = (0..shards.routes.used.len()).map(|l| shards.peak(l));
+            self.samples.longest_queue.push(peaks.max().unwrap_or(0));
+        }
+        if let Some(fairness) = &mut self.fairness {
+            fairness.update(shards);
+            if self.asked.fairness {
+                self.samples.gauges.push(fairness.gauge(&granted));
+                self.samples.connection_fair_bps.extend(fairness.rates());
+            }
+            if self.asked.fairness && self.asked.links {
+                self.samples.link_fair_bps.extend(shards.of_network(fairness.loads(), 0.0));
+            }
+            if self.asked.errors {
+                self.samples.errors.push(fairness.errors(shards, &granted));
             }
         }
-        if recorder.asked.subflows {
-            recorder.samples.subflow_granted_bps.extend(granted);
-            recorder.samples.subflow_delivered_bps.extend(delivered);
+        self.last_time = shards.now;
+    }
+
+    fn sample_rates(&mut self, shards: &Shards<'_, '_>, granted: &[f64], period: f64) {
+        let delivered: Vec<f64> = self
+            .last_delivered
+            .iter_mut()
+            .enumerate()
+            .map(|(s, last)| {
+                let now = shards.sink_of(s).subflows[s].delivered;
+                (now - std::mem::replace(last, now)) as f64 * 8.0 / period
+            })
+            .collect();
+        if self.asked.connections {
+            for own in shards.routes.subflows.windows(2).map(|w| w[0] as usize..w[1] as usize) {
+                // Folded from 0, since an empty sum of floats is -0.
+                let sum = |rates: &[f64]| rates[own.clone()].iter().fold(0.0, |sum, rate| sum + rate);
+                self.samples.connection_granted_bps.push(sum(granted));
+                self.samples.connection_delivered_bps.push(sum(&delivered));
+            }
+        }
+        if self.asked.subflows {
+            self.samples.subflow_granted_bps.extend(granted);
+            self.samples.subflow_delivered_bps.extend(delivered);
         }
     }
 
-    fn sample_links(&mut self, granted: &[f64], period: f64) {
-        let mut loads = vec![0.0; self.links.len()];
-        for (s, &rate) in granted.iter().enumerate().filter(|(_, rate)| **rate > 0.0) {
-            for &link in self.routes.path(s) {
-                loads[link as usize] += rate;
-            }
-        }
-        let samples = &mut self.recorder.samples;
-        for (l, last) in self.recorder.last_carried.iter_mut().enumerate() {
-            let bytes = self.links.totals(l, self.now).sent;
+    fn sample_links(&mut self, shards: &mut Shards<'_, '_>, granted: &[f64], period: f64) {
+        let loads = shards.loads(granted);
+        let samples = &mut self.samples;
+        let totals: Vec<Totals> = (0..shards.routes.used.len()).map(|l| shards.totals(l)).collect();
+        let sent: Vec<u64> = totals.iter().map(|totals| totals.sent).collect();
+        samples.link_granted_bps.extend(shards.of_network(&loads, 0.0));
+        for (last, sent) in self.last_carried.iter_mut().zip(shards.of_network(&sent, 0)) {
             // What is left of the packet in transmission is rounded.
-            let carried = bytes.saturating_sub(std::mem::replace(last, bytes));
-            samples.link_granted_bps.push(loads[l]);
+            let carried = sent.saturating_sub(std::mem::replace(last, sent));
             samples.link_carried_bps.push(carried as f64 * 8.0 / period);
-            if self.has_changes {
-                samples.link_capacity_bps.push(self.links.capacity(l, Time(self.now)).0);
-            }
-            samples.link_backlog_bytes.push(self.links.backlog(l, self.now));
-            samples.link_peak_packets.push(self.links.peak(l, self.now));
+        }
+        if self.has_changes {
+            samples.link_capacity_bps.extend(shards.capacities());
+        }
+        let used = 0..shards.routes.used.len();
+        let backlogs: Vec<u64> = used.clone().map(|l| shards.backlog(l)).collect();
+        let peaks: Vec<u32> = used.map(|l| shards.peak(l)).collect();
+        samples.longest_queue.push(peaks.iter().copied().max().unwrap_or(0));
+        samples.link_backlog_bytes.extend(shards.of_network(&backlogs, 0));
+        samples.link_peak_packets.extend(shards.of_network(&peaks, 0));
+    }
+
+    /// What is left of the run.
+    pub fn finish(self, shards: &Shards<'_, '_>, is_whole: bool) -> Outcome {
+        let plan = shards.plan;
+        let warm = self.warm.as_ref();
+        let subflows: Vec<SubflowTotal> =
+            (0..plan.paths.len()).map(|s| subflow_total(shards, s, warm.map_or(0, |w| w.delivered[s]))).collect();
+        let connections = (0..plan.transfers.len()).map(|c| connection_total(shards, c, &subflows)).collect();
+        let used: Vec<LinkTotal> = (0..shards.routes.used.len())
+            .map(|l| {
+                let totals = shards.totals(l);
+                LinkTotal { totals, sent_warm: totals.sent.saturating_sub(warm.map_or(0, |w| w.carried[l])) }
+            })
+            .collect();
+        let controls = shards.control_under_way();
+        let not_clear = if controls == 0 { shards.links_not_clear() } else { 0 };
+        Outcome {
+            threads: shards.count() as u32,
+            is_whole,
+            reached: Time(shards.now),
+            events: shards.sum(|world| world.events),
+            hops: shards.sum(|world| world.hops),
+            under_way: shards.sum(|world| world.packets.len() as u64) + controls,
+            bad_grants: shards.sum(|world| world.bad_grants),
+            links_not_clear: not_clear,
+            connections,
+            subflows,
+            links: shards.of_network(&used, LinkTotal::default()).collect(),
+            samples: self.samples,
+            grants: shards.grants(),
         }
     }
 }
 
-impl Outcome {
-    /// What is left of a world.
-    pub(crate) fn new(world: World<'_>, is_whole: bool) -> Self {
-        let warm = world.recorder.warm.as_ref();
-        let subflow = |(s, subflow): (usize, &crate::connections::Subflow)| SubflowTotal {
-            connection: subflow.connection,
-            sent: subflow.sent,
-            delivered: subflow.delivered,
-            lost: subflow.lost,
-            repeated: subflow.repeated,
-            delivered_warm: subflow.delivered - warm.map_or(0, |w| w.delivered[s]),
-            mean_delay_s: if subflow.packets > 0 { subflow.delay_sum / subflow.packets as f64 / 1e12 } else { 0.0 },
-            most_delay_s: Time(subflow.delay_most).seconds(),
-        };
-        let connection = |connection: &crate::connections::Connection| ConnectionTotal {
-            stopped_s: seconds(connection.stopped_at),
-            finished_s: seconds(connection.finished_at),
-            left_s: seconds(connection.left_at),
-        };
-        let link = |l: usize| {
-            let totals = world.links.totals(l, world.now);
-            LinkTotal { totals, sent_warm: totals.sent.saturating_sub(warm.map_or(0, |w| w.carried[l])) }
-        };
-        let is_held = |l: &usize| world.controls.iter().any(|controls| !controls.is_clear(*l));
-        let not_clear = (0..world.links.len()).filter(is_held).count() as u64;
-        let controls = world.lanes.under_way();
-        let under_way = (world.packets.len() + controls) as u64;
-        Self {
-            is_whole,
-            reached: Time(world.now),
-            events: world.events,
-            hops: world.hops,
-            under_way,
-            bad_grants: world.recorder.bad_grants,
-            links_not_clear: if controls == 0 { not_clear } else { 0 },
-            connections: world.connections.iter().map(connection).collect(),
-            subflows: world.subflows.iter().enumerate().map(subflow).collect(),
-            links: (0..world.plan.links.len()).map(link).collect(),
-            samples: world.recorder.samples,
-            grants: world.recorder.grants,
-        }
+fn subflow_total(shards: &Shards<'_, '_>, s: usize, warm: u64) -> SubflowTotal {
+    let (source, sink) = (&shards.source_of(s).subflows[s], &shards.sink_of(s).subflows[s]);
+    SubflowTotal {
+        connection: source.connection,
+        sent: source.sent,
+        delivered: sink.delivered,
+        lost: shards.sum(|world| world.subflows[s].lost),
+        repeated: sink.repeated,
+        delivered_warm: sink.delivered - warm,
+        mean_delay_s: if sink.packets > 0 { sink.delay_sum / sink.packets as f64 / 1e12 } else { 0.0 },
+        most_delay_s: Time(sink.delay_most).seconds(),
+    }
+}
+
+fn connection_total(shards: &Shards<'_, '_>, c: usize, subflows: &[SubflowTotal]) -> ConnectionTotal {
+    let connection = &shards.home_of(ConnectionId::new(c)).connections[c];
+    let own = shards.routes.subflows[c] as usize..shards.routes.subflows[c + 1] as usize;
+    let is_settled = own.clone().all(|s| subflows[s].sent == subflows[s].delivered + subflows[s].lost);
+    let settled_at = own.map(|s| shards.latest(|world| world.subflows[s].settled_at)).max().unwrap_or(0);
+    let is_finished = is_settled && connection.stopped_at != UNSET;
+    ConnectionTotal {
+        stopped_s: seconds(connection.stopped_at),
+        finished_s: seconds(if is_finished { settled_at.max(connection.stopped_at) } else { UNSET }),
+        left_s: seconds(connection.left_at),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A connection that can use only so much begins with a link of its own that no packet waits for: there a protocol that
 //! does not look after demands itself learns of it as it learns of any capacity.
+//!
+//! Links are numbered anew, without those that no path takes there or back: of millions of hosts, most have nothing to send.
 
 use anabranch_core::{ConnectionId, LinkId};
 use anabranch_proto::protocols::Demands;
@@ -13,6 +15,8 @@ pub const END: u32 = u32::MAX;
 /// The paths of all subflows.
 #[derive(Clone, Debug)]
 pub struct Routes {
+    /// The links of the network that are in use, in its order.
+    pub used: Vec<LinkId>,
     /// The links of each path with an [`END`] before and after.
     pub steps: Vec<u32>,
     /// The place of the first link of each subflow.
@@ -21,27 +25,58 @@ pub struct Routes {
     pub subflows: Vec<u32>,
     /// The twin of each link, those of demands included; [`END`] for a link without one.
     pub twins: Vec<u32>,
-    /// For each link of a demand and its twin, the connection; they stand behind the network's links, two by two.
+    /// For each link of a demand and its twin, the connection; they stand behind the links in use, two by two.
     pub demands: Vec<u32>,
+}
+
+/// The numbers of the links in use.
+struct Numbers {
+    used: Vec<LinkId>,
+    /// For each link of the network its number; [`END`] if it is not in use.
+    of: Vec<u32>,
+}
+
+impl Numbers {
+    fn new(plan: &Plan) -> Self {
+        let links = plan.network.links();
+        let mut is_used = vec![false; links.len()];
+        for path in (0..plan.paths.len()).map(|p| plan.paths.path(p)) {
+            for link in path {
+                is_used[link.index()] = true;
+                if let Some(twin) = links[link.index()].twin {
+                    is_used[twin.index()] = true;
+                }
+            }
+        }
+        let used: Vec<LinkId> = (0..links.len()).filter(|&l| is_used[l]).map(LinkId::new).collect();
+        let mut of = vec![END; links.len()];
+        for (number, link) in used.iter().enumerate() {
+            of[link.index()] = number as u32;
+        }
+        Self { used, of }
+    }
 }
 
 impl Routes {
     /// The routes of a plan.
     pub fn new(plan: &Plan) -> Self {
         let links = plan.network.links();
+        let numbers = Numbers::new(plan);
+        let twin = |link: &LinkId| links[link.index()].twin.map_or(END, |twin| numbers.of[twin.index()]);
         let mut routes = Self {
             steps: vec![END],
             first: Vec::with_capacity(plan.paths.len()),
             subflows: vec![0],
-            twins: links.iter().map(|l| l.twin.map_or(END, |t| t.0)).collect(),
+            twins: numbers.used.iter().map(twin).collect(),
             demands: Vec::new(),
+            used: numbers.used.clone(),
         };
         for (c, connection) in plan.demands.connections().iter().enumerate() {
             let protocol = &plan.protocols[plan.transfers[c].protocol];
             let is_apart = connection.demand.is_some() && protocol.terms().demands == Demands::AsLinks;
             let own = is_apart.then(|| routes.add_demand(c));
             for path in plan.paths.of(ConnectionId::new(c)) {
-                routes.add_path(own, path);
+                routes.add_path(own, path.iter().map(|l| numbers.of[l.index()]));
             }
             routes.subflows.push(routes.first.len() as u32);
         }
@@ -52,8 +87,13 @@ impl Routes {
     pub fn demand_link(&self, connection: usize) -> Option<u32> {
         let first = self.subflows[connection] as usize;
         let link = self.steps[self.first[first] as usize];
-        let network = self.twins.len() - self.demands.len();
-        (link as usize >= network).then_some(link)
+        self.is_of_demand(link).then_some(link)
+    }
+
+    /// Whether a link is that of a demand, and none of the network.
+    #[inline]
+    pub fn is_of_demand(&self, link: u32) -> bool {
+        link as usize >= self.used.len()
     }
 
     fn add_demand(&mut self, connection: usize) -> u32 {
@@ -63,10 +103,10 @@ impl Routes {
         link
     }
 
-    fn add_path(&mut self, own: Option<u32>, path: &[LinkId]) {
+    fn add_path(&mut self, own: Option<u32>, path: impl Iterator<Item = u32>) {
         self.first.push(u32::try_from(self.steps.len()).expect("fewer than 2^32 steps"));
         self.steps.extend(own);
-        self.steps.extend(path.iter().map(|l| l.0));
+        self.steps.extend(path);
         self.steps.push(END);
     }
 

@@ -1,11 +1,12 @@
-//! The simulated world: everything that is there, and the loop that serves its events.
+//! The simulated world, or a shard of it: everything that is there, and the loop that serves its events.
 //!
 //! The loop knows the kinds of events and nothing else. Data packets are in `data.rs`, control packets in
-//! `control_plane.rs`, connections in `connections.rs`, what is written down in `record.rs`.
+//! `control_plane.rs`, connections in `connections.rs`. Several shards, and what is written down of them, are in
+//! `engine.rs`.
 
 use std::collections::VecDeque;
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::{LinkId, Rate};
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan};
 
@@ -15,15 +16,13 @@ use crate::control_plane::Lanes;
 use crate::faults::Fates;
 use crate::link::Links;
 use crate::packet::{ControlPacket, Copies, DataPacket};
-use crate::record::{Outcome, Recorder};
+use crate::record::Grant;
 use crate::routes::Routes;
+use crate::shard::{Cargo, Message, Shard};
 use crate::slab::Slab;
 
 /// Bits of a key that say of what the event is; those above say what kind of event.
 pub(crate) const ID_BITS: u32 = 28;
-
-/// Progress is told every so many events.
-const SPELL: u64 = 1 << 16;
 
 /// Kinds of events, in the order in which those of the same time are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +50,9 @@ pub(crate) enum Kind {
     Release,
     /// A subflow may send its next packet.
     Send,
-    /// The warm-up is over.
-    Warm,
-    /// It is time to write down how things are.
-    Sample,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 11] = [
     Kind::Join,
     Kind::Stop,
     Kind::Data,
@@ -69,32 +64,20 @@ const KINDS: [Kind; 13] = [
     Kind::LinkTimer,
     Kind::Release,
     Kind::Send,
-    Kind::Warm,
-    Kind::Sample,
 ];
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Simulated time, in seconds.
-    pub time_s: f64,
-    /// Events served.
-    pub events: u64,
-}
 
 /// Everything that is there.
 pub struct World<'p> {
     pub(crate) plan: &'p Plan,
+    pub(crate) routes: &'p Routes,
+    pub(crate) shard: Shard<'p>,
     pub(crate) now: u64,
     /// The last instant of the run.
     pub(crate) end: u64,
     pub(crate) calendar: Calendar,
-    pub(crate) routes: Routes,
     pub(crate) links: Links,
     pub(crate) packets: Slab<DataPacket>,
     pub(crate) copies: Slab<Copies>,
-    /// Whether some capacity changes.
-    pub(crate) has_changes: bool,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
     pub(crate) lanes: Lanes,
@@ -106,7 +89,11 @@ pub struct World<'p> {
     pub(crate) link_orders: LinkOrders,
     /// What first links have sent to their sources at this instant.
     pub(crate) replies: VecDeque<ControlPacket>,
-    pub(crate) recorder: Recorder,
+    /// Changes of granted rates, if they are asked for, and grants that were no rate.
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) bad_grants: u64,
+    /// Whether connections have come or gone, or can use more or less, since this was last looked at.
+    pub(crate) has_changed: bool,
     pub(crate) events: u64,
     /// Packets that entered a link of the network.
     pub(crate) hops: u64,
@@ -114,81 +101,85 @@ pub struct World<'p> {
 
 impl<'p> World<'p> {
     /// A world in which nothing has happened yet.
-    pub fn new(plan: &'p Plan) -> Self {
-        let routes = Routes::new(plan);
+    pub fn new(plan: &'p Plan, routes: &'p Routes, shard: Shard<'p>) -> Self {
         let mut links = Links::default();
-        for (link, plan) in plan.network.links().iter().zip(&plan.links) {
-            links.add(link.capacity, link.delay.0, plan);
+        for &l in &routes.used {
+            let link = plan.network.link(l);
+            links.add(link.capacity, link.delay.0, &plan.links[l.index()]);
         }
         for _ in &routes.demands {
             links.add(Rate(f64::INFINITY), 0, &LinkPlan::default());
         }
         let has_data_faults = plan.links.iter().any(|l| !l.data.is_none());
-        let fates = |(l, link): (usize, &LinkPlan)| Fates::new(&link.data, plan.run.seed, 2 * l as u32);
+        let fates = |l: &LinkId| Fates::new(&plan.links[l.index()].data, plan.run.seed, 2 * l.0);
         let mut world = Self {
             now: 0,
             end: plan.run.duration.0,
             calendar: Calendar::default(),
             packets: Slab::default(),
             copies: Slab::default(),
-            has_changes: plan.links.iter().any(|link| !link.changes.is_empty()),
-            data_fates: if has_data_faults { plan.links.iter().enumerate().map(fates).collect() } else { Vec::new() },
-            lanes: Lanes::new(plan, &routes, &links),
+            data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
+            lanes: Lanes::new(plan, routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
-            subflows: Subflow::all(plan, &routes),
+            subflows: Subflow::all(plan, routes),
             connections: Connection::all(plan),
             orders: Orders::default(),
             link_orders: LinkOrders::default(),
             replies: VecDeque::new(),
-            recorder: Recorder::new(plan, &routes),
+            grants: Vec::new(),
+            bad_grants: 0,
+            has_changed: false,
             events: 0,
             hops: 0,
             plan,
             routes,
+            shard,
             links,
         };
-        for (c, connection) in plan.demands.connections().iter().enumerate() {
-            world.schedule(connection.start.0, Kind::Join, c as u32);
-            if let Some(stop) = connection.stop {
-                world.schedule(stop.0, Kind::Stop, c as u32);
-            }
-        }
-        for (number, change) in plan.demand_changes.iter().enumerate() {
-            world.schedule_packet(change.time.0, Kind::Demand, change.connection.0, number as u32);
-        }
-        world.schedule(plan.run.warm_up.0, Kind::Warm, 0);
-        if world.recorder.has_samples() {
-            world.schedule(plan.run.sample.0, Kind::Sample, 0);
-        }
+        world.begin();
         world
     }
 
-    /// Serves all events until the end of the run, or until `watch` says no.
-    pub fn run(mut self, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
-        let mut is_whole = true;
+    /// Schedules what the plan says of the connections that begin here.
+    fn begin(&mut self) {
+        let plan = self.plan;
+        for (c, connection) in plan.demands.connections().iter().enumerate() {
+            if !self.shard.has_source(c as u32) {
+                continue;
+            }
+            self.schedule(connection.start.0, Kind::Join, c as u32);
+            if let Some(stop) = connection.stop {
+                self.schedule(stop.0, Kind::Stop, c as u32);
+            }
+        }
+        for (number, change) in plan.demand_changes.iter().enumerate() {
+            if self.shard.has_source(change.connection.0) {
+                self.schedule_packet(change.time.0, Kind::Demand, change.connection.0, number as u32);
+            }
+        }
+    }
+
+    /// Serves all events before `limit`, or `count` of them; says whether that were all.
+    pub fn serve_until(&mut self, limit: u64, count: u64) -> bool {
+        let last = self.events.saturating_add(count);
         loop {
             self.look_ahead();
-            let Some(event) = self.calendar.next() else { break };
+            let Some(event) = self.calendar.next_before(limit) else { return true };
             self.now = event.time;
             self.events += 1;
             self.serve(event);
             while let Some(packet) = self.replies.pop_front() {
                 self.on_reply(packet.subflow, &packet.header);
             }
-            if self.events.is_multiple_of(SPELL) && !watch(self.progress()) {
-                is_whole = false;
-                break;
+            if self.events >= last {
+                return false;
             }
         }
-        if is_whole {
-            self.now = self.end;
-        }
-        watch(self.progress());
-        Outcome::new(self, is_whole)
     }
 
-    fn progress(&self) -> Progress {
-        Progress { time_s: Time(self.now).seconds(), events: self.events }
+    /// When the next event is.
+    pub fn next_time(&mut self) -> Option<u64> {
+        self.calendar.peek().map(|event| event.time)
     }
 
     #[inline]
@@ -206,8 +197,6 @@ impl<'p> World<'p> {
             Kind::Release => self.on_release(id, event.packet),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
-            Kind::Warm => self.on_warm(),
-            Kind::Sample => self.on_sample(),
         }
     }
 
@@ -225,8 +214,49 @@ impl<'p> World<'p> {
         }
     }
 
+    /// The same for a data packet that arrives over a link; it may leave this shard.
+    #[inline]
+    pub(crate) fn schedule_data(&mut self, time: u64, link: u32, packet: u32) {
+        if self.shard.keeps(link) || time > self.end {
+            return self.schedule_packet(time, Kind::Data, link, packet);
+        }
+        let cargo = Cargo::Data(self.packets.remove(packet));
+        self.shard.send(Message { time, link, cargo });
+    }
+
+    /// The same for a control packet.
+    #[inline]
+    pub(crate) fn schedule_control(&mut self, time: u64, link: u32, packet: u32) {
+        if self.shard.keeps(link) || time > self.end {
+            return self.schedule_packet(time, Kind::Control, link, packet);
+        }
+        let cargo = Cargo::Control(self.lanes.packets.remove(packet));
+        self.shard.send(Message { time, link, cargo });
+    }
+
+    /// The same for a frame of a repaired hop.
+    pub(crate) fn schedule_frame(&mut self, time: u64, link: u32, frame: u32) {
+        if self.shard.keeps(link) || time > self.end {
+            return self.schedule_packet(time, Kind::Frame, link, frame);
+        }
+        let cargo = Cargo::Frame(self.lanes.frames.remove(frame));
+        self.shard.send(Message { time, link, cargo });
+    }
+
+    /// Takes in what other shards have sent.
+    pub fn receive(&mut self, messages: Vec<Message>) {
+        for Message { time, link, cargo } in messages {
+            let (kind, index) = match cargo {
+                Cargo::Data(packet) => (Kind::Data, self.packets.insert(packet)),
+                Cargo::Control(packet) => (Kind::Control, self.lanes.packets.insert(packet)),
+                Cargo::Frame(frame) => (Kind::Frame, self.lanes.frames.insert(frame)),
+            };
+            self.schedule_packet(time, kind, link, index);
+        }
+    }
+
     /// Whether control packets stand in the data queues of this link.
     pub(crate) fn is_in_band(&self, link: u32) -> bool {
-        self.plan.run.control == ControlPlane::InBand && (link as usize) < self.plan.links.len()
+        self.plan.run.control == ControlPlane::InBand && !self.routes.is_of_demand(link)
     }
 }

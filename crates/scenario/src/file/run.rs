@@ -69,6 +69,9 @@ pub enum Recorded {
     Grants,
     /// At each sample, fair rates, and how far granted rates are from them.
     Fairness,
+    /// At each sample, how the errors of connections and bottlenecks are spread, and the longest queue; for networks too
+    /// large to record each of them.
+    Errors,
 }
 
 impl Default for RunTable {
@@ -116,6 +119,7 @@ impl RunTable {
                 links: has(Recorded::Links),
                 grants: has(Recorded::Grants),
                 fairness: has(Recorded::Fairness),
+                errors: has(Recorded::Errors),
             },
         }
     }

@@ -129,18 +129,25 @@ impl Calendar {
         }
     }
 
-    /// Takes out the next event.
-    pub fn next(&mut self) -> Option<Event> {
+    /// Takes out the next event, if it is before `limit`.
+    #[inline]
+    pub fn next_before(&mut self, limit: u64) -> Option<Event> {
         loop {
             let ready = self.open.get(self.served).copied();
             let late = self.late.peek().map(|e| e.0);
             match (ready, late) {
                 (Some(ready), late) if late.is_none_or(|late| ready < late) => {
+                    if ready.time >= limit {
+                        return None;
+                    }
                     self.served += 1;
                     self.pending -= 1;
                     return Some(ready);
                 }
                 (_, Some(late)) => {
+                    if late.time >= limit {
+                        return None;
+                    }
                     self.late.pop();
                     self.pending -= 1;
                     return Some(late);
@@ -150,6 +157,19 @@ impl Calendar {
                         return None;
                     }
                 }
+            }
+        }
+    }
+
+    /// The next event.
+    pub fn peek(&mut self) -> Option<Event> {
+        loop {
+            let ready = self.open.get(self.served).copied();
+            let late = self.late.peek().map(|e| e.0);
+            match (ready, late) {
+                (Some(ready), Some(late)) => return Some(ready.min(late)),
+                (None, None) if self.open_next() => {}
+                (one, other) => return one.or(other),
             }
         }
     }
@@ -264,7 +284,7 @@ mod tests {
         for (time, key) in [(5, 1), (1 << 50, 0), (5, 0), (3, 9), (u64::MAX / 2, 3)] {
             calendar.push(event(time, key));
         }
-        let order: Vec<_> = std::iter::from_fn(|| calendar.next()).map(|e| (e.time, e.key)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| calendar.next_before(u64::MAX)).map(|e| (e.time, e.key)).collect();
         assert_eq!(order, [(3, 9), (5, 0), (5, 1), (1 << 50, 0), (u64::MAX / 2, 3)]);
     }
 
@@ -275,14 +295,14 @@ mod tests {
         (0..3000).for_each(|key| calendar.push(event(u64::from(key), key)));
         let (mut last, mut state) = (event(0, 0), 1u64);
         for i in 0..600_000u64 {
-            let next = calendar.next().unwrap();
+            let next = calendar.next_before(u64::MAX).unwrap();
             assert!(last <= next, "{last:?} came before {next:?}");
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let spread = if i < 300_000 { 20 } else { 40 };
             calendar.push(event(next.time + 1 + (state >> 20) % (1 << spread), next.key));
             last = next;
         }
-        assert_eq!(std::iter::from_fn(|| calendar.next()).count(), 3000);
+        assert_eq!(std::iter::from_fn(|| calendar.next_before(u64::MAX)).count(), 3000);
     }
 
     proptest! {
@@ -295,7 +315,7 @@ mod tests {
                 expected.push((time, key));
             }
             let mut got = Vec::new();
-            while let Some(next) = calendar.next() {
+            while let Some(next) = calendar.next_before(u64::MAX) {
                 got.push((next.time, next.key));
                 if got.len() % 3 == 0 && got.len() < 200 {
                     calendar.push(event(next.time + later, 9));

@@ -66,7 +66,14 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
             control_share: None,
             repair: true,
             data: true,
-            record: Record { connections: true, subflows: true, links: true, grants: true, fairness: true },
+            record: Record {
+                connections: true,
+                subflows: true,
+                links: true,
+                grants: true,
+                fairness: true,
+                errors: false,
+            },
         },
     }
 }

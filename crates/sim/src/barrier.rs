@@ -1,0 +1,100 @@
+//! Where threads wait for each other, thousands of times a second.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// A thread looks so often whether it may go on before it lets others have the processor.
+const SPINS: u32 = 4096;
+
+/// Lets threads on when all of them have come.
+pub struct Barrier {
+    threads: usize,
+    waiting: AtomicUsize,
+    round: AtomicUsize,
+    is_broken: AtomicBool,
+}
+
+impl Barrier {
+    /// For so many threads.
+    pub fn new(threads: usize) -> Self {
+        let zero = || AtomicUsize::new(0);
+        Self { threads, waiting: zero(), round: zero(), is_broken: AtomicBool::new(false) }
+    }
+
+    /// Waits until all threads have come.
+    ///
+    /// # Panics
+    /// Another thread has, so that it will never come.
+    pub fn wait(&self) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.waiting.store(0, Ordering::Relaxed);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            return;
+        }
+        let mut spins = 0;
+        while self.round.load(Ordering::Acquire) == round {
+            assert!(!self.is_broken.load(Ordering::Relaxed), "another shard of the simulation has failed");
+            if spins < SPINS {
+                spins += 1;
+                spin_loop();
+            } else {
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// Something that tells the others if this thread panics.
+    pub fn alarm(&self) -> Alarm<'_> {
+        Alarm(self)
+    }
+}
+
+/// See [`Barrier::alarm`].
+pub struct Alarm<'a>(&'a Barrier);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.is_broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        let (barrier, count) = (Barrier::new(3), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for round in 1..=1000 {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        barrier.wait();
+                        assert_eq!(count.load(Ordering::Relaxed), 3 * round);
+                        barrier.wait();
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn those_who_wait_learn_that_another_has_failed() {
+        let barrier = Barrier::new(2);
+        let ended = thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait());
+            let fails = scope.spawn(|| {
+                let _alarm = barrier.alarm();
+                panic!("as it should");
+            });
+            (waits.join().is_err(), fails.join().is_err())
+        });
+        assert_eq!(ended, (true, true));
+    }
+}

@@ -1,0 +1,359 @@
+//! A run from its beginning to its end, in one shard or several at once.
+//!
+//! Shards go on together in windows: within one, nothing that happens in a shard can reach another, since every link
+//! between them takes longer. Then they exchange packets, and agree on the next window. What happens at a time in one
+//! shard is ordered as it would be without shards, and touches nothing that another shard has; so the outcome is the same
+//! to the last bit, whatever their number. At samples all stand still.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use anabranch_core::{ConnectionId, Link, Time};
+use anabranch_scenario::plan::{LinkPlan, Plan};
+
+use crate::barrier::Barrier;
+use crate::connections::Connection;
+use crate::link::Totals;
+use crate::partition::divide;
+use crate::record::{Grant, Outcome, Recorder};
+use crate::routes::Routes;
+use crate::shard::{Message, Owners, Shard};
+use crate::world::World;
+
+/// Progress is told every so many events.
+const SPELL: u64 = 1 << 16;
+
+/// No event to come.
+const NEVER: u64 = u64::MAX;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Simulated time, in seconds.
+    pub time_s: f64,
+    /// Events served.
+    pub events: u64,
+}
+
+/// Runs a plan to its end on up to `threads` threads, or until `watch` says no; it is asked every 65,536 events.
+///
+/// The outcome does not depend on the number of threads. Fewer are used where the network cannot be divided, or links
+/// lose, repeat or delay packets at random.
+pub fn simulate_on(plan: &Plan, threads: usize, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
+    let routes = Routes::new(plan);
+    let (owners, lookahead) = divide(plan, &routes, threads).unwrap_or_else(|| (Owners::alone(plan, &routes), NEVER));
+    let shared = Shared::new(plan, &routes, &owners, lookahead);
+    let mut recorder = Recorder::new(plan);
+    thread::scope(|scope| {
+        let shared = &shared;
+        for number in 1..owners.shards {
+            scope.spawn(move || shared.drive(number, None));
+        }
+        shared.drive(0, Some(Lead { recorder: &mut recorder, watch, told: 0 }));
+    });
+    let is_whole = !shared.is_called_off.load(Ordering::Relaxed);
+    let mut shards = shared.stand_still(0);
+    let reached = shards.worlds.iter().map(|world| world.now).min().unwrap_or(0);
+    shards.now = if is_whole { plan.run.duration.0 } else { reached };
+    let outcome = recorder.finish(&shards, is_whole);
+    watch(Progress { time_s: Time(shards.now).seconds(), events: outcome.events });
+    outcome
+}
+
+/// The times at which all shards stand still.
+#[derive(Clone, Copy)]
+struct Instants {
+    warm: Option<u64>,
+    sample: u64,
+    period: u64,
+    end: u64,
+}
+
+impl Instants {
+    fn new(plan: &Plan, has_samples: bool) -> Self {
+        let period = if has_samples { plan.run.sample.0 } else { NEVER };
+        Self { warm: Some(plan.run.warm_up.0), sample: period, period, end: plan.run.duration.0 }
+    }
+
+    fn next(&self) -> u64 {
+        self.warm.unwrap_or(NEVER).min(self.sample).min(self.end)
+    }
+
+    /// The next one is over; says whether that was the last.
+    fn pass(&mut self) -> bool {
+        let now = self.next();
+        if self.warm == Some(now) {
+            self.warm = None;
+        }
+        if self.sample == now {
+            self.sample = self.sample.saturating_add(self.period);
+        }
+        now == self.end
+    }
+}
+
+/// What all threads see.
+struct Shared<'p> {
+    plan: &'p Plan,
+    routes: &'p Routes,
+    owners: &'p Owners,
+    /// How long what happens in a shard takes to reach another, at the least.
+    lookahead: u64,
+    worlds: Vec<Mutex<World<'p>>>,
+    /// What shard a sends to shard b, at a times their number plus b.
+    mail: Vec<Mutex<Vec<Message>>>,
+    /// Of each shard, when its next event is, and how many it has served.
+    next: Vec<AtomicU64>,
+    events: Vec<AtomicU64>,
+    barrier: Barrier,
+    is_called_off: AtomicBool,
+}
+
+/// What the first thread does besides.
+struct Lead<'a> {
+    recorder: &'a mut Recorder,
+    watch: &'a mut dyn FnMut(Progress) -> bool,
+    /// Events when `watch` was last called.
+    told: u64,
+}
+
+impl Lead<'_> {
+    /// Tells how far the run is, if there is much new; says whether it may go on.
+    fn tell(&mut self, now: u64, events: u64) -> bool {
+        if events < self.told + SPELL {
+            return true;
+        }
+        self.told = events;
+        (self.watch)(Progress { time_s: Time(now).seconds(), events })
+    }
+}
+
+impl<'p> Shared<'p> {
+    fn new(plan: &'p Plan, routes: &'p Routes, owners: &'p Owners, lookahead: u64) -> Self {
+        let shards = owners.shards;
+        let world = |number| Mutex::new(World::new(plan, routes, Shard::new(owners, number)));
+        let shared = Self {
+            plan,
+            routes,
+            owners,
+            lookahead,
+            worlds: (0..shards).map(world).collect(),
+            mail: (0..shards * shards).map(|_| Mutex::default()).collect(),
+            next: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
+            events: (0..shards).map(|_| AtomicU64::new(0)).collect(),
+            barrier: Barrier::new(shards),
+            is_called_off: AtomicBool::new(false),
+        };
+        for number in 0..shards {
+            shared.announce(number);
+        }
+        shared
+    }
+
+    /// Runs one shard; `lead` is there for the first.
+    fn drive(&self, number: usize, mut lead: Option<Lead<'_>>) {
+        let _alarm = self.barrier.alarm();
+        let has_samples = Recorder::has_samples(self.plan);
+        let mut instants = Instants::new(self.plan, has_samples);
+        loop {
+            let (start, instant) = (self.earliest(), instants.next());
+            if start > instant {
+                if let Some(Lead { recorder, .. }) = &mut lead {
+                    let mut shards = self.stand_still(instant);
+                    if instants.warm == Some(instant) {
+                        recorder.on_warm(&mut shards);
+                    }
+                    if instants.sample == instant {
+                        recorder.on_sample(&mut shards);
+                    }
+                }
+                self.barrier.wait();
+                if instants.pass() {
+                    return;
+                }
+                continue;
+            }
+            let limit = start.saturating_add(self.lookahead).min(instant.saturating_add(1));
+            self.serve(number, limit, lead.as_mut());
+            self.barrier.wait();
+            self.receive(number);
+            self.announce(number);
+            self.barrier.wait();
+            if self.is_called_off.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    }
+
+    /// Serves all events of a shard before `limit`, and posts what it sends to others.
+    fn serve(&self, number: usize, limit: u64, mut lead: Option<&mut Lead<'_>>) {
+        let mut world = lock(&self.worlds[number]);
+        loop {
+            let is_done = world.serve_until(limit, SPELL);
+            self.events[number].store(world.events, Ordering::Relaxed);
+            let events = self.events.iter().map(|events| events.load(Ordering::Relaxed)).sum();
+            if lead.as_mut().is_some_and(|lead| !lead.tell(world.now, events)) {
+                self.is_called_off.store(true, Ordering::Relaxed);
+            }
+            if is_done || self.is_called_off.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        for to in (0..self.owners.shards).filter(|&to| to != number) {
+            *lock(&self.mail[number * self.owners.shards + to]) = world.shard.take(to);
+        }
+    }
+
+    /// Takes in what others have sent to a shard.
+    fn receive(&self, number: usize) {
+        let mut world = lock(&self.worlds[number]);
+        for from in (0..self.owners.shards).filter(|&from| from != number) {
+            let messages = std::mem::take(&mut *lock(&self.mail[from * self.owners.shards + number]));
+            world.receive(messages);
+        }
+    }
+
+    /// Tells the others when the next event of a shard is.
+    fn announce(&self, number: usize) {
+        let next = lock(&self.worlds[number]).next_time().unwrap_or(NEVER);
+        self.next[number].store(next, Ordering::Relaxed);
+    }
+
+    /// When the next event of all is.
+    fn earliest(&self) -> u64 {
+        self.next.iter().map(|next| next.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
+    }
+
+    fn stand_still(&self, now: u64) -> Shards<'_, 'p> {
+        let (plan, routes, owners) = (self.plan, self.routes, self.owners);
+        Shards { plan, routes, owners, now, worlds: self.worlds.iter().map(lock).collect() }
+    }
+}
+
+/// A panic of another thread is told by the barrier.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// All shards, standing still.
+pub(crate) struct Shards<'a, 'p> {
+    pub plan: &'p Plan,
+    pub routes: &'p Routes,
+    owners: &'p Owners,
+    pub now: u64,
+    worlds: Vec<MutexGuard<'a, World<'p>>>,
+}
+
+impl<'p> Shards<'_, 'p> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.owners.shards
+    }
+
+    /// The shard of a connection's source.
+    pub fn home_of(&self, connection: ConnectionId) -> &World<'p> {
+        &self.worlds[self.owners.of_source(connection)]
+    }
+
+    /// The shard where a subflow begins.
+    pub fn source_of(&self, subflow: usize) -> &World<'p> {
+        let connection = self.worlds[0].subflows[subflow].connection;
+        &self.worlds[usize::from(self.owners.source[connection as usize])]
+    }
+
+    /// The shard where a subflow ends.
+    pub fn sink_of(&self, subflow: usize) -> &World<'p> {
+        let connection = self.worlds[0].subflows[subflow].connection;
+        &self.worlds[usize::from(self.owners.sink[connection as usize])]
+    }
+
+    /// Whether a connection takes part in the sharing.
+    pub fn is_present(&self, connection: usize) -> bool {
+        Connection::is_present(&self.home_of(ConnectionId::new(connection)).connections[connection])
+    }
+
+    /// Whether connections have come or gone since this was last asked.
+    pub fn take_changes(&mut self) -> bool {
+        self.worlds.iter_mut().fold(false, |has_changed, world| std::mem::take(&mut world.has_changed) || has_changed)
+    }
+
+    /// What a link can carry now, in bit/s.
+    pub fn capacity(&self, link: usize) -> f64 {
+        self.worlds[0].links.capacity(link, Time(self.now)).0
+    }
+
+    /// What has happened on a link.
+    pub fn totals(&self, link: usize) -> Totals {
+        self.owner(link).links.totals(link, self.now)
+    }
+
+    /// Bytes that wait at a link.
+    pub fn backlog(&self, link: usize) -> u64 {
+        self.owner(link).links.backlog(link, self.now)
+    }
+
+    /// The most packets that waited at a link since this was last asked.
+    pub fn peak(&mut self, link: usize) -> u32 {
+        let now = self.now;
+        self.worlds[usize::from(self.owners.tail[link])].links.peak(link, now)
+    }
+
+    fn owner(&self, link: usize) -> &World<'p> {
+        &self.worlds[usize::from(self.owners.tail[link])]
+    }
+
+    /// For each link in use the sum of these rates of subflows.
+    pub fn loads(&self, rates: &[f64]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.routes.used.len()];
+        for (s, &rate) in rates.iter().enumerate().filter(|(_, rate)| **rate > 0.0) {
+            for &link in self.routes.path(s).iter().filter(|&&l| !self.routes.is_of_demand(l)) {
+                loads[link as usize] += rate;
+            }
+        }
+        loads
+    }
+
+    /// What each link of the network can carry now, in bit/s.
+    pub fn capacities(&self) -> impl Iterator<Item = f64> {
+        let capacity = |(link, plan): (&Link, &LinkPlan)| {
+            let past = plan.changes.iter().take_while(|(time, _)| time.0 <= self.now);
+            past.last().map_or(link.capacity.0, |(_, rate)| rate.0)
+        };
+        self.plan.network.links().iter().zip(&self.plan.links).map(capacity)
+    }
+
+    /// Values of links in use for all links of the network, with `none` for the others.
+    pub fn of_network<T: Copy>(&self, values: &[T], none: T) -> impl Iterator<Item = T> {
+        let mut own = self.routes.used.iter().zip(values).peekable();
+        (0..self.plan.links.len()).map(move |l| own.next_if(|(link, _)| link.index() == l).map_or(none, |(_, &v)| v))
+    }
+
+    /// The sum over the shards.
+    pub fn sum(&self, of: impl Fn(&World<'p>) -> u64) -> u64 {
+        self.worlds.iter().map(|world| of(world)).sum()
+    }
+
+    /// The greatest of the shards.
+    pub fn latest(&self, of: impl Fn(&World<'p>) -> u64) -> u64 {
+        self.worlds.iter().map(|world| of(world)).max().unwrap_or(0)
+    }
+
+    /// Control packets under way.
+    pub fn control_under_way(&self) -> u64 {
+        self.sum(|world| world.lanes.under_way() as u64)
+    }
+
+    /// Links, those of demands included, whose controls hold something of a connection.
+    pub fn links_not_clear(&self) -> u64 {
+        let is_held = |l: &usize| self.worlds.iter().any(|w| w.controls.iter().any(|controls| !controls.is_clear(*l)));
+        (0..self.owners.tail.len()).filter(is_held).count() as u64
+    }
+
+    /// All changes of granted rates by time, then subflow, then as they came.
+    pub fn grants(&self) -> Vec<Grant> {
+        let mut grants: Vec<Grant> = self.worlds.iter().flat_map(|world| world.grants.iter().copied()).collect();
+        grants.sort_by_key(|grant| (grant.time, grant.subflow));
+        grants
+    }
+}

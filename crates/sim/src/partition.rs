@@ -1,0 +1,197 @@
+//! Which nodes go to which shard.
+//!
+//! Links between shards must take long, since their least delay is how far shards may go on alone; shards should have
+//! equal work; and few packets should cross. So first nodes that short links join are held together, up to the greatest
+//! delay that leaves many small groups. Then each shard grows from one group, taking in what it has most traffic with.
+
+use std::collections::BinaryHeap;
+
+use anabranch_core::{LinkId, NodeId, Span};
+use anabranch_scenario::plan::Plan;
+
+use crate::routes::Routes;
+use crate::shard::Owners;
+
+/// No group may have more than this part of a shard's work.
+const LARGEST_GROUP: f64 = 1.0;
+
+/// How often groups at borders are looked at again.
+const ROUNDS: usize = 4;
+
+/// By how much the work of a shard may be over its part.
+const SLACK: f64 = 1.02;
+
+/// The most shards: their numbers are bytes.
+const MOST_SHARDS: usize = 64;
+
+/// Divides a network into up to `shards`; gives who has what, and how long links between shards take at the least.
+///
+/// `None` where there is nothing to divide, or something happens to packets at random.
+pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u64)> {
+    let is_random = plan.links.iter().any(|link| !link.data.is_none() || !link.control.is_none());
+    if shards < 2 || is_random || plan.transfers.is_empty() {
+        return None;
+    }
+    let shards = shards.min(MOST_SHARDS);
+    let work = work(plan);
+    let groups = groups(plan, routes, &work, shards)?;
+    let shard_of_group = grow(plan, routes, &groups, shards);
+    let of_node = |node: NodeId| shard_of_group[groups.of[node.index()] as usize];
+    let is_cut = |l: &&LinkId| {
+        let link = plan.network.link(**l);
+        of_node(link.source) != of_node(link.target)
+    };
+    let lookahead = routes.used.iter().filter(is_cut).map(|&l| plan.network.link(l).delay).min()?;
+    Some((Owners::new(plan, routes, shards, of_node), lookahead.0))
+}
+
+/// For each node the packets that it sends on, if every subflow sent as many.
+fn work(plan: &Plan) -> Vec<f64> {
+    let mut work = vec![0.0; plan.network.nodes().len()];
+    for path in (0..plan.paths.len()).map(|p| plan.paths.path(p)) {
+        for &link in path {
+            work[plan.network.link(link).source.index()] += 1.0;
+        }
+    }
+    work
+}
+
+/// Nodes that stay together.
+struct Groups {
+    /// For each node the number of its group.
+    of: Vec<u32>,
+    /// For each group.
+    work: Vec<f64>,
+}
+
+/// The groups that the greatest delay makes at which none is too large; `None` if all are at any.
+fn groups(plan: &Plan, routes: &Routes, work: &[f64], shards: usize) -> Option<Groups> {
+    let mut delays: Vec<Span> = routes.used.iter().map(|&l| plan.network.link(l).delay).filter(|d| d.0 > 0).collect();
+    delays.sort_unstable();
+    delays.dedup();
+    let most = LARGEST_GROUP * work.iter().sum::<f64>() / shards as f64;
+    let fits = |delay: Span| {
+        let groups = join(plan, routes, work, delay);
+        (groups.work.iter().all(|&work| work <= most)).then_some(groups)
+    };
+    // The longer the delay, the larger the groups: the last that fits is found by halves.
+    let mut best = None;
+    let (mut low, mut high) = (0, delays.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match fits(delays[middle]) {
+            Some(groups) => {
+                best = Some(groups);
+                low = middle + 1;
+            }
+            None => high = middle,
+        }
+    }
+    best
+}
+
+/// Joins the ends of all links in use that take less than `delay`.
+fn join(plan: &Plan, routes: &Routes, work: &[f64], delay: Span) -> Groups {
+    let mut parent: Vec<u32> = (0..work.len() as u32).collect();
+    for link in routes.used.iter().map(|&l| plan.network.link(l)).filter(|link| link.delay < delay) {
+        let (a, b) = (root(&mut parent, link.source.0), root(&mut parent, link.target.0));
+        parent[a.max(b) as usize] = a.min(b);
+    }
+    let mut groups = Groups { of: vec![u32::MAX; work.len()], work: Vec::new() };
+    for node in 0..work.len() {
+        // The root of a group is its first node.
+        let first = root(&mut parent, node as u32) as usize;
+        if first == node {
+            groups.of[node] = groups.work.len() as u32;
+            groups.work.push(0.0);
+        }
+        groups.of[node] = groups.of[first];
+        groups.work[groups.of[node] as usize] += work[node];
+    }
+    groups
+}
+
+fn root(parent: &mut [u32], mut node: u32) -> u32 {
+    while parent[node as usize] != node {
+        parent[node as usize] = parent[parent[node as usize] as usize];
+        node = parent[node as usize];
+    }
+    node
+}
+
+/// For each group its shard.
+fn grow(plan: &Plan, routes: &Routes, groups: &Groups, shards: usize) -> Vec<u8> {
+    let neighbours = neighbours(plan, routes, groups);
+    let total: f64 = groups.work.iter().sum();
+    let part = total / shards as f64;
+    let last = (shards - 1) as u8;
+    let mut shard_of = vec![last; groups.work.len()];
+    let mut is_taken = vec![false; groups.work.len()];
+    let mut order: Vec<usize> = (0..groups.work.len()).collect();
+    order.sort_by(|&a, &b| groups.work[b].total_cmp(&groups.work[a]).then(a.cmp(&b)));
+    let mut seeds = order.into_iter();
+    for shard in 0..last {
+        let mut has = 0.0;
+        let mut border: BinaryHeap<(u64, std::cmp::Reverse<usize>)> = BinaryHeap::new();
+        let mut traffic = vec![0; groups.work.len()];
+        while has < part {
+            let next = std::iter::from_fn(|| border.pop()).map(|(_, group)| group.0).find(|&g| !is_taken[g]);
+            let Some(group) = next.or_else(|| seeds.by_ref().find(|&g| !is_taken[g])) else { break };
+            is_taken[group] = true;
+            shard_of[group] = shard;
+            has += groups.work[group];
+            for &(other, packets) in &neighbours[group] {
+                if !is_taken[other] {
+                    traffic[other] += packets;
+                    border.push((traffic[other], std::cmp::Reverse(other)));
+                }
+            }
+        }
+    }
+    refine(groups, &neighbours, &mut shard_of, shards);
+    shard_of
+}
+
+/// Moves groups to the shard that they have most traffic with, as long as shards stay about equal.
+fn refine(groups: &Groups, neighbours: &[Vec<(usize, u64)>], shard_of: &mut [u8], shards: usize) {
+    let mut has = vec![0.0; shards];
+    for (group, &shard) in shard_of.iter().enumerate() {
+        has[usize::from(shard)] += groups.work[group];
+    }
+    let most = SLACK * groups.work.iter().sum::<f64>() / shards as f64;
+    for _ in 0..ROUNDS {
+        for group in 0..shard_of.len() {
+            let mut traffic = vec![0; shards];
+            for &(other, packets) in &neighbours[group] {
+                traffic[usize::from(shard_of[other])] += packets;
+            }
+            let own = usize::from(shard_of[group]);
+            let best = (0..shards).max_by_key(|&shard| (traffic[shard], shard == own)).unwrap_or(own);
+            if traffic[best] > traffic[own] && has[best] + groups.work[group] <= most {
+                has[own] -= groups.work[group];
+                has[best] += groups.work[group];
+                shard_of[group] = best as u8;
+            }
+        }
+    }
+}
+
+/// For each group those next to it, and the subflows on links between them.
+fn neighbours(plan: &Plan, routes: &Routes, groups: &Groups) -> Vec<Vec<(usize, u64)>> {
+    let mut load = vec![0; plan.links.len()];
+    for path in (0..plan.paths.len()).map(|p| plan.paths.path(p)) {
+        for link in path {
+            load[link.index()] += 1;
+        }
+    }
+    let mut neighbours = vec![Vec::new(); groups.work.len()];
+    for &l in &routes.used {
+        let link = plan.network.link(l);
+        let ends = [link.source, link.target].map(|node| groups.of[node.index()] as usize);
+        if ends[0] != ends[1] {
+            neighbours[ends[0]].push((ends[1], load[l.index()]));
+            neighbours[ends[1]].push((ends[0], load[l.index()]));
+        }
+    }
+    neighbours
+}

@@ -1,0 +1,49 @@
+//! A run on several threads is the run on one, to the last bit.
+
+mod common;
+
+use anabranch_core::Span;
+use anabranch_proto::Protocol;
+use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_scenario::plan::{ControlPlane, Plan, Record};
+use anabranch_sim::{Progress, simulate_on};
+use common::random::{Pattern, random_plan};
+
+/// Network number `seed` with data packets and everything recorded.
+fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
+    let (mut plan, own) = random_plan(seed, 1, Pattern::Churn, protocol, 3);
+    plan.run.data = true;
+    plan.run.control = control;
+    plan.run.duration = Span(own.quiet_from + 6 * own.round_trip);
+    plan.run.sample = Span(plan.run.duration.0 / 20);
+    plan.run.warm_up = Span(plan.run.duration.0 / 3);
+    plan.run.record =
+        Record { connections: true, subflows: true, links: true, grants: true, fairness: true, errors: true };
+    plan
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    for (seed, (name, ..)) in (0..).zip(PROTOCOLS) {
+        for control in [ControlPlane::Separate, ControlPlane::InBand] {
+            let plan = whole_plan(seed, Protocol::named(name).unwrap(), control);
+            let alone = format!("{:?}", simulate_on(&plan, 1, &mut |_| true));
+            for threads in [2, 3, 7] {
+                let mut together = simulate_on(&plan, threads, &mut |_| true);
+                assert_eq!(std::mem::replace(&mut together.threads, 1), threads as u32);
+                assert!(alone == format!("{together:?}"), "{name} on {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_on_several_threads_can_be_called_off() {
+    let plan = whole_plan(1, Protocol::default(), ControlPlane::Separate);
+    let mut told = Vec::new();
+    let outcome = simulate_on(&plan, 2, &mut |Progress { events, .. }| {
+        told.push(events);
+        told.len() < 2
+    });
+    assert!(!outcome.is_whole && told.len() == 3 && outcome.events < 10 * (1 << 16), "{told:?} {}", outcome.events);
+}
