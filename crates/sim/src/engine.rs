@@ -275,7 +275,9 @@ impl<'p> Shards<'_, 'p> {
 
     /// Whether connections have come or gone since this was last asked.
     pub fn take_changes(&mut self) -> bool {
-        self.worlds.iter_mut().fold(false, |has_changed, world| std::mem::take(&mut world.has_changed) || has_changed)
+        // Of every shard, so that nothing is told twice.
+        let changes = self.worlds.iter_mut().filter_map(|world| std::mem::take(&mut world.has_changed).then_some(()));
+        changes.count() > 0
     }
 
     /// What a link can carry now, in bit/s.

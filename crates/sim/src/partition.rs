@@ -98,7 +98,7 @@ fn join(plan: &Plan, routes: &Routes, work: &[f64], delay: Span) -> Groups {
         parent[a.max(b) as usize] = a.min(b);
     }
     let mut groups = Groups { of: vec![u32::MAX; work.len()], work: Vec::new() };
-    for node in 0..work.len() {
+    for (node, &own) in work.iter().enumerate() {
         // The root of a group is its first node.
         let first = root(&mut parent, node as u32) as usize;
         if first == node {
@@ -106,7 +106,7 @@ fn join(plan: &Plan, routes: &Routes, work: &[f64], delay: Span) -> Groups {
             groups.work.push(0.0);
         }
         groups.of[node] = groups.of[first];
-        groups.work[groups.of[node] as usize] += work[node];
+        groups.work[groups.of[node] as usize] += own;
     }
     groups
 }
