@@ -50,11 +50,14 @@ SERIES: dict[str, type[pl.DataType]] = {
 }
 """Columns of the series; each has values for some kinds of things, and is null for the others."""
 
+SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most")
+"""Columns of the spread of errors; see `Result`."""
+
 SAMPLED = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps"),
     "subflow": ("granted_bps", "delivered_bps"),
     "link": ("granted_bps", "carried_bps", "fair_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
-    "run": ("residual", "overload", "present"),
+    "run": ("residual", "overload", "present", "peak_packets"),
 }
 """What is sampled of each kind of thing."""
 
@@ -152,6 +155,16 @@ class Measured:
         ]
         error = pl.when(pl.col("of") == "connection").then(ERROR).otherwise("error").alias("error")
         return pl.concat(parts, how="diagonal").with_columns(error).with_columns(FINITE)
+
+    def spread(self) -> pl.DataFrame | None:
+        """Give how errors are spread at each sample, if that was recorded."""
+        if "link_errors_count" not in self.samples:
+            return None
+        parts = []
+        for of in ("connection", "link"):
+            own = {name: self.samples[f"{of}_errors_{'count' if name == 'present' else name}"] for name in SPREAD[2:]}
+            parts.append(pl.DataFrame({"time_s": self.samples["time_s"], "of": of, **own}))
+        return pl.concat(parts).select(SPREAD).with_columns(FINITE)
 
     def grants(self) -> pl.DataFrame | None:
         """Give a row for each change of a granted rate, if that was recorded."""

@@ -13,7 +13,14 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
 from anabranch.scenario import read_scenario
-from anabranch.settling import HOLD_S, error_percentiles, settling_times, steps
+from anabranch.settling import (
+    HOLD_S,
+    SPREAD_PERCENTILES,
+    error_percentiles,
+    settling_times,
+    spread_percentiles,
+    steps,
+)
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +30,9 @@ if TYPE_CHECKING:
 
 TABLES = ("connections", "subflows", "links", "series")
 """The tables that every result has."""
+
+MAY_LACK = ("spread", "grants")
+"""The tables that a result has if that was recorded."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class Result:
     meta : dict
         ``anabranch`` (the version), ``title``, ``seed``, ``finished`` (false for a run that was stopped),
         ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``warnings``, and of
-        the computer's time ``wall_s`` and ``events_per_s``.
+        the computer's time ``threads``, ``wall_s`` and ``events_per_s``.
     scenario : str
         The scenario as it was run, with every default written out.
     network : Network
@@ -67,7 +77,12 @@ class Result:
         load under the fair rates), and, if that fills the link, so that it is a bottleneck, ``error``: how far
         ``granted_bps`` is from the capacity, relative to that. Of the run, whose name is empty, ``residual`` (the
         largest shortfall of a subflow from its best bottleneck; 0 is exactly fair), ``overload`` (the largest excess of
-        granted rates over a capacity, relative to that), and connections ``present``.
+        granted rates over a capacity, relative to that), connections ``present``, and ``peak_packets``, the most at any
+        link since the sample before.
+    spread : DataFrame or None
+        If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
+        that have been granted something, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
+        ``p10``, ``p50``, ``p90`` and ``most``.
     grants : DataFrame or None
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     """
@@ -79,6 +94,7 @@ class Result:
     subflows: pl.DataFrame
     links: pl.DataFrame
     series: pl.DataFrame
+    spread: pl.DataFrame | None = None
     grants: pl.DataFrame | None = None
 
     def rates(self, *, subflows: bool = False) -> pl.DataFrame:
@@ -124,6 +140,8 @@ class Result:
         """
         if not len(self.connections):
             raise ScenarioError("there are no connections, so there are no errors; add a [[connection]]")
+        if self.spread is not None and set(percentiles) <= SPREAD_PERCENTILES:
+            return spread_percentiles(self.spread, percentiles, of)
         return error_percentiles(self.series, percentiles, of)
 
     def settling(self, tolerance: float = 0.01, *, of: str = "fair", hold_s: float = HOLD_S) -> pl.DataFrame:
@@ -170,8 +188,9 @@ class Result:
             (aside / "meta.json").write_text(text + "\n", encoding="utf-8")
             for name in TABLES:
                 getattr(self, name).write_parquet(aside / f"{name}.parquet")
-            if self.grants is not None:
-                self.grants.write_parquet(aside / "grants.parquet")
+            for name in MAY_LACK:
+                if (table := getattr(self, name)) is not None:
+                    table.write_parquet(aside / f"{name}.parquet")
 
     def __repr__(self) -> str:
         meta = self.meta
@@ -200,8 +219,8 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
         meta = json.loads((place / "meta.json").read_text(encoding="utf-8"))
         scenario = (place / "scenario.toml").read_text(encoding="utf-8")
         tables = {name: pl.read_parquet(place / f"{name}.parquet") for name in TABLES}
-        grants = place / "grants.parquet"
-        tables |= {"grants": pl.read_parquet(grants)} if grants.exists() else {}
+        others = {name: place / f"{name}.parquet" for name in MAY_LACK}
+        tables |= {name: pl.read_parquet(file) for name, file in others.items() if file.exists()}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(f"{place}: it is no whole result of a run ({error}); run the scenario again") from error
     return Result(meta, scenario, read_scenario(place / "scenario.toml").network, **tables)

@@ -29,16 +29,28 @@ BEARERS = ("connection", "link")
 """What has an error."""
 
 
+SPREAD_PERCENTILES = frozenset({10, 50, 90})
+"""Those that are recorded with the spread of errors."""
+
+
+def spread_percentiles(spread: pl.DataFrame, percentiles: Sequence[float], of: str) -> pl.DataFrame:
+    """Give percentiles of errors from what was recorded of their spread; see `Result.errors`."""
+    _check_bearer(of)
+    wanted = (f"p{p:g}" for p in percentiles)
+    rows = spread.filter((pl.col("of") == of) & (pl.col("present") > 0))
+    return rows.select("time_s", "present", "mean", "least", *wanted, "most")
+
+
 def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: str) -> pl.DataFrame:
     """Give percentiles of errors at each sample; see `Result.errors`."""
-    if of not in BEARERS:
-        raise ValueError(f'of is "{of}"; it must be one of {", ".join(BEARERS)}')
+    _check_bearer(of)
     for percentile in percentiles:
         if not 0.0 <= percentile <= 100.0:
             raise ValueError(f"a percentile is {percentile}; it must be 0 to 100")
     rows = series.filter(pl.col("of") == of)
     if not rows["granted_bps"].count() or not rows["fair_bps"].count():
-        raise ScenarioError(f'errors need rates: add "{of}s" and "fairness" to record under [run]')
+        remedy = f'add "{of}s" and "fairness" to record under [run], or "errors" for percentiles 10, 50 and 90'
+        raise ScenarioError(f"errors need rates: {remedy}")
     error = pl.col("error")
     shares = (error.quantile(p / 100.0, "linear").alias(f"p{p:g}") for p in percentiles)
     found = rows.group_by("time_s").agg(
@@ -46,6 +58,11 @@ def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: st
         *(*shares, error.max().alias("most")),
     )
     return found.sort("time_s")
+
+
+def _check_bearer(of: str) -> None:
+    if of not in BEARERS:
+        raise ValueError(f'of is "{of}"; it must be one of {", ".join(BEARERS)}')
 
 
 def steps(result: Result, *, subflows: bool) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -18,12 +19,14 @@ from anabranch.result import Result
 from anabranch.scenario import read_plan
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Sequence
 
     from anabranch.scenario import Plan
 
     Progress = Callable[[float, float, int], None]
+
+SUBFLOWS_THAT_PAY = 2000
+"""From here on several threads are faster than one."""
 
 MOST_NAMED = 3
 """So many links are named in a warning."""
@@ -34,6 +37,7 @@ def run(
     *,
     seed: int | None = None,
     sets: Sequence[str] = (),
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Simulate a scenario.
@@ -46,6 +50,9 @@ def run(
         Instead of that of the file.
     sets : sequence of str
         Values that take the place of those in the file: ``["connection.0.weight=2"]``.
+    threads : int, optional
+        On how many threads; the tables are the same for any number. By default all processors for 2,000 subflows or
+        more, else one: that is where it pays. Links that lose, repeat or delay packets at random keep a run on one.
     progress : callable, optional
         Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
         ends the run.
@@ -63,11 +70,15 @@ def run(
         Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``. Once more Ctrl-C changes
         nothing until that is made.
     """
-    return run_plan(read_plan(scenario, seed=seed, sets=sets), progress=progress)
+    return run_plan(read_plan(scenario, seed=seed, sets=sets), threads=threads, progress=progress)
 
 
-def run_plan(plan: Plan, *, progress: Progress | None = None) -> Result:
+def run_plan(plan: Plan, *, threads: int | None = None, progress: Progress | None = None) -> Result:
     """Simulate what `read_plan` made ready; see `run`."""
+    if threads is None:
+        threads = (os.cpu_count() or 1) if len(plan.core.paths().path_offsets) > SUBFLOWS_THAT_PAY else 1
+    if threads < 1:
+        raise ValueError(f"threads is {threads}; it must be 1 or more")
     duration = plan.core.duration_s
     with held_interrupts() as interrupts:
 
@@ -78,7 +89,7 @@ def run_plan(plan: Plan, *, progress: Progress | None = None) -> Result:
                 progress(time_s, duration, events)
 
         begin = time.perf_counter()
-        outcome, raised = _core.simulate(plan.core, tell)
+        outcome, raised = _core.simulate(plan.core, threads, tell)
         result = _result(plan, outcome, time.perf_counter() - begin)
         if interrupts.came or isinstance(raised, KeyboardInterrupt):
             raise RunInterrupted(result) from raised
@@ -136,10 +147,11 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "events": outcome.events,
         "packet_hops": outcome.hops,
         "warnings": list(_warnings(outcome, connections, links)),
+        "threads": outcome.threads,
         "wall_s": round(wall_s, 6),
         "events_per_s": round(outcome.events / wall_s) if wall_s > 0 else 0,
     }
-    tables: dict[str, Any] = {"subflows": measured.subflows(), "series": measured.series(), "grants": measured.grants()}
+    tables: dict[str, Any] = {name: getattr(measured, name)() for name in ("subflows", "series", "spread", "grants")}
     return Result(meta, plan.resolved, plan.network, connections=connections, links=links, **tables)
 
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_sim::{Gauge, Outcome, Progress, Samples};
+use anabranch_sim::{Gauge, Outcome, Progress, Samples, Summary};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +38,11 @@ fn put_samples<T: numpy::Element + Clone>(
 
 #[pymethods]
 impl PyOutcome {
+    #[getter]
+    fn threads(&self) -> u32 {
+        self.0.threads
+    }
+
     #[getter]
     fn is_whole(&self) -> bool {
         self.0.is_whole
@@ -127,6 +132,22 @@ impl PyOutcome {
         put_samples(&table, "link_capacity_bps", &samples.link_capacity_bps, time_s.len())?;
         put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, time_s.len())?;
         put_samples(&table, "link_peak_packets", &samples.link_peak_packets, time_s.len())?;
+        if !samples.longest_queue.is_empty() {
+            put(&table, "peak_packets", samples.longest_queue.iter().copied())?;
+        }
+        for (kind, name) in ["connection", "link"].iter().enumerate() {
+            let each = |of: fn(&Summary) -> f64| samples.errors.iter().map(move |both| of(&both[kind]));
+            if samples.errors.is_empty() {
+                break;
+            }
+            put(&table, &format!("{name}_errors_count"), samples.errors.iter().map(|both| both[kind].count))?;
+            put(&table, &format!("{name}_errors_mean"), each(|s| s.mean))?;
+            put(&table, &format!("{name}_errors_least"), each(|s| s.least))?;
+            put(&table, &format!("{name}_errors_p10"), each(|s| s.p10))?;
+            put(&table, &format!("{name}_errors_p50"), each(|s| s.p50))?;
+            put(&table, &format!("{name}_errors_p90"), each(|s| s.p90))?;
+            put(&table, &format!("{name}_errors_most"), each(|s| s.most))?;
+        }
         if !gauges.is_empty() {
             let each = |of: fn(&Gauge) -> f64| gauges.iter().map(of);
             put(&table, "residual", each(|g| g.residual))?;
@@ -181,17 +202,18 @@ impl PyPlan {
 
 /// Runs a plan; gives what came of it, and what `progress` raised or Ctrl-C, if that ended it early.
 ///
-/// `progress` is called with the simulated time in seconds and the number of events.
+/// `progress` is called with the simulated time in seconds and the number of events. Nothing depends on the number of
+/// `threads` but the time it takes.
 #[pyfunction]
-#[pyo3(signature = (plan, progress=None))]
-fn simulate(py: Python<'_>, plan: &PyPlan, progress: Option<Py<PyAny>>) -> (PyOutcome, Option<PyErr>) {
+#[pyo3(signature = (plan, threads, progress=None))]
+fn simulate(py: Python<'_>, plan: &PyPlan, threads: usize, progress: Option<Py<PyAny>>) -> (PyOutcome, Option<PyErr>) {
     let latest = Mutex::new(None);
     let tell = || match (&progress, latest.lock().expect("no holder panics").take()) {
         (Some(progress), Some(Progress { time_s, events })) => progress.call1(py, (time_s, events)).map(drop),
         _ => Ok(()),
     };
     let (outcome, raised) = watched(py, tell, |is_called_off| {
-        anabranch_sim::simulate(&plan.0, &mut |progress| {
+        anabranch_sim::simulate_on(&plan.0, threads, &mut |progress| {
             *latest.lock().expect("no holder panics") = Some(progress);
             !is_called_off.load(Ordering::Relaxed)
         })

@@ -56,6 +56,9 @@ def command(
     sets: Sets = None,
     out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Draw figures into that folder, SVG and PNG.")] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="On how many threads; the numbers are the same. Default: what pays.")
+    ] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
 ) -> None:
@@ -66,7 +69,7 @@ def command(
         check_new(out)
         check_place(out)
     plan = read_plan(scenario, seed=seed, sets=sets or ())
-    result, stopped = _run(plan, out)
+    result, stopped = _run(plan, out, threads)
     if out is not None and figures:
         # Only now: matplotlib takes longer to load than many scenarios take to run.
         from anabranch.figures import draw_result
@@ -81,13 +84,13 @@ def command(
         _print(result, rows)
 
 
-def _run(plan: Plan, out: Path | None) -> tuple[Result, RunInterrupted | None]:
+def _run(plan: Plan, out: Path | None, threads: int | None) -> tuple[Result, RunInterrupted | None]:
     """Run, write what there is, and say so if Ctrl-C came; give both."""
     stopped = None
     with held_interrupts() as interrupts:
         try:
             with run_bar() as tell:
-                result = run_plan(plan, progress=tell)
+                result = run_plan(plan, threads=threads, progress=tell)
         except RunInterrupted as error:
             stopped, result = error, error.result
         if out is not None:
