@@ -30,7 +30,7 @@ registration it needs. ``experiment.toml``::
 ``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none). A
 claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With
 ``borne_out = false`` the check states what we found instead, and the paper's sentence is not borne out by it. With
-``window = ["0 s", "0.5 s"]`` only turns in that time count.
+``window = ["0 s", "0.5 s"]`` only turns, errors and queues of that time count.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from typing import Literal, get_args
 from anabranch.errors import ScenarioError
 from anabranch.experiment_figure import FigurePlan, read_figure
 from anabranch.experiment_table import Table, read_toml
+from anabranch.simulated_measures import OF_SPREAD
 
 Method = Literal["c-slen", "iewf", "lp", "progressive-filling", "pseudo-code", "given", "simulate"]
 Comparison = Literal["<=", ">=", "<", ">", "="]
@@ -68,6 +69,10 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "queue-alone": ("", "packets", "simulate"),
     "queue-per-subflow": ("", "packets", "simulate"),
     "subflows-per-link": ("", "subflows", "simulate"),
+    "longest-queue": ("", "packets", "simulate"),
+    **dict.fromkeys(OF_SPREAD, ("sources or bottlenecks", "of the rate", "simulate")),
+    "mean-completion": ("", "s", "simulate"),
+    "completed": ("", "connections", "simulate"),
     "join-settling": ("", "s", "simulate"),
     "fair-join-settling": ("", "s", "simulate"),
     "join-span": ("", "s", "simulate"),
@@ -101,7 +106,7 @@ Rates of a simulated run are those just before the first connection leaves, and 
 the overload, the residual. `anabranch.simulated_measures` says what the others mean.
 """
 
-WINDOWED = ("turns", "turning", "most-turns")
+WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD)
 """Measures that a quantity with a window takes in that time only."""
 
 CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")

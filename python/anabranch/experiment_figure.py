@@ -3,13 +3,15 @@
 ``[[figure]]`` in ``experiment.toml``::
 
     file = "figure-3"                   how its files are called
-    draw = "rates"                      or subflow-rates, queues, queues-over-time, errors, convergence
+    draw = "rates"                      or subflow-rates, queues, queues-over-time, longest-queue, errors, completions,
+                                        convergence
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
     connections = ["c1", "c2"]          with rates: which, ["*"] for all; the first 7 if left out
     most = "4 Mbit/s"                   with rates: where the axis ends
-    window = ["0 s", "0.5 s"]           with rates and errors: this part of the time only
+    of = "link"                         with errors: of bottlenecks instead of sources
+    window = ["0 s", "0.5 s"]           with rates, errors and queues over time: this part of the time only
     last = "3 s"                        instead: from so long before the first of the connections leaves
     target = "limit"                    with convergence: the run whose rates are drawn as the aim
 
@@ -23,6 +25,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
+from anabranch.settling import by_amount
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
     from anabranch.result import Result
     from anabranch.simulated import Simulated
 
-Draw = Literal["rates", "subflow-rates", "queues", "queues-over-time", "errors", "convergence"]
+Draw = Literal[
+    "rates", "subflow-rates", "queues", "queues-over-time", "longest-queue", "errors", "completions", "convergence"
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class FigurePlan:
     window_s: tuple[float, float] | None
     last_s: float | None
     target: str
+    of: str = "connection"
 
 
 def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
@@ -73,6 +80,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         window_s=window,
         last_s=table.span_s("last"),
         target=table.text("target") if draw == "convergence" else "",
+        of=table.choice("of", ("connection", "link"), "connection"),
     )
     if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
         raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
@@ -114,8 +122,9 @@ class Figure:
     frame : DataFrame
         The numbers drawn. Of a convergence a row for each run, pass and connection: ``run``, ``pass``, ``time_us``,
         ``connection``, ``rate``. Of rates a row for each change: ``run``, ``time_s``, ``name``, ``granted_bps``. Of
-        queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``; of
-        errors ``run`` and what `Result.errors` gives.
+        queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``, of the
+        longest without ``link``; of errors ``run`` and what `Result.errors` gives; of completions ``run`` and what
+        `anabranch.settling.by_amount` gives.
     targets : dict
         The rate that each connection of a convergence tends to.
     results : dict
@@ -151,8 +160,12 @@ class Figure:
             figures.draw_queues(self.results, title=title, file=file)
         elif draw == "queues-over-time":
             figures.draw_queues(self.results, over="time", window_s=self.window_s, title=title, file=file)
+        elif draw == "longest-queue":
+            figures.draw_longest_queue(self.results, window_s=self.window_s, title=title, file=file)
+        elif draw == "completions":
+            figures.draw_completions(self.results, title=title, file=file)
         elif draw == "errors":
-            figures.draw_errors(self.results, window_s=self.window_s, title=title, file=file)
+            figures.draw_errors(self.results, of=self.plan.of, window_s=self.window_s, title=title, file=file)
         else:
             figures.draw_rates(
                 self.results,
@@ -201,7 +214,11 @@ def _numbers(plan: FigurePlan, run: Simulated) -> pl.DataFrame:
         rows = run.samples("link").filter(pl.col("peak_packets").max().over("name") > 0)
         return rows.select("time_s", pl.col("name").alias("link"), "peak_packets")
     if plan.draw == "errors":
-        return run.result.errors()
+        return run.result.errors(of=plan.of)
+    if plan.draw == "longest-queue":
+        return run.samples("run").select("time_s", "peak_packets")
+    if plan.draw == "completions":
+        return by_amount(run.result)
     rates = run.result.rates(subflows=plan.draw == "subflow-rates")
     # The subflows of c1 are called c1/1, c1/2, ...
     connection = pl.col("name").str.replace(r"/\d+$", "") if plan.draw == "subflow-rates" else pl.col("name")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +19,22 @@ from anabranch.errors import ScenarioError
 from anabranch.problem import Problem, problem_of
 from anabranch.scenario import read_scenario
 from anabranch.simulated import simulate
-from anabranch.simulated_measures import EVER, OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
+from anabranch.simulated_measures import (
+    EVER,
+    OF_CONNECTION,
+    OF_RUN,
+    OF_SPREAD,
+    agreeing,
+    error_of,
+    longest_queue,
+    most_turns,
+    turning,
+    turns,
+)
 from anabranch.solve import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Literal
 
@@ -48,14 +61,28 @@ class Outcome:
     """Rates, how they were found, and whose they are; of a simulated run those before the first connection left."""
 
     run: Run
-    problem: Problem
     paths: Paths
-    path_rates: NDArray[np.float64]
+    find: Callable[[], tuple[Problem, NDArray[np.float64]]]
+    """Gives the problem and the rates of its paths; of a large simulated run that takes long, or is not recorded."""
     passes: int
     converged: bool
     steps: int | None
     trace: Trace | None
     simulated: Simulated | None = None
+
+    @cached_property
+    def _found(self) -> tuple[Problem, NDArray[np.float64]]:
+        return self.find()
+
+    @property
+    def problem(self) -> Problem:
+        """Whose rates they are."""
+        return self._found[0]
+
+    @property
+    def path_rates(self) -> NDArray[np.float64]:
+        """The rate of each path."""
+        return self._found[1]
 
     @property
     def connection_rates(self) -> NDArray[np.float64]:
@@ -102,7 +129,8 @@ def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool 
         reading: Literal["as-printed", "as-meant"] = "as-printed" if run.reading == "as-printed" else "as-meant"
         assert stop_change is not None, "the reader asks for it"
         found = run_pseudo_code(problem, reading=reading, stop_change=stop_change, most=run.passes)
-        return Outcome(run, problem, paths, found.path_rates, found.passes, found.converged, found.steps, None)
+        rates = found.path_rates
+        return Outcome(run, paths, lambda: (problem, rates), found.passes, found.converged, found.steps, None)
     answer = solve(
         problem,
         fairness="max-min" if run.method == "lp" else "upward-max-min",
@@ -114,7 +142,8 @@ def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool 
     )
     steps = _steps(problem, unit, answer.passes) if run.method == "iewf" else None
     trace = _trace(run, problem, unit, answer.passes) if timed else None
-    return Outcome(run, problem, paths, answer.path_rates, answer.passes, answer.converged, steps, trace)
+    solved = answer.path_rates
+    return Outcome(run, paths, lambda: (problem, solved), answer.passes, answer.converged, steps, trace)
 
 
 def _simulated(run: Run, unit_bps: float, simulations: Simulations) -> Outcome:
@@ -122,16 +151,18 @@ def _simulated(run: Run, unit_bps: float, simulations: Simulations) -> Outcome:
     if key not in simulations:
         simulations[key] = simulate(run.scenario, run.sets, run.seed)
     found = simulations[key]
-    problem = problem_of(found.paths, unit_bps=unit_bps)
-    rates = found.path_rates_bps / unit_bps
-    return Outcome(run, problem, found.paths, rates, 0, True, None, None, simulated=found)
+
+    def find() -> tuple[Problem, NDArray[np.float64]]:
+        return problem_of(found.paths, unit_bps=unit_bps), found.path_rates_bps / unit_bps
+
+    return Outcome(run, found.paths, find, 0, True, None, None, simulated=found)
 
 
 def _given(run: Run, problem: Problem, paths: Paths) -> Outcome:
     if len(run.path_rates) != len(paths):
         remedy = f"{run.scenario} has {len(paths)} subflows; give a rate for each"
         raise ScenarioError(f"run `{run.name}`: `path_rates` has {len(run.path_rates)} numbers; {remedy}")
-    return Outcome(run, problem, paths, np.array(run.path_rates), 0, True, None, None)
+    return Outcome(run, paths, lambda: (problem, np.array(run.path_rates)), 0, True, None, None)
 
 
 def _start(run: Run, problem: Problem, unit: float | None) -> _core.CSlen | _core.Iewf:
@@ -245,6 +276,10 @@ def _of_simulation(outcomes: dict[str, Outcome], run: Simulated, address: Addres
     if name in ("turning", "most-turns"):
         return (turning if name == "turning" else most_turns)(run, window)
     try:
+        if name in OF_SPREAD:
+            return error_of(run, name, subject, window)
+        if name == "longest-queue":
+            return longest_queue(run, window)
         if name in OF_RUN:
             return OF_RUN[name](run)
         if name == "agreeing":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+import tomllib
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -98,7 +99,7 @@ def verdicts(rows: Iterable[Row]) -> str:
     return f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
 
 
-def reproduce(name: str, item: str | None = None, *, experiments: str | Path | None = None) -> Rows:
+def reproduce(name: str, item: str | None = None, *, scale: float = 1.0, experiments: str | Path | None = None) -> Rows:
     """Run the experiments of a paper.
 
     Parameters
@@ -107,6 +108,9 @@ def reproduce(name: str, item: str | None = None, *, experiments: str | Path | N
         The paper, such as ``"upward-max-min"``.
     item : str, optional
         A table or figure, such as ``"table-7"``; all if not given.
+    scale : float
+        Simulate with so many times the random connections, over 0 and at most 1: a quick look, whose numbers are not
+        those of the paper's size.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
 
@@ -128,11 +132,30 @@ def reproduce(name: str, item: str | None = None, *, experiments: str | Path | N
         raise ScenarioError(f"{folder}: there is no paper `{name}`{hint}; there is {', '.join(papers)}")
     if item is not None and item not in papers[name]:
         raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(papers[name])}")
+    if not 0.0 < scale <= 1.0:
+        raise ValueError(f"scale is {scale}; it must be over 0 and at most 1")
     rows = Rows()
     simulations: Simulations = {}
     for own in papers[name] if item is None else [item]:
-        _reproduce(read_experiment(folder / f"{name}-{own}"), rows, simulations)
+        _reproduce(scaled(read_experiment(folder / f"{name}-{own}"), scale), rows, simulations)
     return rows
+
+
+def scaled(experiment: Experiment, scale: float) -> Experiment:
+    """Give an experiment with so many times the random connections."""
+    if scale == 1.0:
+        return experiment
+    runs = {
+        name: replace(run, sets=(*run.sets, *_fewer(run.scenario, scale))) if run.method == "simulate" else run
+        for name, run in experiment.runs.items()
+    }
+    return replace(experiment, runs=runs)
+
+
+def _fewer(scenario: Path, scale: float) -> list[str]:
+    """Give what sets the counts of the random connections of a scenario to so many times what they are."""
+    groups = tomllib.loads(scenario.read_text(encoding="utf-8")).get("traffic", [])
+    return [f"traffic.{n}.count={max(1, round(scale * group['count']))}" for n, group in enumerate(groups)]
 
 
 def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations) -> None:

@@ -60,6 +60,26 @@ def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: st
     return found.sort("time_s")
 
 
+BINS = 20
+"""Amounts are put into so many bins with about as many connections each."""
+
+
+def by_amount(result: Result) -> pl.DataFrame:
+    """Give how long connections took to send their amounts, by the amount.
+
+    Returns
+    -------
+    DataFrame
+        For each bin of amounts ``amount_bytes``, their mean; ``connections``, how many were completed; and
+        ``completion_s``, their mean time.
+    """
+    rows = result.connections.filter(pl.col("completion_s").is_not_null()).sort("amount_bytes")
+    place = (pl.int_range(pl.len()) * BINS // pl.len()).alias("bin")
+    bins = rows.with_columns(place).group_by("bin", maintain_order=True)
+    found = bins.agg(pl.col("amount_bytes").mean(), pl.len().alias("connections"), pl.col("completion_s").mean())
+    return found.drop("bin")
+
+
 def _check_bearer(of: str) -> None:
     if of not in BEARERS:
         raise ValueError(f'of is "{of}"; it must be one of {", ".join(BEARERS)}')

@@ -76,7 +76,47 @@ def most_turns(run: Simulated, window_s: Window = EVER) -> float:
     return float(max(_turns_of_subflows(run, window_s)))
 
 
+# Of the run: how errors are spread.
+
+BEARERS = {"sources": "connection", "bottlenecks": "link"}
+"""Whose errors can be measured, and what they are called in tables."""
+
+OF_SPREAD: dict[str, pl.Expr] = {
+    "mean-error": pl.col("mean").mean(),
+    "highest-mean-error": pl.col("mean").max(),
+    "lowest-mean-error": pl.col("mean").min(),
+    "p10-error": pl.col("p10").mean(),
+    "p90-error": pl.col("p90").mean(),
+    "lowest-p10-error": pl.col("p10").min(),
+    "highest-p90-error": pl.col("p90").max(),
+    "band": (pl.col("p90") - pl.col("p10")).mean(),
+}
+"""Over the samples of a window: of the mean error at each, and of its 10th and 90th percentiles."""
+
+
+def error_of(run: Simulated, name: str, subject: str, window_s: Window = EVER) -> float:
+    """Give one of `OF_SPREAD` of the errors of sources or bottlenecks.
+
+    Raises
+    ------
+    ScenarioError
+        Of something else; errors were not recorded; there are no samples in the window.
+    """
+    if subject not in BEARERS:
+        raise ScenarioError(f"`{subject}` has no errors; name one of {', '.join(BEARERS)}")
+    frame = run.result.errors(of=BEARERS[subject]).filter(pl.col("time_s").is_between(*window_s))
+    if not len(frame):
+        raise ScenarioError("there are no errors at samples in the window; make it longer")
+    return float(frame.select(OF_SPREAD[name]).item())
+
+
 # Of the run: queues.
+
+
+def longest_queue(run: Simulated, window_s: Window = EVER) -> float:
+    """Give the most packets that waited at a link in a window."""
+    rows = run.samples("run").filter(pl.col("time_s").is_between(*window_s))
+    return float(rows["peak_packets"].to_numpy().max(initial=0))
 
 
 def _largest_queue(run: Simulated) -> float:
@@ -154,6 +194,19 @@ def _unsettled(run: Simulated) -> float:
     return float(count)
 
 
+# Of the run: transfers.
+
+
+def _completions(run: Simulated) -> pl.Series:
+    """Give how long each connection took that sent its whole amount."""
+    return run.result.connections["completion_s"].drop_nulls()
+
+
+def _mean_completion(run: Simulated) -> float:
+    times = _completions(run).to_numpy()
+    return float(times.mean()) if len(times) else math.inf
+
+
 # Of the run: other.
 
 
@@ -173,6 +226,8 @@ def _peak_overload(run: Simulated) -> float:
 
 OF_RUN: dict[str, Callable[[Simulated], float]] = {
     "largest-queue": _largest_queue,
+    "mean-completion": _mean_completion,
+    "completed": lambda run: float(len(_completions(run))),
     "queue-alone": _queue_alone,
     "queue-per-subflow": _queue_per_subflow,
     "subflows-per-link": _subflows_per_link,

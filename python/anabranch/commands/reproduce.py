@@ -17,7 +17,8 @@ from anabranch.reproduce import reproduce as run
 
 HELP = """Reproduce a published result: every printed number or claim beside ours.
 
-Exit code 3 if something is outside its band. A claim of the paper that ours does not bear out is shown as one.
+Exit code 3 if something is outside its band. A claim of the paper that ours does not bear out is shown as one. With
+--scale below 1 the numbers are not those of the paper's size.
 """
 
 OUTSIDE = 3
@@ -29,12 +30,15 @@ def command(
     item: Annotated[str | None, typer.Argument(help="Table or figure, such as table-7; all if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
+    scale: Annotated[
+        float, typer.Option(help="Simulate with so many times the random connections, for a quick look.")
+    ] = 1.0,
     experiments: Annotated[
         Path | None, typer.Option(help="Folder of experiments, if not ./experiments or the source checkout's.")
     ] = None,
 ) -> None:
     """Run `HELP`."""
-    rows = run(name, item, experiments=experiments)
+    rows = run(name, item, scale=scale, experiments=experiments)
     if out is not None:
         report(rows, out)
     if as_json:

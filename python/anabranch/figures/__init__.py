@@ -1,5 +1,6 @@
 """Figures: a table drawn, to be shown in a notebook or saved as SVG or PNG. No window is ever opened."""
 
+from anabranch.figures.beside import draw_completions, draw_longest_queue
 from anabranch.figures.convergence import draw_convergence
 from anabranch.figures.errors import draw_errors
 from anabranch.figures.loads import draw_loads
@@ -9,9 +10,11 @@ from anabranch.figures.rates import draw_rates
 from anabranch.figures.result import draw_result
 
 __all__ = [
+    "draw_completions",
     "draw_convergence",
     "draw_errors",
     "draw_loads",
+    "draw_longest_queue",
     "draw_network",
     "draw_queues",
     "draw_rates",

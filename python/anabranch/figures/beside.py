@@ -1,0 +1,152 @@
+"""Several results as lines in one frame: the longest queue over time, and how long transfers take by their size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from anabranch.errors import ScenarioError
+from anabranch.figures.panels import check_window, draw_legend, draw_words, heading, named, shortened
+from anabranch.figures.save import any_glyph, check_suffix, save
+from anabranch.figures.style import COLOURS, GRID, INK
+from anabranch.settling import by_amount
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+    from anabranch.figures.panels import Results
+    from anabranch.result import Result
+
+    Style = tuple[str, str, str]
+
+MARKERS = "osD^vPX"
+
+
+def draw_longest_queue(
+    results: Results,
+    *,
+    window_s: tuple[float, float] | None = None,
+    title: str | None = None,
+    file: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw the most packets that waited at a time at any link since the sample before, a line for each result.
+
+    The axis is linear up to 10 packets and logarithmic beyond.
+
+    Parameters
+    ----------
+    results : Result or mapping of str to Result
+        Several results with their names.
+    window_s : pair of float, optional
+        Draw this part of the time only.
+    title : str, optional
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ScenarioError
+        Neither links nor errors were recorded; a file that cannot be written.
+    """
+    check_window(window_s)
+    all_results = named(results)
+
+    def draw(axes: Axes, result: Result, style: Style) -> None:
+        colour, _, label = style
+        rows = result.series.filter((pl.col("of") == "run") & pl.col("peak_packets").is_not_null())
+        if not len(rows):
+            raise ScenarioError('queues were not recorded; add "errors" or "links" to record under [run]')
+        axes.plot(rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy(), linewidth=1.4, color=colour, label=label)
+
+    figure, axes = _lines(all_results, draw, title or heading(all_results, "Longest queue"), "")
+    axes.set_yscale("symlog", linthresh=10.0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlim(window_s or (0.0, max(result.meta["reached_s"] for result in all_results.values()) or 1.0))
+    axes.set_xlabel("simulated time (s)", color=INK)
+    axes.set_ylabel("most packets since the sample before", color=INK)
+    return _saved(figure, file)
+
+
+def draw_completions(
+    results: Results, *, title: str | None = None, file: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw how long transfers take by their size: means over bins with about as many transfers each.
+
+    Parameters
+    ----------
+    results : Result or mapping of str to Result
+        Several results with their names: a line for each.
+    title : str, optional
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ScenarioError
+        No transfer was completed; a file that cannot be written.
+    """
+    all_results = named(results)
+
+    def draw(axes: Axes, result: Result, style: Style) -> None:
+        colour, marker, label = style
+        rows = by_amount(result)
+        if not len(rows):
+            raise ScenarioError("no transfer was completed; give connections an amount, and a longer run")
+        size, time = rows["amount_bytes"].to_numpy() / 1e3, rows["completion_s"].to_numpy()
+        axes.plot(size, time, marker=marker, markersize=4.0, linewidth=1.2, color=colour, label=label)
+
+    note = "means over bins with about as many transfers each"
+    figure, axes = _lines(all_results, draw, title or heading(all_results, "Completion times"), note)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel("size (kB)", color=INK)
+    axes.set_ylabel("mean time to complete (s)", color=INK)
+    return _saved(figure, file)
+
+
+def _lines(
+    results: dict[str, Result], draw: Callable[[Axes, Result, Style], None], title: str, note: str
+) -> tuple[Figure, Axes]:
+    """Make a frame with a line for each result, its title, legend and note."""
+    width, height = 8.6, 4.8
+    figure = Figure(figsize=(width, height), facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    with any_glyph():
+        for number, (name, result) in enumerate(results.items()):
+            place = number % len(COLOURS)
+            draw(axes, result, (COLOURS[place], MARKERS[place], shortened(name)))
+        axes.grid(visible=True, color=GRID, linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        handles, labels = axes.get_legend_handles_labels()
+        note_in = draw_words(figure, title, note)
+        legend = dict(zip(labels, handles, strict=True))
+        legend_in = draw_legend(figure, legend, left_in=0.6, bottom_in=note_in + 0.04)
+    bottom = (0.6 + legend_in + note_in) / height
+    figure.subplots_adjust(left=0.9 / width, right=1.0 - 0.2 / width, top=1.0 - 0.6 / height, bottom=bottom)
+    return figure, axes
+
+
+def _saved(figure: Figure, file: str | os.PathLike[str] | None) -> Figure:
+    if file is not None:
+        check_suffix(file)
+        save(figure, file)
+    return figure
