@@ -12,7 +12,16 @@ from matplotlib.text import Text
 
 import anabranch as ab
 from anabranch.errors import ScenarioError
-from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates, draw_result
+from anabranch.figures import (
+    draw_completions,
+    draw_errors,
+    draw_loads,
+    draw_longest_queue,
+    draw_network,
+    draw_queues,
+    draw_rates,
+    draw_result,
+)
 from anabranch.figures.network import UTILISATION
 from anabranch.figures.panels import MOST_LINES, rate_unit
 
@@ -23,6 +32,9 @@ DRAWINGS = {
     "errors": draw_errors,
     "queues": draw_queues,
     "queues over time": lambda results, **options: draw_queues(results, over="time", **options),
+    "longest queue": draw_longest_queue,
+    "completions": draw_completions,
+    "bottlenecks": lambda results, **options: draw_errors(results, of="link", **options),
     "loads": draw_loads,
     "loads over time": lambda results, **options: draw_loads(results, over="time", **options),
 }
@@ -30,12 +42,12 @@ DRAWINGS = {
 
 @pytest.fixture(scope="module")
 def result():
-    return ab.run(JOIN)
+    return ab.run(JOIN, sets=['run.record=["connections", "subflows", "links", "fairness", "grants", "errors"]'])
 
 
 @pytest.fixture(scope="module")
 def other():
-    record = 'run.record=["connections", "subflows", "links", "fairness"]'
+    record = 'run.record=["connections", "subflows", "links", "fairness", "errors"]'
     return ab.run(JOIN, sets=["defaults.connection.protocol=vo-le-tran", record])
 
 
@@ -280,6 +292,8 @@ def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, resu
         (lambda result: draw_rates(result, connections=["nobody"]), "there is no connection `nobody` in the result"),
         (lambda result: draw_queues(result, over="time", links=["none"]), "there is no link `none` in the result"),
         (lambda result: draw_errors(replace(result, series=result.series.clear())), "errors need rates"),
+        (lambda result: draw_longest_queue(replace(result, series=result.series.clear())), "queues were not recorded"),
+        (lambda result: draw_completions(replace(result, connections=result.connections[:2])), "no transfer was"),
         (lambda result: draw_loads(result, links=["none"]), "there is no link `none` in the result"),
         (
             lambda result: draw_loads(replace(result, series=result.series.clear()), over="time"),
@@ -311,3 +325,14 @@ def test_nothing_to_draw_is_refused():
 )
 def test_rates_have_the_unit_that_suits_them(bps, unit):
     assert rate_unit(bps)[1] == unit
+
+
+def test_the_longest_queue_and_completions_have_a_line_for_each_result(result, other):
+    both = {"one": result, "two": other}
+    queues = lines(draw_longest_queue(both))
+    rows = result.series.filter(pl.col("of") == "link").group_by("time_s", maintain_order=True)
+    assert list(queues) == ["one", "two"]
+    assert queues["one"].get_ydata().tolist() == rows.agg(pl.col("peak_packets").max())["peak_packets"].to_list()
+    # One connection has an amount, 1.5 MB, that it sends in some 2 s.
+    size, time = lines(draw_completions(both))["one"].get_data()
+    assert (size.tolist(), time.tolist()) == ([1500.0], [pytest.approx(2.0, rel=0.05)])

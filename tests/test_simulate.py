@@ -1,6 +1,7 @@
 """Simulated scenarios: what the tables say, that they repeat, and what is left of a run that is stopped."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -90,6 +91,33 @@ def test_bottlenecks_err_by_what_is_given_over_their_capacity_or_to_nobody(joine
         frame["present"].to_list()
         == links.group_by("time_s", maintain_order=True).agg(pl.col("error").count())["error"].to_list()
     )
+
+
+def test_the_spread_of_errors_is_that_of_the_errors(joined):
+    both = run(JOIN, sets=['run.record=["connections", "links", "fairness", "errors"]'])
+    without = replace(both, spread=None)
+    for of in ("connection", "link"):
+        wide, narrow = (result.errors(of=of).filter(pl.col("time_s") > 0.2) for result in (without, both))
+        assert wide.columns == narrow.columns
+        assert len(narrow) == len(wide) > 400
+        # A connection that has been granted nothing yet has an error of -100 %, and no part in the spread.
+        same = pl.Series((wide["least"] > -1.0) & (narrow["present"] == wide["present"]))
+        assert same.sum() > 400
+        for column in narrow.columns[1:]:
+            assert narrow[column].filter(same).to_list() == pytest.approx(wide[column].filter(same).to_list(), abs=1e-9)
+    assert both.errors((50,)).columns == ["time_s", "present", "mean", "least", "p50", "most"]
+    only = run(JOIN, sets=['run.record=["errors"]'])
+    assert only.spread.equals(both.spread)
+    assert only.series["of"].unique().to_list() == ["run"]
+
+
+def test_threads_change_nothing_but_the_time(joined):
+    again = run(JOIN, threads=2)
+    assert again.meta["threads"] == 2
+    for name in ("connections", "subflows", "links", "series", "grants"):
+        assert getattr(again, name).equals(getattr(joined, name)), name
+    with pytest.raises(ValueError, match="threads is 0; it must be 1 or more"):
+        run(JOIN, threads=0)
 
 
 def test_what_is_delivered_is_what_was_granted(joined):

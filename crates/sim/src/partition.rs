@@ -12,8 +12,8 @@ use anabranch_scenario::plan::Plan;
 use crate::routes::Routes;
 use crate::shard::Owners;
 
-/// No group may have more than this part of a shard's work.
-const LARGEST_GROUP: f64 = 1.0;
+/// No group may have more than this part of a shard's work; where that cannot be, more.
+const LARGEST_GROUP: [f64; 3] = [0.1, 0.5, 1.5];
 
 /// How often groups at borders are looked at again.
 const ROUNDS: usize = 4;
@@ -34,7 +34,8 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
     }
     let shards = shards.min(MOST_SHARDS);
     let work = work(plan);
-    let groups = groups(plan, routes, &work, shards)?;
+    let part = work.iter().sum::<f64>() / shards as f64;
+    let groups = LARGEST_GROUP.iter().find_map(|most| groups(plan, routes, &work, most * part))?;
     let shard_of_group = grow(plan, routes, &groups, shards);
     let of_node = |node: NodeId| shard_of_group[groups.of[node.index()] as usize];
     let is_cut = |l: &&LinkId| {
@@ -64,12 +65,11 @@ struct Groups {
     work: Vec<f64>,
 }
 
-/// The groups that the greatest delay makes at which none is too large; `None` if all are at any.
-fn groups(plan: &Plan, routes: &Routes, work: &[f64], shards: usize) -> Option<Groups> {
+/// The groups that the greatest delay makes at which none has over `most` work; `None` if some has at any.
+fn groups(plan: &Plan, routes: &Routes, work: &[f64], most: f64) -> Option<Groups> {
     let mut delays: Vec<Span> = routes.used.iter().map(|&l| plan.network.link(l).delay).filter(|d| d.0 > 0).collect();
     delays.sort_unstable();
     delays.dedup();
-    let most = LARGEST_GROUP * work.iter().sum::<f64>() / shards as f64;
     let fits = |delay: Span| {
         let groups = join(plan, routes, work, delay);
         (groups.work.iter().all(|&work| work <= most)).then_some(groups)

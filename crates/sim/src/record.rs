@@ -250,7 +250,9 @@ impl Recorder {
         let used = 0..shards.routes.used.len();
         let backlogs: Vec<u64> = used.clone().map(|l| shards.backlog(l)).collect();
         let peaks: Vec<u32> = used.map(|l| shards.peak(l)).collect();
-        samples.longest_queue.push(peaks.iter().copied().max().unwrap_or(0));
+        if self.asked.errors {
+            samples.longest_queue.push(peaks.iter().copied().max().unwrap_or(0));
+        }
         samples.link_backlog_bytes.extend(shards.of_network(&backlogs, 0));
         samples.link_peak_packets.extend(shards.of_network(&peaks, 0));
     }

@@ -57,7 +57,7 @@ def draw_longest_queue(
     Raises
     ------
     ScenarioError
-        Neither links nor errors were recorded; a file that cannot be written.
+        Errors were not recorded; a file that cannot be written.
     """
     check_window(window_s)
     all_results = named(results)
@@ -66,7 +66,7 @@ def draw_longest_queue(
         colour, _, label = style
         rows = result.series.filter((pl.col("of") == "run") & pl.col("peak_packets").is_not_null())
         if not len(rows):
-            raise ScenarioError('queues were not recorded; add "errors" or "links" to record under [run]')
+            raise ScenarioError('queues were not recorded; add "errors" to record under [run]')
         axes.plot(rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy(), linewidth=1.4, color=colour, label=label)
 
     figure, axes = _lines(all_results, draw, title or heading(all_results, "Longest queue"), "")
