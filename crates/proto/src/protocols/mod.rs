@@ -6,6 +6,7 @@ mod d_slen_as_printed;
 pub mod slbn;
 mod terms;
 pub mod vo_le_tran;
+mod whole_rates;
 
 use std::fmt;
 
