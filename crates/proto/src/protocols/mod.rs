@@ -1,6 +1,7 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
+pub mod bfyz;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod slbn;
@@ -78,6 +79,9 @@ macro_rules! protocols {
 }
 
 protocols! {
+    /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
+    Bfyz(bfyz): "bfyz", "BFYZ",
+        "max-min fair rates with a label for each session at a link [bartal2002]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
