@@ -1,10 +1,14 @@
 //! What control packets carry.
 
-use crate::protocols::{d_slen, slbn, vo_le_tran};
+use crate::protocols::{bfyz, charny, d_slen, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Header {
+    /// BFYZ.
+    Bfyz(bfyz::Probe),
+    /// Charny.
+    Charny(charny::Probe),
     /// d-SLEN.
     DSlen(d_slen::Probe),
     /// SLBN.

@@ -1,11 +1,14 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
+pub mod bfyz;
+pub mod charny;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod slbn;
 mod terms;
 pub mod vo_le_tran;
+mod whole_rates;
 
 use std::fmt;
 
@@ -77,6 +80,12 @@ macro_rules! protocols {
 }
 
 protocols! {
+    /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
+    Bfyz(bfyz): "bfyz", "BFYZ",
+        "max-min fair rates with a label for each session at a link [bartal2002]";
+    /// Charny (reconstruction): links mark sessions and advertise rates, sources take the least [charny1995].
+    Charny(charny): "charny", "Charny",
+        "max-min fair rates by marks on sessions held back elsewhere [charny1995]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";

@@ -31,15 +31,13 @@ use crate::control::{
 };
 use crate::packet::{Header, Positions};
 use crate::protocols::terms::{Demands, Terms};
+use crate::protocols::whole_rates::{UNLIMITED, whole};
 
 /// On what terms it serves.
 pub const TERMS: Terms = Terms { demands: Demands::AtSource, ..Terms::SINGLE_PATH };
 
 /// No link has set the rate.
 const NONE: Position = Position::MAX;
-
-/// More than any link carries, and less than would overflow.
-const UNLIMITED: i64 = 1 << 61;
 
 /// Parameters of SLBN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,11 +125,6 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn S
 /// Link controls for so many links.
 pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
-}
-
-fn whole(rate: Rate) -> i64 {
-    // Whatever is too large for the type becomes its greatest number.
-    (rate.0 as i64).min(UNLIMITED)
 }
 
 struct Source {

@@ -1,0 +1,229 @@
+//! Charny: max-min fair rates by marks on sessions that others hold back [charny1995].
+//!
+//! A packet goes round and round its path. It carries the rate that its session asks for. A link records that rate,
+//! marks the sessions that get along with less than it advertises, and lowers the packet's rate to what it advertises:
+//!
+//! ```text
+//! advertised = (capacity - sum of marked rates) / sessions without mark
+//!              or, with all marked, capacity - sum of rates + greatest rate
+//! ```
+//!
+//! At a packet the session loses its mark; all with rates up to what is advertised get one; then those with rates above
+//! what is advertised now lose theirs again. The rate that comes back is the session's. If some link had no more to give
+//! than it asked for, it asks for the same again, otherwise for all it can get.
+//!
+//! A packet costs a look at every session of the link, at which a session takes 24 bytes and the room that trees keep
+//! free. It has been shown to settle within about four round trips for each level of bottlenecks.
+//!
+//! The text of the original was not to be had; this is a reconstruction from what is said about it. A demand is a link
+//! of that capacity at the beginning of the path.
+//!
+//! Sums are added anew at each packet, so that rounding does not build up, and nothing stays behind. But a rate
+//! that is all a link has left may differ from what is advertised by a rounding error. It must count as the same, or its
+//! session asks for all, takes from others what they have, and this goes on for ever: hence `TOLERANCE`.
+
+use std::collections::BTreeMap;
+
+use anabranch_core::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
+use crate::packet::Header;
+use crate::protocols::terms::Terms;
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::SINGLE_PATH;
+
+/// Rates that differ by less than this, relative to them, are the same.
+const TOLERANCE: f64 = 1e-9;
+
+/// More than any link carries, in bit/s.
+const UNLIMITED: f64 = 1e18;
+
+/// Parameters of Charny: it has none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CharnyParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {}
+
+/// The fields of a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// Whether its session ends.
+    pub is_last: bool,
+    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    pub cycle: u32,
+    /// The rate asked for, and what links leave of it, in bit/s.
+    pub rate: f64,
+    /// Whether a link had no more to give than that (u).
+    pub is_held: bool,
+}
+
+/// A source control.
+pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
+    Box::new(Source { cycle: 0, is_leaving: false })
+}
+
+/// Link controls for so many links.
+pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![Link::default(); count])
+}
+
+struct Source {
+    /// The cycle whose reply it waits for.
+    cycle: u32,
+    is_leaving: bool,
+}
+
+impl Source {
+    fn probe(&self, rate: f64) -> Header {
+        Header::Charny(Probe { is_last: self.is_leaving, cycle: self.cycle, rate, is_held: false })
+    }
+}
+
+impl SourceControl for Source {
+    fn join(&mut self, _: Time, orders: &mut Orders) {
+        orders.probe(0, self.probe(UNLIMITED));
+    }
+
+    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
+        let Header::Charny(reply) = header else { return };
+        if reply.cycle != self.cycle {
+            return;
+        }
+        self.cycle = self.cycle.wrapping_add(1);
+        let next = self.probe(if reply.is_held { reply.rate } else { UNLIMITED });
+        if self.is_leaving {
+            orders.tell(0, next);
+            orders.has_left = true;
+        } else {
+            orders.grant(0, Rate(reply.rate));
+            orders.probe(0, next);
+        }
+    }
+
+    fn leave(&mut self, _: Time, _: &mut Orders) {
+        self.is_leaving = true;
+    }
+}
+
+/// Whether a rate is less than another, or the same.
+fn is_at_most(rate: f64, other: f64) -> bool {
+    rate <= other * (1.0 + TOLERANCE)
+}
+
+/// What a link keeps of a session.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    /// What it asked for last, in bit/s.
+    rate: f64,
+    /// Whether others hold it back.
+    is_marked: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Link {
+    sessions: BTreeMap<Visitor, Record>,
+}
+
+impl Link {
+    fn advertised(&self, capacity: f64) -> f64 {
+        let (mut marked, mut sum, mut greatest) = (0, 0.0, 0.0_f64);
+        for record in self.sessions.values().filter(|record| record.is_marked) {
+            marked += 1;
+            sum += record.rate;
+            greatest = greatest.max(record.rate);
+        }
+        let others = self.sessions.len() - marked;
+        if others == 0 { capacity - sum + greatest } else { (capacity - sum) / others as f64 }
+    }
+
+    /// Records what a session asks for, and gives what the link advertises then.
+    fn record(&mut self, capacity: f64, visitor: Visitor, rate: f64) -> f64 {
+        self.sessions.insert(visitor, Record { rate, is_marked: false });
+        let first = self.advertised(capacity);
+        for record in self.sessions.values_mut() {
+            record.is_marked |= is_at_most(record.rate, first);
+        }
+        let second = self.advertised(capacity);
+        for record in self.sessions.values_mut() {
+            record.is_marked &= is_at_most(record.rate, second);
+        }
+        self.advertised(capacity)
+    }
+}
+
+impl LinkControl for Link {
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
+        let Header::Charny(probe) = header else { return };
+        if probe.is_last {
+            self.sessions.remove(&visitor);
+            return;
+        }
+        // No number becomes 0.
+        let asked = probe.rate.max(0.0).min(UNLIMITED);
+        let advertised = self.record(link.capacity.0, visitor, asked);
+        probe.is_held |= is_at_most(advertised, asked);
+        probe.rate = asked.min(advertised);
+    }
+
+    fn on_return(&mut self, _: &LinkView, _: Visitor, _: &mut Header, _: &mut LinkOrders) {}
+
+    fn is_clear(&self) -> bool {
+        self.sessions.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alone, view, visitor};
+
+    /// Asks a link of 10 Mbit/s for `mbps`; gives what it leaves of that, in kbit/s, and whether it has no more.
+    fn ask(link: &mut Link, session: u32, mbps: f64) -> (i64, bool) {
+        let mut header = Header::Charny(Probe { is_last: false, cycle: 0, rate: mbps * 1e6, is_held: false });
+        link.on_arrival(&view(10e6), visitor(session, 0), &mut header, &mut LinkOrders::default());
+        let Header::Charny(probe) = header else { panic!("it is still of Charny") };
+        ((probe.rate / 1e3).round() as i64, probe.is_held)
+    }
+
+    #[test]
+    fn who_asks_for_less_than_a_share_leaves_the_rest_to_others() {
+        let mut link = Link::default();
+        let rates = [0, 1, 2].map(|session| ask(&mut link, session, f64::INFINITY));
+        assert_eq!(rates, [(10_000, true), (5000, true), (3333, true)]);
+        // One asks for 1: 9 for two. Another asks for 4: with that marked, too, 5 for the last.
+        assert_eq!(ask(&mut link, 0, 1.0), (1000, false));
+        assert_eq!(ask(&mut link, 1, 4.0), (4000, false));
+        assert_eq!(ask(&mut link, 2, f64::INFINITY), (5000, true));
+        // The first wants all again: the second, with 4 above a third, loses its mark.
+        assert_eq!(ask(&mut link, 0, f64::INFINITY), (3333, true));
+        // All ask for less than a share: 10 - 1 - 1 for one more.
+        [0, 1].into_iter().for_each(|session| assert_eq!(ask(&mut link, session, 1.0), (1000, false)));
+        assert_eq!(ask(&mut link, 2, 2.0), (2000, false));
+        assert_eq!(ask(&mut link, 2, f64::NAN), (0, false));
+        assert_eq!(ask(&mut link, 2, f64::INFINITY), (8000, true));
+        for session in [0, 1, 2, 7] {
+            let mut last = Header::Charny(Probe { is_last: true, cycle: 0, rate: 0.0, is_held: false });
+            link.on_arrival(&view(10e6), visitor(session, 0), &mut last, &mut LinkOrders::default());
+        }
+        assert!(link.is_clear());
+    }
+
+    #[test]
+    fn a_session_asks_for_all_unless_a_link_held_it() {
+        let (mut source, orders) = (source(&Parameters::default(), &alone()), &mut Orders::default());
+        let packet = |cycle, rate, is_held| Header::Charny(Probe { is_last: false, cycle, rate, is_held });
+        source.on_reply(Time(0), 0, &packet(0, 7.0, true), orders);
+        source.on_reply(Time(0), 0, &packet(0, 8.0, false), orders);
+        assert_eq!(orders.packets.len(), 1, "a second copy of a reply changes nothing");
+        source.on_reply(Time(0), 0, &packet(1, 6.0, false), orders);
+        assert_eq!(orders.packets[0].header, packet(1, 7.0, false));
+        assert_eq!(orders.packets[1].header, packet(2, UNLIMITED, false));
+        source.leave(Time(0), orders);
+        source.on_reply(Time(0), 0, &packet(2, 5.0, true), orders);
+        let Header::Charny(last) = orders.packets[2].header else { panic!("it is of Charny") };
+        assert!(last.is_last && orders.has_left && orders.grants.len() == 2);
+    }
+}

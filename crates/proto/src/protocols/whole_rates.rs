@@ -1,0 +1,59 @@
+//! Rates as whole numbers of bit/s, so that sums of them return to exactly zero, and how many there are of each.
+
+use std::collections::BTreeMap;
+
+use anabranch_core::Rate;
+
+/// More than any link carries, and less than would overflow.
+pub(super) const UNLIMITED: i64 = 1 << 61;
+
+/// A rate in whole bit/s.
+pub(super) fn whole(rate: Rate) -> i64 {
+    // Whatever is too large for the type becomes its greatest number.
+    (rate.0 as i64).min(UNLIMITED)
+}
+
+/// How many there are of each rate, in order: 12 bytes for each that differs, and the room that the tree keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RateCounts(BTreeMap<i64, u32>);
+
+impl RateCounts {
+    /// One more of this rate.
+    pub fn insert(&mut self, rate: i64) {
+        *self.0.entry(rate).or_default() += 1;
+    }
+
+    /// One less of this rate, if there is one.
+    pub fn remove(&mut self, rate: i64) {
+        let Some(count) = self.0.get_mut(&rate) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(&rate);
+        }
+    }
+
+    /// The greatest rate.
+    pub fn greatest(&self) -> Option<i64> {
+        self.0.last_key_value().map(|(&rate, _)| rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_counted_in_order() {
+        let mut counts = RateCounts::default();
+        [5, 2, 5, 9].into_iter().for_each(|rate| counts.insert(rate));
+        [9, 7].into_iter().for_each(|rate| counts.remove(rate));
+        assert_eq!(counts.greatest(), Some(5));
+        [2, 5, 5].into_iter().for_each(|rate| counts.remove(rate));
+        assert_eq!(counts, RateCounts::default());
+    }
+
+    #[test]
+    fn what_is_too_large_for_a_whole_number_is_unlimited() {
+        assert_eq!([2.9, 1e300, f64::INFINITY].map(|bps| whole(Rate(bps))), [2, UNLIMITED, UNLIMITED]);
+    }
+}
