@@ -39,7 +39,7 @@ fn mistakes_have_a_place_a_reason_and_a_remedy() {
 
 #[test]
 fn values_that_cannot_be_are_refused_where_they_stand() {
-    for (keys, place, reason) in [
+    assert_refused(&[
         ("packet = \"39 B\"", "line 10, column 10", "a packet of 39 B cannot be; it must have 40 B to 65535 B"),
         ("amount = \"0 B\"", "line 10, column 10", "it must be over 0"),
         ("amount = 3", "line 10, column 10", "a size such as"),
@@ -89,6 +89,12 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
             "line 11, column 20",
             "each must be later than the last",
         ),
+    ]);
+}
+
+#[test]
+fn demands_and_traffic_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
         ("[demands]\nrule = \"gravty:1 Gbit/s\"", "line 10, column 1", "did you mean `gravity`?"),
         ("[demands]\nrule = \"gravity\"", "line 10, column 1", "write it like `gravity:40 Gbit/s`"),
         ("[demands]\nrule = \"gravity:fast\"", "line 10, column 1", "it does not begin with a number"),
@@ -106,7 +112,12 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
             "the name is already taken",
         ),
         ("[[traffic]]\ncount = 2\nweight = -1", "line 10, column 1", "weight is -1"),
-    ] {
+    ]);
+}
+
+/// Keys behind the pair, the place of the mistake, and the reason told.
+fn assert_refused(mistakes: &[(&str, &str, &str)]) {
+    for (keys, place, reason) in mistakes {
         let said = refused(&format!("{PAIR}{keys}\n"));
         assert!(said.starts_with(place) && said.contains(reason), "{keys}\n{said}");
     }
