@@ -65,6 +65,9 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("[run]\ncontrol = []", "line 11, column 11", "a list, expected one of separate, in-band, in quotes or"),
         ("[run]\ncontrol = { in-band = {} }", "line 11, column 23", "a table, expected the word alone, in quotes"),
         ("[run]\ncontrol_packet = \"0 B\"", "line 11, column 18", "it must have 1 B to 65535 B"),
+        ("[run]\ncontrol_share = 0", "line 11, column 17", "control_share is 0; it must be over 0 and at most 1"),
+        ("[run]\ncontrol_share = 1.01", "line 11, column 17", "it must be over 0 and at most 1"),
+        ("[run]\ncontrol_share = nan", "line 11, column 17", "it must be over 0 and at most 1"),
         ("[defaults.link]\nqueue = \"0 packets\"", "line 11, column 9", "it must be 1 packet or 1 byte or more"),
         ("[defaults.link]\nqueue = \"many packets\"", "line 11, column 9", "write it like `100 packets`"),
         (

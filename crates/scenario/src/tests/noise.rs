@@ -14,6 +14,7 @@ sample = "10 ms"
 seed = 3
 control = "in-band"
 control_packet = "64 B"
+control_share = 0.01
 repair = true
 data = true
 record = ["connections", "links"]

@@ -111,6 +111,7 @@ seed = 7
 sample = "1 ms"
 control = "in-band"
 control_packet = "100 B"
+control_share = 0.01
 repair = false
 data = false
 record = ["grants"]
@@ -125,7 +126,7 @@ record = ["grants"]
             sample: Span(1_000_000_000),
             control: ControlPlane::InBand,
             control_packet: Bytes(100),
-            control_share: None,
+            control_share: Some(0.01),
             repair: false,
             data: false,
             record: Record { grants: true, ..Record::default() },

@@ -146,6 +146,7 @@ proptest! {
         (weight, loss, capacity) in (1e-3..1e3, 0.0..1.0, 1.0..1e15),
         (seed, duration) in (0..=i64::MAX, 1..=200 * 86_400 * 1_000_000_000_000u64),
         (at, least, more, packet) in (0..1u64 << 63, 1..3usize, 0..3usize, 40..=65_535u32),
+        share in prop_oneof![Just(1.0), 1e-9..1.0],
     ) {
         let late = duration.min(86_400_000_000_000_000);
         let text = format!(
@@ -156,7 +157,7 @@ proptest! {
             [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
             [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
             capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
-            [run]\nseed = {seed}\nduration = \"{duration} ps\"\n", least + more
+            [run]\nseed = {seed}\nduration = \"{duration} ps\"\ncontrol_share = {share:?}\n", least + more
         )
         .replace("\"n0\"", if rule.starts_with("grid") { "\"n0.0\"" } else { "\"n0\"" })
         .replace("\"n3\"", if rule.starts_with("grid") { "\"n1.1\"" } else { "\"n3\"" })
