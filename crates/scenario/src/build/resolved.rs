@@ -158,5 +158,6 @@ fn connection_table(connection: &Connection, network: &Network) -> ConnectionTab
         protocol: None,
         amount: None,
         packet: None,
+        demand_changes: None,
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use anabranch_core::Bytes;
 use anabranch_core::paths::MOST_PATHS;
 use anabranch_core::quantity::{BytesText, RateText, SpanText};
+use anabranch_core::units::Short;
+use anabranch_core::{Bytes, Time};
 use anabranch_proto::Protocol;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -14,7 +15,8 @@ use toml::Spanned;
 use super::distribution::Amount;
 use super::protocol::ProtocolChoice;
 use super::words::whole_table;
-use super::{no_time, one};
+use super::{check_order, no_time, one};
+use crate::plan::CAPACITIES;
 
 /// The sizes of a data packet in bytes.
 const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;
@@ -56,6 +58,28 @@ pub struct ConnectionTable {
     /// The size of its data packets.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
+    /// The most it can use from some times on, after `demand`.
+    #[serde(default, deserialize_with = "demand_changes")]
+    #[schemars(with = "Option<Vec<DemandStep>>")]
+    pub demand_changes: Option<Spanned<Vec<DemandStep>>>,
+}
+
+/// A demand from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DemandStep {
+    /// From when on.
+    pub at: SpanText,
+    /// The most that the connection can use from then on, 1 bit/s to 1e15 bit/s.
+    #[serde(deserialize_with = "later_demand")]
+    pub demand: RateText,
+}
+
+impl DemandStep {
+    /// From when on.
+    pub fn time(&self) -> Time {
+        Time(self.at.0.0)
+    }
 }
 
 /// `[defaults.connection]`: for every connection that does not say otherwise itself.
@@ -206,6 +230,18 @@ impl<'de> Visitor<'de> for Choice {
         }
         Ok(PathChoice::Nodes(paths))
     }
+}
+
+fn demand_changes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Spanned<Vec<DemandStep>>>, D::Error> {
+    let changes = Spanned::<Vec<DemandStep>>::deserialize(deserializer)?;
+    check_order(changes.get_ref().iter().map(|change| change.at.0))?;
+    Ok(Some(changes))
+}
+
+fn later_demand<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateText, D::Error> {
+    let demand = RateText::deserialize(deserializer)?;
+    let message = || format!("demand is {} bit/s; a run takes 1 to 1e15", Short(demand.0.0));
+    if CAPACITIES.contains(&demand.0.0) { Ok(demand) } else { Err(D::Error::custom(message())) }
 }
 
 pub(super) fn packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BytesText>, D::Error> {

@@ -55,6 +55,27 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("protocol.d-slen = [\"paper\", 0, 0]", "line 10, column 19", "a list, expected a table in braces"),
         ("protocol = \"d-slem\"", "line 10, column 12", "did you mean `d-slen`?"),
         ("protocol.d-slen = { floor = 2.0 }", "line 10, column 29", "it must be 0 to 0.1"),
+        (
+            "demand_changes = [{ at = \"1 s\", demand = \"5 Mbit/s\" }]",
+            "line 10, column 18",
+            "connection `a>b`: its demand changes, and it has none to begin with; add `demand`",
+        ),
+        (
+            "demand = \"1 Mbit/s\"\ndemand_changes = [{ at = \"1 s\", demand = \"0 bit/s\" }]",
+            "line 11, column 42",
+            "demand is 0 bit/s; a run takes 1 to 1e15",
+        ),
+        (
+            "demand_changes = [{ at = \"1 s\", demand = \"2 Pbit/s\" }]",
+            "line 10, column 42",
+            "demand is 2000000000000000 bit/s; a run takes 1 to 1e15",
+        ),
+        ("demand_changes = [{ at = \"1 s\", demand = \"unlimited\" }]", "line 10, column 42", "a rate"),
+        (
+            "demand_changes = [{ at = \"2 s\", demand = \"1 Mbit/s\" }, { at = \"2 s\", demand = \"2 Mbit/s\" }]",
+            "line 10, column 18",
+            "a change at 2 s follows one at 2 s; each must be later than the last",
+        ),
         ("[run]\nduration = \"0 s\"", "line 11, column 12", "it must be over 0"),
         ("[run]\nduration = \"4801 h\"", "line 11, column 12", "at most 200 days"),
         ("[run]\nwarm_up = \"10 s\"", "line 10, column 1", "it must be shorter than the run"),

@@ -36,6 +36,11 @@ distinct = false
 arrivals = { poisson = "1 ms" }
 lifetime = { pareto = { mean = "1 s", shape = 2.5 } }
 packet = "500 B"
+[[connection]]
+source = "a"
+target = "b"
+demand = "1 Mbit/s"
+demand_changes = [{ at = "1 s", demand = "2 Mbit/s" }, { at = "1.5 s", demand = "3 kbit/s" }]
 "#;
 
 /// Goes as far as the mistake lets it.

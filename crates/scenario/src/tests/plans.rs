@@ -1,10 +1,10 @@
 //! What the simulator takes.
 
-use anabranch_core::{Bytes, Rate, Span, Time};
+use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
 use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
-use crate::plan::{ControlPlane, Faults, Limit, LinkPlan, Record, RunPlan, Transfer};
+use crate::plan::{ControlPlane, DemandChange, Faults, Limit, LinkPlan, Record, RunPlan, Transfer};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -98,6 +98,34 @@ packet = "100 B"
             transfer(Some(1000), 40, 1),
             transfer(Some(1000), 40, 1),
         ]
+    );
+}
+
+#[test]
+fn demands_change_in_the_order_of_time() {
+    let changes = r#"demand = "1 Mbit/s"
+demand_changes = [{ at = "1 s", demand = "2 Mbit/s" }, { at = "3 s", demand = "1 bit/s" }]
+[[connection]]
+source = "b"
+target = "a"
+demand = "0.5 Mbit/s"
+demand_changes = [{ at = "0 s", demand = "5 Mbit/s" }, { at = "1 s", demand = "1 Pbit/s" }]
+[[traffic]]
+count = 1
+[demands]
+rule = "uniform:1 Mbit/s"
+"#;
+    let plan = plan(&format!("{PAIR}{changes}")).unwrap();
+    let demand = |c: usize| plan.demands.connections()[c].demand;
+    // The rule gives the first two, one each way.
+    assert_eq!((demand(2), demand(3)), (Some(Rate(1e6)), Some(Rate(5e5))));
+    let change = |seconds, c, bps| {
+        let time = Time::from_seconds(seconds).unwrap();
+        DemandChange { time, connection: ConnectionId::new(c), demand: Rate(bps) }
+    };
+    assert_eq!(
+        plan.demand_changes,
+        [change(0.0, 3, 5e6), change(1.0, 2, 2e6), change(1.0, 3, 1e15), change(3.0, 2, 1.0)]
     );
 }
 

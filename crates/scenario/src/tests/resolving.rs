@@ -33,6 +33,7 @@ fn assert_same(first: &Plan, second: &Plan) {
     assert_eq!(first.demands, second.demands);
     assert_eq!(first.paths, second.paths);
     assert_eq!(first.transfers, second.transfers);
+    assert_eq!(first.demand_changes, second.demand_changes);
     assert_eq!(first.protocols, second.protocols);
     assert_eq!(first.run, second.run);
 }
@@ -86,6 +87,7 @@ protocol.vo-le-tran = { gain = 0.1, most = "3 Gbit/s" }
 source = "c"
 target = "a"
 demand = "7 Mbit/s"
+demand_changes = [{ at = "1 s", demand = "5 Mbit/s" }, { at = "2 s", demand = "6 Mbit/s" }]
 [[connection]]
 source = "a"
 target = "c"
@@ -154,6 +156,7 @@ proptest! {
             [[traffic]]\ncount = 7\namount = {amount}\narrivals = {arrivals}\nweight = {weight:?}\n\
             lifetime = {{ exponential = \"{duration} ps\" }}\npaths = {{ least = {least}, most = {} }}\n\
             [[connection]]\nsource = \"n0\"\ntarget = \"n3\"\nqos = 0.5\nstart = \"{at} ps\"\n\
+            demand = \"3 bit/s\"\ndemand_changes = [{{ at = \"{at} ps\", demand = \"{capacity:?} bit/s\" }}]\n\
             [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
             [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
             capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
