@@ -150,7 +150,7 @@ impl<'a> List<'a> {
         let protocol = self.protocol(None);
         for connection in demands.connections() {
             let transfer = self.transfer(None, protocol);
-            let paths = self.count(None);
+            let paths = self.count(None, protocol);
             self.add(connection.clone(), transfer, paths)?;
         }
         Ok(())
@@ -176,8 +176,8 @@ impl<'a> List<'a> {
             (None, Some(_)) => WantedPaths::Given(number),
             (choice, None) => match choice.as_ref().map(Spanned::get_ref) {
                 Some(PathChoice::Nodes(_)) => WantedPaths::Given(number),
-                Some(PathChoice::Shortest(count)) => self.count(Some(*count)),
-                None => self.count(None),
+                Some(PathChoice::Shortest(count)) => self.count(Some(*count), protocol),
+                None => self.count(None, protocol),
             },
         };
         self.add_demand_changes(table, &name)?;
@@ -232,10 +232,11 @@ impl<'a> List<'a> {
         Transfer { amount, packet: self.defaults.packet.0, protocol }
     }
 
-    /// How many paths the next connection has.
-    fn count(&self, count: Option<PathCount>) -> WantedPaths {
+    /// How many paths the next connection has, under a protocol of this number.
+    fn count(&self, count: Option<PathCount>, protocol: usize) -> WantedPaths {
         let mut rng = stream(self.seed, Purpose::PathCounts, self.connections.len() as u32);
-        WantedPaths::Shortest(draw_count(count.unwrap_or(self.defaults.paths), &mut rng))
+        let count = count.unwrap_or_else(|| self.defaults.paths_under(&self.protocols[protocol]));
+        WantedPaths::Shortest(draw_count(count, &mut rng))
     }
 
     fn wants(mut self) -> Wants {

@@ -59,7 +59,8 @@ impl Group<'_> {
         let mut amounts = self.stream(Purpose::TrafficAmounts);
         let mut counts = self.stream(Purpose::TrafficPathCounts);
         let amount = table.amount.unwrap_or(self.defaults.amount);
-        let paths = table.paths.unwrap_or(self.defaults.paths);
+        let protocol = table.protocol.as_ref().unwrap_or(&self.defaults.protocol);
+        let paths = table.paths.unwrap_or_else(|| self.defaults.paths_under(protocol));
         let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
             let lifetime = table.lifetime.map(|lifetime| lifetime.draw(&mut lifetimes));
             let connection = Connection {

@@ -94,7 +94,7 @@ pub struct ConnectionDefaults {
     /// The size of their data packets; 1000 B if left out.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// The number of shortest paths of each; 4 if left out.
+    /// The number of shortest paths of each; if left out, 4, or 1 under a protocol that serves one path.
     pub paths: Option<PathCount>,
 }
 
@@ -107,8 +107,8 @@ pub struct ConnectionValues {
     pub amount: Amount,
     /// The size of its data packets.
     pub packet: BytesText,
-    /// The number of its shortest paths.
-    pub paths: PathCount,
+    /// The number of its shortest paths, if one is written.
+    pub paths: Option<PathCount>,
 }
 
 impl ConnectionDefaults {
@@ -118,14 +118,24 @@ impl ConnectionDefaults {
             protocol: self.protocol.clone().unwrap_or_default(),
             amount: self.amount.unwrap_or_default(),
             packet: self.packet.unwrap_or(BytesText(Bytes(1000))),
-            paths: self.paths.unwrap_or_default(),
+            paths: self.paths,
         }
+    }
+}
+
+impl ConnectionValues {
+    /// The number of shortest paths of a connection under `protocol`: as it is written, or else as many as it serves, up
+    /// to 4.
+    pub fn paths_under(&self, protocol: &Protocol) -> PathCount {
+        let unwritten = if protocol.terms().many_paths { 4 } else { 1 };
+        self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }
 
 impl From<ConnectionValues> for ConnectionDefaults {
     fn from(values: ConnectionValues) -> Self {
-        let ConnectionValues { protocol, amount, packet, paths } = values;
+        let paths = values.paths_under(&values.protocol);
+        let ConnectionValues { protocol, amount, packet, .. } = values;
         Self { protocol: Some(protocol), amount: Some(amount), packet: Some(packet), paths: Some(paths) }
     }
 }
@@ -160,12 +170,6 @@ pub struct PathRange {
     /// `least` or more, up to 65,536.
     #[schemars(range(min = 1, max = 65_536))]
     pub most: usize,
-}
-
-impl Default for PathCount {
-    fn default() -> Self {
-        Self::Exactly(4)
-    }
 }
 
 /// The paths of a connection.

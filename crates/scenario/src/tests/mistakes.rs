@@ -167,6 +167,15 @@ fn what_can_be_solved_but_not_run_is_refused() {
     );
     assert!(said("", "", "demand = \"0 bit/s\"").contains("demand is 0 bit/s; a run takes 1 to 1e15"));
     assert!(said("", "", "weight = 0.0001").contains("weight times qos is 0.0001"));
+    // Two links side by side make two paths.
+    let beside = "[[link]]\nsource = \"a\"\ntarget = \"b\"\ncapacity = \"8 Mbit/s\"\ndelay = \"1 ms\"\n";
+    let one_path = "connection `a>b`: it has 2 paths; SLBN serves one path, so it must have one (paths = 1)";
+    let own = said("", "", &format!("protocol = \"slbn\"\npaths = 4\n{beside}"));
+    assert_eq!(own, format!("line 7, column 1: {one_path}"));
+    let common = said("", "", &format!("{beside}[defaults.connection]\nprotocol = \"slbn\"\npaths = 4"));
+    assert_eq!(common, format!("line 7, column 1: {one_path}"));
+    let traffic = format!("{beside}[[traffic]]\ncount = 3\nprotocol = \"slbn\"\npaths = {{ least = 2, most = 4 }}");
+    assert!(said("", "", &traffic).starts_with("line 15, column 1: connection `t1`: it has 2 paths; SLBN serves"));
     assert!(said(capacity, "capacity = \"unlimited\"", "").contains("no link that is always limited"));
     let later = "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"unlimited\" }]";
     assert!(said("", "", later).contains("no link that is always limited"));

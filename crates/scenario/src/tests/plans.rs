@@ -102,6 +102,44 @@ packet = "100 B"
 }
 
 #[test]
+fn a_connection_has_four_paths_or_as_many_as_its_protocol_serves() {
+    // A ring has two paths between any two nodes.
+    let ring = r#"[network]
+generate.ring.nodes = 5
+[demands]
+rule = "uniform:1 Mbit/s"
+[[connection]]
+source = "n0"
+target = "n2"
+[[connection]]
+source = "n0"
+target = "n2"
+protocol = "d-slen"
+[[traffic]]
+count = 2
+[[traffic]]
+name = "u"
+count = 2
+protocol = "d-slen"
+paths = { least = 1, most = 1 }
+[[traffic]]
+name = "v"
+count = 2
+protocol = "vo-le-tran"
+[defaults.connection]
+protocol = "slbn"
+"#;
+    let counts = |text: &str| -> Vec<usize> {
+        plan(text).unwrap().paths.connection_offsets().windows(2).map(|ends| ends[1] - ends[0]).collect()
+    };
+    let found = counts(ring);
+    // The rule gives each of 20 pairs one.
+    assert_eq!(found[..20], [1; 20]);
+    assert_eq!(found[20..], [1, 2, 1, 1, 1, 1, 2, 2]);
+    assert!(counts(&ring.replace("\"slbn\"", "\"d-slen\"")).iter().filter(|&&count| count == 1).eq(&[1, 1]));
+}
+
+#[test]
 fn demands_change_in_the_order_of_time() {
     let changes = r#"demand = "1 Mbit/s"
 demand_changes = [{ at = "1 s", demand = "2 Mbit/s" }, { at = "3 s", demand = "1 bit/s" }]

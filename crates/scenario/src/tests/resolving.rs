@@ -120,6 +120,23 @@ fn a_rule_stands_with_its_seed() {
     assert!(whole.contains("seed = 9") && whole.contains("transit = \"50 Mbit/s\""), "{whole}");
 }
 
+#[test]
+fn numbers_of_paths_that_protocols_give_are_written_out() {
+    for common in ["slbn", "d-slen"] {
+        let text = format!(
+            "[network]\ngenerate.ring.nodes = 5\n[demands]\nrule = \"uniform:1 Mbit/s\"\n\
+            [[connection]]\nsource = \"n0\"\ntarget = \"n2\"\n\
+            [[connection]]\nsource = \"n0\"\ntarget = \"n2\"\nprotocol = \"slbn\"\n\
+            [[traffic]]\ncount = 2\nprotocol = \"d-slen\"\n\
+            [[traffic]]\nname = \"u\"\ncount = 2\nprotocol = \"slbn\"\n\
+            [defaults.connection]\nprotocol = \"{common}\"\n"
+        );
+        let (first, whole, second) = both_plans(&text, None, None);
+        assert_same(&first, &second);
+        assert_eq!(whole.matches("paths = ").count(), 5, "{whole}");
+    }
+}
+
 fn amounts() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("\"unlimited\"".to_owned()),
