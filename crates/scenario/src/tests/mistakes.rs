@@ -128,6 +128,25 @@ fn demands_and_traffic_that_cannot_be_are_refused_where_they_stand() {
         ("[[traffic]]\ncount = 1\nto = [\"a\", \"a\"]", "line 12, column 6", "node `a` is named twice"),
         ("[[traffic]]\ncount = 1\nfrom = [\"a\"]\nto = [\"a\"]", "line 10, column 1", "no path leads from any node"),
         ("[[traffic]]\ncount = 2\ndistinct = true", "line 10, column 1", "make up at most 1 pairs"),
+        ("[[traffic]]\ncount = 3\ndistinct = \"sources\"", "line 10, column 1", "there are 2 nodes to be the source"),
+        ("[[traffic]]\ncount = 1\ndistinct = \"targets\"", "line 12, column 12", "it is true, false or \"sources\""),
+        ("[[traffic]]\ncount = 1\ndistinct = 1", "line 12, column 12", "expected true, false or \"sources\""),
+        (
+            "[[traffic]]\ncount = 2\ndepartures = { from = \"1 s\", uniform = \"0 s\" }",
+            "line 12, column 40",
+            "it must be over 0",
+        ),
+        ("[[traffic]]\ncount = 2\ndepartures = { from = \"1 s\" }", "line 12, column 14", "`uniform` is missing"),
+        (
+            "[[traffic]]\ncount = 2\nlifetime = \"1 s\"\ndepartures = { from = \"1 s\", uniform = \"1 s\" }",
+            "line 13, column 14",
+            "both `departures` and a `lifetime`; leave one out",
+        ),
+        (
+            "[[traffic]]\ncount = 2\nstart = \"2 s\"\ndepartures = { from = \"1 s\", uniform = \"1 s\" }",
+            "line 13, column 14",
+            "connection `t2` begins at 2 s, and all are to have ended by 2 s; let them end later or begin earlier",
+        ),
         ("[[traffic]]\ncount = 2\narrivals = \"soon\"", "line 12, column 12", "arrivals cannot be `soon`"),
         ("[[traffic]]\ncount = 2\nlifetime = \"0 s\"", "line 12, column 12", "it must be over 0"),
         (

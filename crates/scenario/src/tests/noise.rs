@@ -36,6 +36,11 @@ distinct = false
 arrivals = { poisson = "1 ms" }
 lifetime = { pareto = { mean = "1 s", shape = 2.5 } }
 packet = "500 B"
+[[traffic]]
+name = "u"
+count = 2
+distinct = "sources"
+departures = { from = "1 s", uniform = "100 ms" }
 [[connection]]
 source = "a"
 target = "b"

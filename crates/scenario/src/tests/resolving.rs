@@ -121,6 +121,15 @@ fn a_rule_stands_with_its_seed() {
 }
 
 #[test]
+fn distinct_sources_and_departures_are_written_out() {
+    let text = "[network]\ngenerate.ring.nodes = 5\n[[traffic]]\ncount = 5\ndistinct = \"sources\"\n\
+        arrivals = { uniform = \"500 ms\" }\ndepartures = { from = \"300 ms\", uniform = \"1 s\" }\n";
+    let (first, whole, second) = both_plans(text, None, None);
+    assert_same(&first, &second);
+    assert!(whole.contains("distinct = \"sources\"") && whole.contains("from = \"300 ms\""), "{whole}");
+}
+
+#[test]
 fn numbers_of_paths_that_protocols_give_are_written_out() {
     for common in ["slbn", "d-slen"] {
         let text = format!(
