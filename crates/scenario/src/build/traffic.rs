@@ -157,25 +157,28 @@ fn find(network: &Network, name: &str) -> Result<NodeId, String> {
 
 /// Whether `name` fits `pattern`, in which `*` stands for any text and `?` for any character.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // Behind the last `*`, and what it stands for ends here so far.
     let mut star = None;
-    while n < name.len() {
-        match pattern.get(p) {
+    while let Some(c) = name.clone().next() {
+        let mut rest = pattern.clone();
+        match rest.next() {
             Some('*') => {
-                p += 1;
-                star = Some((p, n));
+                star = Some((rest.clone(), name.clone()));
+                pattern = rest;
             }
-            Some(&c) if c == '?' || c == name[n] => (p, n) = (p + 1, n + 1),
+            Some(p) if p == '?' || p == c => {
+                name.next();
+                pattern = rest;
+            }
             _ => {
-                let Some((behind, end)) = star else { return false };
-                (p, n) = (behind, end + 1);
-                star = Some((behind, end + 1));
+                let Some((behind, end)) = &mut star else { return false };
+                end.next();
+                (pattern, name) = (behind.clone(), end.clone());
             }
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
+    pattern.all(|c| c == '*')
 }
 
 #[cfg(test)]
