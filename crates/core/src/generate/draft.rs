@@ -16,6 +16,11 @@ impl Draft {
         Self::default()
     }
 
+    /// Makes room for so many more nodes and two-way links.
+    pub(super) fn reserve(&mut self, nodes: usize, links: usize) {
+        self.builder.reserve(nodes, 2 * links);
+    }
+
     pub(super) fn node(&mut self, name: &str) -> NodeId {
         self.builder.node(name, None).expect("generated names are unique")
     }

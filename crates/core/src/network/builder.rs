@@ -1,7 +1,6 @@
 //! How a network comes about: node by node and link by link, each checked as it comes.
 
-use std::collections::HashMap;
-
+use super::index::NameIndex;
 use super::{Link, Network, NetworkError, Node, Position, check_capacity};
 use crate::id::{LinkId, NodeId};
 use crate::names::FreeNames;
@@ -12,8 +11,8 @@ use crate::units::{Rate, Span};
 pub struct NetworkBuilder {
     nodes: Vec<Node>,
     links: Vec<Link>,
-    node_names: HashMap<String, NodeId>,
-    link_names: HashMap<String, LinkId>,
+    node_names: NameIndex,
+    link_names: NameIndex,
     free_names: FreeNames,
 }
 
@@ -21,6 +20,14 @@ impl NetworkBuilder {
     /// An empty network.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes room for so many more nodes and links, which spares time where there are millions.
+    pub fn reserve(&mut self, nodes: usize, links: usize) {
+        self.nodes.reserve(nodes);
+        self.links.reserve(links);
+        self.node_names.reserve(nodes, |n| &self.nodes[n as usize].name);
+        self.link_names.reserve(links, |n| &self.links[n as usize].name);
     }
 
     /// Adds a node.
@@ -38,16 +45,17 @@ impl NetworkBuilder {
             }
         }
         let id = NodeId::new(self.nodes.len());
-        if self.node_names.insert(name.to_owned(), id).is_some() {
+        if self.find_node(name).is_some() {
             return Err(NetworkError::DuplicateNode(name.to_owned()));
         }
+        self.node_names.insert(name, id.0, |n| &self.nodes[n as usize].name);
         self.nodes.push(Node { name: name.to_owned(), position });
         Ok(id)
     }
 
     /// The node of this name among those added so far.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
-        self.node_names.get(name).copied()
+        self.node_names.find(name, |n| &self.nodes[n as usize].name).map(NodeId)
     }
 
     /// Adds a one-way link. Without a name it becomes `a-b`; a second one between the same ends `a-b#2`.
@@ -72,9 +80,10 @@ impl NetworkBuilder {
         }
         check_capacity(&name, capacity)?;
         let id = LinkId::new(self.links.len());
-        if self.link_names.insert(name.clone(), id).is_some() {
+        if self.has_link(&name) {
             return Err(NetworkError::DuplicateLink(name));
         }
+        self.link_names.insert(&name, id.0, |n| &self.links[n as usize].name);
         self.links.push(Link { name, source, target, capacity, delay, twin: None });
         Ok(id)
     }
@@ -118,7 +127,12 @@ impl NetworkBuilder {
 
     fn free_link_name(&mut self, source: NodeId, target: NodeId) -> String {
         let base = format!("{}-{}", self.nodes[source.index()].name, self.nodes[target.index()].name);
-        self.free_names.find(base, |name| self.link_names.contains_key(name))
+        let (links, names) = (&self.links, &self.link_names);
+        self.free_names.find(base, |name| names.find(name, |n| &links[n as usize].name).is_some())
+    }
+
+    fn has_link(&self, name: &str) -> bool {
+        self.link_names.find(name, |n| &self.links[n as usize].name).is_some()
     }
 
     /// Freezes what was added.

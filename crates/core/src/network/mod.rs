@@ -4,8 +4,7 @@
 //! links, each the other's `twin`.
 
 mod builder;
-
-use std::collections::HashMap;
+mod index;
 
 use thiserror::Error;
 
@@ -14,6 +13,8 @@ use crate::units::{Rate, Short, Span};
 
 pub use crate::spelling::nearest;
 pub use builder::NetworkBuilder;
+
+use index::NameIndex;
 
 /// Where a node lies on the globe, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,8 +95,8 @@ pub enum NetworkError {
 pub struct Network {
     nodes: Vec<Node>,
     links: Vec<Link>,
-    node_names: HashMap<String, NodeId>,
-    link_names: HashMap<String, LinkId>,
+    node_names: NameIndex,
+    link_names: NameIndex,
     /// Links that leave node n, by id: `out_links[out_offsets[n]..out_offsets[n + 1]]`; `into_*` likewise.
     out_offsets: Vec<u32>,
     out_links: Vec<LinkId>,
@@ -126,12 +127,12 @@ impl Network {
 
     /// The node of this name.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
-        self.node_names.get(name).copied()
+        self.node_names.find(name, |n| &self.nodes[n as usize].name).map(NodeId)
     }
 
     /// The link of this name.
     pub fn find_link(&self, name: &str) -> Option<LinkId> {
-        self.link_names.get(name).copied()
+        self.link_names.find(name, |n| &self.links[n as usize].name).map(LinkId)
     }
 
     /// The links that leave `node`, in the order of their ids.

@@ -18,6 +18,8 @@ const NO_ROW: usize = usize::MAX;
 /// Distances to one target, in the whole network and without each of its nodes.
 pub(super) struct Avoiding {
     distances: Distances,
+    /// Whether the subtrees for this target are numbered, which they are when a row is first asked for.
+    is_numbered: bool,
     /// The number of a node in the order in which subtrees are ranges; `u32::MAX` if it cannot reach the target.
     number: Vec<u32>,
     /// The node of each number.
@@ -46,6 +48,7 @@ impl Avoiding {
     pub fn new(nodes: usize) -> Self {
         Self {
             distances: Distances::new(nodes),
+            is_numbered: false,
             number: vec![u32::MAX; nodes],
             numbered: Vec::with_capacity(nodes),
             subtree: vec![0; nodes],
@@ -61,16 +64,18 @@ impl Avoiding {
         if !self.distances.measure(costed, target) {
             return;
         }
-        self.number_subtrees(costed, target);
+        self.is_numbered = false;
         self.rows.clear();
         self.row.fill(NO_ROW);
     }
 
     /// Numbers the nodes so that the target comes first and each subtree is a range that its root begins.
-    fn number_subtrees(&mut self, costed: &Costed, target: NodeId) {
+    fn number_subtrees(&mut self, costed: &Costed) {
+        self.is_numbered = true;
         self.number.fill(u32::MAX);
         self.subtree.fill(1);
         let order = self.distances.nearest_first();
+        let target = order[0];
         for &node in order[1..].iter().rev() {
             let parent = next_node(costed, &self.distances, node);
             self.subtree[parent.index()] += self.subtree[node.index()];
@@ -93,6 +98,9 @@ impl Avoiding {
 
     /// Makes the row of `node`, if it can reach the target, has none yet, and there is room for one.
     pub fn prepare(&mut self, costed: &Costed, node: NodeId) {
+        if !self.is_numbered {
+            self.number_subtrees(costed);
+        }
         let size = self.subtree[node.index()] as usize;
         let in_tree = self.distances.of(node) != UNREACHABLE;
         if !in_tree || self.row[node.index()] != NO_ROW || self.rows.len() + size > MOST_ENTRIES {

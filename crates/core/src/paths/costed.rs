@@ -20,6 +20,8 @@ pub(super) struct Step {
 /// The links at each node with their costs, side by side in memory.
 pub(super) struct Costed {
     cost: Vec<u64>,
+    /// Whether all links cost the same, and something.
+    is_even: bool,
     ends: Vec<(NodeId, NodeId)>,
     /// Steps from node n: `out_steps[out_offsets[n]..out_offsets[n + 1]]`, by link id; `into_*` likewise.
     out_offsets: Vec<u32>,
@@ -37,7 +39,8 @@ impl Costed {
         let (out_offsets, out_steps) = flatten(nodes().map(|n| network.links_from(n).iter().map(ahead)));
         let (into_offsets, into_steps) = flatten(nodes().map(|n| network.links_into(n).iter().map(behind)));
         let ends = network.links().iter().map(|l| (l.source, l.target)).collect();
-        Self { cost, ends, out_offsets, out_steps, into_offsets, into_steps }
+        let is_even = cost.first().is_some_and(|first| *first > 0 && cost.iter().all(|other| other == first));
+        Self { cost, is_even, ends, out_offsets, out_steps, into_offsets, into_steps }
     }
 
     /// Number of nodes.
@@ -91,7 +94,7 @@ fn flatten<S: Iterator<Item = Step>>(groups: impl Iterator<Item = S>) -> (Vec<u3
 /// Nodes that wait for their turn in a search, nearest first.
 pub(super) type Queue = BinaryHeap<Reverse<(u64, NodeId)>>;
 
-/// The distances of all nodes to one target [dijkstra1959].
+/// The distances of all nodes to one target [dijkstra1959], breadth first if all links cost the same.
 pub(super) struct Distances {
     target: Option<NodeId>,
     distance: Vec<u64>,
@@ -116,6 +119,30 @@ impl Distances {
         self.distance.fill(UNREACHABLE);
         self.settled.clear();
         self.distance[target.index()] = 0;
+        if costed.is_even {
+            self.spread_evenly(costed, target);
+        } else {
+            self.spread(costed, target);
+        }
+        true
+    }
+
+    /// At equal costs nodes settle in the order in which they are reached.
+    fn spread_evenly(&mut self, costed: &Costed, target: NodeId) {
+        self.settled.push(target);
+        let mut next = 0;
+        while let Some(&node) = self.settled.get(next) {
+            next += 1;
+            for step in costed.steps_into(node) {
+                if self.distance[step.node.index()] == UNREACHABLE {
+                    self.distance[step.node.index()] = self.distance[node.index()] + step.cost;
+                    self.settled.push(step.node);
+                }
+            }
+        }
+    }
+
+    fn spread(&mut self, costed: &Costed, target: NodeId) {
         self.queue.push(Reverse((0, target)));
         while let Some(Reverse((distance, node))) = self.queue.pop() {
             if distance > self.distance[node.index()] {
@@ -130,7 +157,6 @@ impl Distances {
                 }
             }
         }
-        true
     }
 
     /// The distance of `node` to the target, or [`UNREACHABLE`].

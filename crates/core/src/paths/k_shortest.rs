@@ -175,7 +175,10 @@ impl<'a> Search<'a> {
         if self.subspace(node).first_steps().next().is_none() {
             return;
         }
-        self.avoiding.prepare(self.costed, node);
+        // A shortest of all paths never comes back to its source, so its bound is exact as it is.
+        if origin.parent.is_some() {
+            self.avoiding.prepare(self.costed, node);
+        }
         let bound = self.subspace(node).bound();
         if bound != UNREACHABLE {
             self.unresolved.push(Reverse(Unresolved { bound: prefix_cost + bound, prefix_cost, origin }));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use anabranch_core::names::FreeNames;
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Connection, Demands, Network, NodeId, Time};
+use anabranch_core::{Connection, ConnectionId, Demands, Network, NodeId, Time};
 use anabranch_proto::Protocol;
 use rand::{Rng, RngExt};
 use toml::Spanned;
@@ -13,16 +13,18 @@ use toml::Spanned;
 use super::traffic::{Drawn, Group, Misdrawn};
 use super::{Scenario, generate};
 use crate::error::ScenarioError;
-use crate::file::connection::{ConnectionTable, ConnectionValues, DemandsTable, PathChoice, PathCount};
+use crate::file::connection::{ConnectionTable, ConnectionValues, DemandStep, DemandsTable, PathChoice, PathCount};
 use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
-use crate::plan::Transfer;
+use crate::plan::{DemandChange, Transfer};
 
 /// What the connections of a scenario ask for.
 pub(super) struct Wants {
     pub demands: Demands,
     pub transfers: Vec<Transfer>,
     pub protocols: Vec<Protocol>,
+    /// In the order of time.
+    pub demand_changes: Vec<DemandChange>,
     /// For each connection.
     pub paths: Vec<WantedPaths>,
     /// Where each connection stands in the file, as a number of `spans`.
@@ -70,6 +72,7 @@ struct List<'a> {
     connections: Vec<Connection>,
     transfers: Vec<Transfer>,
     protocols: Vec<Protocol>,
+    demand_changes: Vec<DemandChange>,
     paths: Vec<WantedPaths>,
     places: Vec<u32>,
     spans: Vec<Range<usize>>,
@@ -89,6 +92,7 @@ impl<'a> List<'a> {
             connections: Vec::new(),
             transfers: Vec::new(),
             protocols: Vec::new(),
+            demand_changes: Vec::new(),
             paths: Vec::new(),
             places: Vec::new(),
             spans: Vec::new(),
@@ -146,7 +150,7 @@ impl<'a> List<'a> {
         let protocol = self.protocol(None);
         for connection in demands.connections() {
             let transfer = self.transfer(None, protocol);
-            let paths = self.count(None);
+            let paths = self.count(None, protocol);
             self.add(connection.clone(), transfer, paths)?;
         }
         Ok(())
@@ -172,11 +176,26 @@ impl<'a> List<'a> {
             (None, Some(_)) => WantedPaths::Given(number),
             (choice, None) => match choice.as_ref().map(Spanned::get_ref) {
                 Some(PathChoice::Nodes(_)) => WantedPaths::Given(number),
-                Some(PathChoice::Shortest(count)) => self.count(Some(*count)),
-                None => self.count(None),
+                Some(PathChoice::Shortest(count)) => self.count(Some(*count), protocol),
+                None => self.count(None, protocol),
             },
         };
+        self.add_demand_changes(table, &name)?;
         self.add(connection(table, name, source, target), transfer, paths)
+    }
+
+    /// What the next connection, of this table and name, can use later.
+    fn add_demand_changes(&mut self, table: &ConnectionTable, name: &str) -> Result<(), ScenarioError> {
+        let Some(changes) = &table.demand_changes else { return Ok(()) };
+        if table.demand.is_none() {
+            let message =
+                format!("connection `{name}`: its demand changes, and it has none to begin with; add `demand`");
+            return Err(self.scenario.error(changes.span(), message));
+        }
+        let connection = ConnectionId::new(self.connections.len());
+        let change = |step: &DemandStep| DemandChange { time: step.time(), connection, demand: step.demand.0 };
+        self.demand_changes.extend(changes.get_ref().iter().map(change));
+        Ok(())
     }
 
     fn add_group(&mut self, number: usize, table: &Spanned<TrafficTable>) -> Result<(), ScenarioError> {
@@ -213,16 +232,19 @@ impl<'a> List<'a> {
         Transfer { amount, packet: self.defaults.packet.0, protocol }
     }
 
-    /// How many paths the next connection has.
-    fn count(&self, count: Option<PathCount>) -> WantedPaths {
+    /// How many paths the next connection has, under a protocol of this number.
+    fn count(&self, count: Option<PathCount>, protocol: usize) -> WantedPaths {
         let mut rng = stream(self.seed, Purpose::PathCounts, self.connections.len() as u32);
-        WantedPaths::Shortest(draw_count(count.unwrap_or(self.defaults.paths), &mut rng))
+        let count = count.unwrap_or_else(|| self.defaults.paths_under(&self.protocols[protocol]));
+        WantedPaths::Shortest(draw_count(count, &mut rng))
     }
 
-    fn wants(self) -> Wants {
+    fn wants(mut self) -> Wants {
         let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
-        let Self { transfers, protocols, paths, places, spans, .. } = self;
-        Wants { demands, transfers, protocols, paths, places, spans }
+        // At equal times in the order of connections.
+        self.demand_changes.sort_by_key(|change| change.time);
+        let Self { transfers, protocols, demand_changes, paths, places, spans, .. } = self;
+        Wants { demands, transfers, protocols, demand_changes, paths, places, spans }
     }
 }
 

@@ -3,6 +3,8 @@
 use anabranch_core::{Network, NodeId};
 use rand::{Rng, RngExt};
 
+use crate::file::traffic::Distinct;
+
 /// Draws of a pair before the possible ones are counted out.
 const DRAWS: usize = 64;
 
@@ -15,8 +17,8 @@ pub(super) struct Ends<'a> {
     /// Without repetition, like `targets`.
     pub sources: &'a [NodeId],
     pub targets: &'a [NodeId],
-    /// Whether no node is in two pairs.
-    pub distinct: bool,
+    /// Which nodes two pairs may not have in common.
+    pub distinct: Distinct,
 }
 
 /// `count` pairs of different nodes that a path joins, each such pair with the same probability.
@@ -25,7 +27,7 @@ pub(super) struct Ends<'a> {
 /// There is none, or not enough distinct ones.
 pub(super) fn draw_ends(ends: &Ends<'_>, count: usize, rng: &mut impl Rng) -> Result<Vec<(NodeId, NodeId)>, String> {
     let joined = Joined::new(ends.network);
-    if !ends.distinct {
+    if ends.distinct == Distinct::Ends(false) {
         let mut pool = Pool::new(ends, &joined);
         let pairs: Option<Vec<_>> = (0..count).map(|_| pool.draw(rng)).collect();
         return pairs.ok_or_else(|| {
@@ -35,7 +37,7 @@ pub(super) fn draw_ends(ends: &Ends<'_>, count: usize, rng: &mut impl Rng) -> Re
     ends.check_room(count)?;
     let tries = (0..TRIES).find_map(|_| {
         let mut pool = Pool::new(ends, &joined);
-        (0..count).map(|_| pool.draw(rng).inspect(|&pair| pool.remove(pair))).collect()
+        (0..count).map(|_| pool.draw(rng).inspect(|&pair| pool.remove(pair, ends.distinct))).collect()
     });
     tries.ok_or_else(|| {
         format!("no {count} distinct pairs of nodes with a path were found in {TRIES} tries; ask for fewer")
@@ -43,8 +45,18 @@ pub(super) fn draw_ends(ends: &Ends<'_>, count: usize, rng: &mut impl Rng) -> Re
 }
 
 impl Ends<'_> {
-    /// Each pair needs two nodes of its own.
+    /// Each pair needs two nodes of its own, or a source.
     fn check_room(&self, count: usize) -> Result<(), String> {
+        let sources = self.sources.len();
+        if let Distinct::Sources(_) = self.distinct {
+            let message = || {
+                format!(
+                    "{count} connections do not fit, as there are {sources} nodes to be the source of one each; ask for \
+                     fewer, or leave `distinct` out"
+                )
+            };
+            return if count <= sources { Ok(()) } else { Err(message()) };
+        }
         let mut named = vec![false; self.network.nodes().len()];
         let both = || self.sources.iter().chain(self.targets);
         let nodes = both().filter(|node| !std::mem::replace(&mut named[node.index()], true)).count();
@@ -59,14 +71,15 @@ struct Pool<'a> {
     joined: &'a Joined<'a>,
     sources: Vec<NodeId>,
     targets: Vec<NodeId>,
-    is_used: Vec<bool>,
+    /// For each node, whether it can be a source no more, and a target.
+    is_used: [Vec<bool>; 2],
     /// All possible pairs, once they had to be counted out; dropped when a node is used up.
     counted: Option<Vec<(NodeId, NodeId)>>,
 }
 
 impl<'a> Pool<'a> {
     fn new(ends: &Ends<'_>, joined: &'a Joined<'a>) -> Self {
-        let is_used = vec![false; ends.network.nodes().len()];
+        let is_used = [(); 2].map(|()| vec![false; ends.network.nodes().len()]);
         Self { joined, sources: ends.sources.to_vec(), targets: ends.targets.to_vec(), is_used, counted: None }
     }
 
@@ -75,25 +88,29 @@ impl<'a> Pool<'a> {
         if self.counted.is_none() {
             // Drawing and refusing is quick while most pairs are possible.
             for _ in 0..DRAWS {
-                let source = draw_node(&mut self.sources, &self.is_used, rng)?;
-                let target = draw_node(&mut self.targets, &self.is_used, rng)?;
+                let source = draw_node(&mut self.sources, &self.is_used[0], rng)?;
+                let target = draw_node(&mut self.targets, &self.is_used[1], rng)?;
                 if self.joined.leads(source, target) {
                     return Some((source, target));
                 }
             }
         }
         let counted = self.counted.get_or_insert_with(|| {
-            let free = |node: &&NodeId| !self.is_used[node.index()];
-            let from = |&s: &NodeId| self.targets.iter().filter(free).map(move |&t| (s, t));
-            let pairs = self.sources.iter().filter(free).flat_map(from);
+            let [as_source, as_target] = &self.is_used;
+            let from = |&s: &NodeId| self.targets.iter().filter(|t| !as_target[t.index()]).map(move |&t| (s, t));
+            let pairs = self.sources.iter().filter(|s| !as_source[s.index()]).flat_map(from);
             pairs.filter(|&(s, t)| self.joined.leads(s, t)).collect()
         });
         (!counted.is_empty()).then(|| counted[rng.random_range(0..counted.len())])
     }
 
-    fn remove(&mut self, (source, target): (NodeId, NodeId)) {
-        self.is_used[source.index()] = true;
-        self.is_used[target.index()] = true;
+    fn remove(&mut self, (source, target): (NodeId, NodeId), distinct: Distinct) {
+        self.is_used[0][source.index()] = true;
+        if distinct == Distinct::Ends(true) {
+            self.is_used[0][target.index()] = true;
+            self.is_used[1][source.index()] = true;
+            self.is_used[1][target.index()] = true;
+        }
         self.counted = None;
     }
 }

@@ -18,6 +18,8 @@ use anabranch_core::paths::Progress;
 use anabranch_core::{Demands, Network, Paths};
 use toml::Spanned;
 
+use connections::Wants;
+
 use crate::error::ScenarioError;
 use crate::file::File;
 use crate::file::connection::DemandsTable;
@@ -138,8 +140,7 @@ impl Scenario {
         self.check_paths(&network, &links, &wants, &paths)?;
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
-        let (demands, transfers, protocols) = (wants.demands, wants.transfers, wants.protocols);
-        let demand_changes = Vec::new();
+        let Wants { demands, transfers, protocols, demand_changes, .. } = wants;
         Ok(Plan { network, links, demands, paths, transfers, demand_changes, protocols, run })
     }
 

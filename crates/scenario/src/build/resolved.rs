@@ -74,12 +74,13 @@ impl Scenario {
             made.push(ConnectionTable { name: Some(connection.name.clone()), ..table.get_ref().clone() });
         }
         for table in &mut made {
-            table.protocol.get_or_insert_with(|| values.protocol.clone());
+            let protocol = table.protocol.get_or_insert_with(|| values.protocol.clone());
+            if table.links.is_none() {
+                let paths = values.paths_under(protocol);
+                table.paths.get_or_insert_with(|| unplaced(PathChoice::Shortest(paths)));
+            }
             table.amount.get_or_insert(values.amount);
             table.packet.get_or_insert(values.packet);
-            if table.links.is_none() {
-                table.paths.get_or_insert_with(|| unplaced(PathChoice::Shortest(values.paths)));
-            }
         }
         file.connection = made.into_iter().map(unplaced).collect();
     }
@@ -87,10 +88,10 @@ impl Scenario {
     fn resolved_traffic(&self, table: &TrafficTable) -> TrafficTable {
         let values = self.file.defaults.connection.values();
         let mut table = table.clone();
-        table.protocol.get_or_insert(values.protocol);
+        let protocol = table.protocol.get_or_insert_with(|| values.protocol.clone());
+        table.paths.get_or_insert_with(|| values.paths_under(protocol));
         table.amount.get_or_insert(values.amount);
         table.packet.get_or_insert(values.packet);
-        table.paths.get_or_insert(values.paths);
         table
     }
 }
@@ -158,5 +159,6 @@ fn connection_table(connection: &Connection, network: &Network) -> ConnectionTab
         protocol: None,
         amount: None,
         packet: None,
+        demand_changes: None,
     }
 }

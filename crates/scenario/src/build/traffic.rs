@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Bytes, Connection, Network, NodeId, Time};
+use anabranch_core::{Bytes, Connection, Network, NodeId, Span, Time};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use toml::Spanned;
@@ -16,7 +16,7 @@ use super::ends::{Ends, draw_ends};
 use crate::file::connection::ConnectionValues;
 use crate::file::distribution::exponential;
 use crate::file::run::MOST_DURATION;
-use crate::file::traffic::{Arrivals, DrawnArrivals, Nodes, TrafficTable};
+use crate::file::traffic::{Arrivals, Departures, DrawnArrivals, Nodes, TrafficTable};
 
 /// A `[[traffic]]` table, and what its draws depend on.
 pub(super) struct Group<'a> {
@@ -55,19 +55,23 @@ impl Group<'_> {
             .map_err(|message| Misdrawn { span: None, message })?;
 
         let starts = self.starts();
+        self.check_departures(&starts)?;
         let mut lifetimes = self.stream(Purpose::TrafficLifetimes);
         let mut amounts = self.stream(Purpose::TrafficAmounts);
         let mut counts = self.stream(Purpose::TrafficPathCounts);
         let amount = table.amount.unwrap_or(self.defaults.amount);
-        let paths = table.paths.unwrap_or(self.defaults.paths);
+        let protocol = table.protocol.as_ref().unwrap_or(&self.defaults.protocol);
+        let paths = table.paths.unwrap_or_else(|| self.defaults.paths_under(protocol));
         let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
-            let lifetime = table.lifetime.map(|lifetime| lifetime.draw(&mut lifetimes));
+            let lifetime = table.lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.draw(&mut lifetimes).0)));
+            let departure =
+                table.departures.as_ref().map(|departures| depart(departures.get_ref(), start, &mut lifetimes));
             let connection = Connection {
                 demand: table.demand.map(|d| d.0),
                 weight: table.weight,
                 qos: table.qos,
                 start,
-                stop: lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.0))),
+                stop: lifetime.or(departure),
                 ..Connection::new(format!("{}{}", table.name, i + 1), source, target)
             };
             Drawn { connection, amount: amount.draw(&mut amounts), paths: draw_count(paths, &mut counts) }
@@ -98,6 +102,32 @@ impl Group<'_> {
         };
         (0..self.table.count).map(start).collect()
     }
+
+    /// Every connection can end after it begins.
+    fn check_departures(&self, starts: &[Time]) -> Result<(), Misdrawn> {
+        let Some(departures) = &self.table.departures else { return Ok(()) };
+        let error = |message| Err(Misdrawn { span: Some(departures.span()), message });
+        if self.table.lifetime.is_some() {
+            return error("there are both `departures` and a `lifetime`; leave one out".to_owned());
+        }
+        let end = departures.get_ref().end();
+        match starts.iter().enumerate().max_by_key(|(_, start)| **start) {
+            Some((i, &last)) if last >= end => error(format!(
+                "connection `{}{}` begins at {}, and all are to have ended by {}; let them end later or begin earlier",
+                self.table.name,
+                i + 1,
+                Span(last.0),
+                Span(end.0)
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// When a connection ends that begins at `start`.
+fn depart(departures: &Departures, start: Time, rng: &mut ChaCha8Rng) -> Time {
+    let first = Time(departures.from.0.0).max(Time(start.0 + 1));
+    Time(rng.random_range(first.0..=departures.end().0))
 }
 
 /// The nodes named, or all.
@@ -127,25 +157,28 @@ fn find(network: &Network, name: &str) -> Result<NodeId, String> {
 
 /// Whether `name` fits `pattern`, in which `*` stands for any text and `?` for any character.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // Behind the last `*`, and what it stands for ends here so far.
     let mut star = None;
-    while n < name.len() {
-        match pattern.get(p) {
+    while let Some(c) = name.clone().next() {
+        let mut rest = pattern.clone();
+        match rest.next() {
             Some('*') => {
-                p += 1;
-                star = Some((p, n));
+                star = Some((rest.clone(), name.clone()));
+                pattern = rest;
             }
-            Some(&c) if c == '?' || c == name[n] => (p, n) = (p + 1, n + 1),
+            Some(p) if p == '?' || p == c => {
+                name.next();
+                pattern = rest;
+            }
             _ => {
-                let Some((behind, end)) = star else { return false };
-                (p, n) = (behind, end + 1);
-                star = Some((behind, end + 1));
+                let Some((behind, end)) = &mut star else { return false };
+                end.next();
+                (pattern, name) = (behind.clone(), end.clone());
             }
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
+    pattern.all(|c| c == '*')
 }
 
 #[cfg(test)]

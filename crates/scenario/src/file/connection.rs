@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use anabranch_core::Bytes;
 use anabranch_core::paths::MOST_PATHS;
 use anabranch_core::quantity::{BytesText, RateText, SpanText};
+use anabranch_core::units::Short;
+use anabranch_core::{Bytes, Time};
 use anabranch_proto::Protocol;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -14,7 +15,8 @@ use toml::Spanned;
 use super::distribution::Amount;
 use super::protocol::ProtocolChoice;
 use super::words::whole_table;
-use super::{no_time, one};
+use super::{check_order, no_time, one};
+use crate::plan::CAPACITIES;
 
 /// The sizes of a data packet in bytes.
 const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;
@@ -56,6 +58,28 @@ pub struct ConnectionTable {
     /// The size of its data packets.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
+    /// The most it can use from some times on, after `demand`.
+    #[serde(default, deserialize_with = "demand_changes")]
+    #[schemars(with = "Option<Vec<DemandStep>>")]
+    pub demand_changes: Option<Spanned<Vec<DemandStep>>>,
+}
+
+/// A demand from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DemandStep {
+    /// From when on.
+    pub at: SpanText,
+    /// The most that the connection can use from then on, 1 bit/s to 1e15 bit/s.
+    #[serde(deserialize_with = "later_demand")]
+    pub demand: RateText,
+}
+
+impl DemandStep {
+    /// From when on.
+    pub fn time(&self) -> Time {
+        Time(self.at.0.0)
+    }
 }
 
 /// `[defaults.connection]`: for every connection that does not say otherwise itself.
@@ -70,7 +94,7 @@ pub struct ConnectionDefaults {
     /// The size of their data packets; 1000 B if left out.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// The number of shortest paths of each; 4 if left out.
+    /// The number of shortest paths of each; if left out, 4, or 1 under a protocol that serves one path.
     pub paths: Option<PathCount>,
 }
 
@@ -83,8 +107,8 @@ pub struct ConnectionValues {
     pub amount: Amount,
     /// The size of its data packets.
     pub packet: BytesText,
-    /// The number of its shortest paths.
-    pub paths: PathCount,
+    /// The number of its shortest paths, if one is written.
+    pub paths: Option<PathCount>,
 }
 
 impl ConnectionDefaults {
@@ -94,14 +118,24 @@ impl ConnectionDefaults {
             protocol: self.protocol.clone().unwrap_or_default(),
             amount: self.amount.unwrap_or_default(),
             packet: self.packet.unwrap_or(BytesText(Bytes(1000))),
-            paths: self.paths.unwrap_or_default(),
+            paths: self.paths,
         }
+    }
+}
+
+impl ConnectionValues {
+    /// The number of shortest paths of a connection under `protocol`: as it is written, or else as many as it serves, up
+    /// to 4.
+    pub fn paths_under(&self, protocol: &Protocol) -> PathCount {
+        let unwritten = if protocol.terms().many_paths { 4 } else { 1 };
+        self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }
 
 impl From<ConnectionValues> for ConnectionDefaults {
     fn from(values: ConnectionValues) -> Self {
-        let ConnectionValues { protocol, amount, packet, paths } = values;
+        let paths = values.paths_under(&values.protocol);
+        let ConnectionValues { protocol, amount, packet, .. } = values;
         Self { protocol: Some(protocol), amount: Some(amount), packet: Some(packet), paths: Some(paths) }
     }
 }
@@ -136,12 +170,6 @@ pub struct PathRange {
     /// `least` or more, up to 65,536.
     #[schemars(range(min = 1, max = 65_536))]
     pub most: usize,
-}
-
-impl Default for PathCount {
-    fn default() -> Self {
-        Self::Exactly(4)
-    }
 }
 
 /// The paths of a connection.
@@ -206,6 +234,18 @@ impl<'de> Visitor<'de> for Choice {
         }
         Ok(PathChoice::Nodes(paths))
     }
+}
+
+fn demand_changes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Spanned<Vec<DemandStep>>>, D::Error> {
+    let changes = Spanned::<Vec<DemandStep>>::deserialize(deserializer)?;
+    check_order(changes.get_ref().iter().map(|change| change.at.0))?;
+    Ok(Some(changes))
+}
+
+fn later_demand<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateText, D::Error> {
+    let demand = RateText::deserialize(deserializer)?;
+    let message = || format!("demand is {} bit/s; a run takes 1 to 1e15", Short(demand.0.0));
+    if CAPACITIES.contains(&demand.0.0) { Ok(demand) } else { Err(D::Error::custom(message())) }
 }
 
 pub(super) fn packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BytesText>, D::Error> {

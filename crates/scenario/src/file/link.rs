@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::words::{Capacity, from_text, text};
-use super::{no_time, yes};
+use super::{check_order, no_time, yes};
 use crate::plan::{Faults, Limit};
 
 /// `[[node]]`.
@@ -247,15 +247,8 @@ impl CapacityChange {
 
 fn changes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<CapacityChange>>, D::Error> {
     let changes = Vec::<CapacityChange>::deserialize(deserializer)?;
-    match changes.windows(2).find(|pair| pair[1].at.0 <= pair[0].at.0) {
-        None => Ok(Some(changes)),
-        Some(pair) => {
-            let (first, second) = (pair[0].at.0, pair[1].at.0);
-            Err(D::Error::custom(format!(
-                "a change at {second} follows one at {first}; each must be later than the last"
-            )))
-        }
-    }
+    check_order(changes.iter().map(|change| change.at.0))?;
+    Ok(Some(changes))
 }
 
 fn faults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FaultTable>, D::Error> {

@@ -102,6 +102,20 @@ fn one() -> f64 {
     1.0
 }
 
+/// Times of changes, each later than the last.
+fn check_order<E: Error>(times: impl IntoIterator<Item = Span>) -> Result<(), E> {
+    let mut last = None;
+    for time in times {
+        if let Some(last) = last.filter(|last| time <= *last) {
+            return Err(E::custom(format!(
+                "a change at {time} follows one at {last}; each must be later than the last"
+            )));
+        }
+        last = Some(time);
+    }
+    Ok(())
+}
+
 /// A number of things that fits into the memory.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let count = i64::deserialize(deserializer)?;

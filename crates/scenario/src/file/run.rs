@@ -33,9 +33,14 @@ pub struct RunTable {
     pub sample: Option<SpanText>,
     /// How control packets travel.
     pub control: Control,
-    /// How large control packets are, if in band.
+    /// How large control packets are, if in band or held back.
     #[serde(deserialize_with = "control_packet")]
     pub control_packet: BytesText,
+    /// The most that control packets of a subflow may take of its rate, over 0 and at most 1; they are held back until it
+    /// is so, or never if left out.
+    #[serde(deserialize_with = "control_share")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+    pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,
     /// Whether data packets are sent, or only control packets.
@@ -84,6 +89,7 @@ impl Default for RunTable {
             sample: None,
             control: Control::default(),
             control_packet: BytesText(Bytes(64)),
+            control_share: None,
             repair: true,
             data: true,
             record: vec![Connections, Subflows, Links, Fairness],
@@ -110,7 +116,7 @@ impl RunTable {
                 Control::InBand => ControlPlane::InBand,
             },
             control_packet: self.control_packet.0,
-            control_share: None,
+            control_share: self.control_share,
             repair: self.repair,
             data: self.data,
             record: Record {
@@ -144,6 +150,14 @@ fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Sp
 
 fn control_packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesText, D::Error> {
     packet_size(deserializer, 1)
+}
+
+fn control_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let share = f64::deserialize(deserializer)?;
+    let good = share > 0.0 && share <= 1.0;
+    let message =
+        || format!("control_share is {share}; it must be over 0 and at most 1, or left out to hold none back");
+    if good { Ok(Some(share)) } else { Err(D::Error::custom(message())) }
 }
 
 /// A seed that TOML can hold.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anabranch_core::Time;
 use anabranch_core::quantity::{BytesText, RateText, SpanText};
 use anabranch_proto::Protocol;
 use schemars::JsonSchema;
@@ -35,9 +36,9 @@ pub struct TrafficTable {
     #[serde(rename = "to")]
     #[schemars(with = "Option<Nodes>")]
     pub targets: Option<Spanned<Nodes>>,
-    /// Whether no node is an end of two of them.
+    /// Whether no node is an end of two of them, or the source of two.
     #[serde(default)]
-    pub distinct: bool,
+    pub distinct: Distinct,
     /// When they begin, after `start`.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -46,6 +47,9 @@ pub struct TrafficTable {
     pub start: SpanText,
     /// How long each stays; as long as it has to send if left out.
     pub lifetime: Option<Distribution<SpanText>>,
+    /// When they end, instead of a lifetime.
+    #[schemars(with = "Option<Departures>")]
+    pub departures: Option<Spanned<Departures>>,
     /// How much each sends before it ends.
     pub amount: Option<Amount>,
     /// The number of shortest paths of each.
@@ -104,6 +108,57 @@ impl<'de> Deserialize<'de> for Nodes {
     }
 }
 
+/// Which nodes two connections may not have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Distinct {
+    /// True if no node is an end of two; false if any may be.
+    Ends(bool),
+    /// No node is the source of two.
+    Sources(Sources),
+}
+
+/// The word `"sources"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum Sources {
+    /// No node is the source of two.
+    #[serde(rename = "sources")]
+    Sources,
+}
+
+impl Default for Distinct {
+    fn default() -> Self {
+        Self::Ends(false)
+    }
+}
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl Visitor<'_> for Either {
+            type Value = Distinct;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false or \"sources\"")
+            }
+
+            fn visit_bool<E: Error>(self, ends: bool) -> Result<Distinct, E> {
+                Ok(Distinct::Ends(ends))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Distinct, E> {
+                match text {
+                    "sources" => Ok(Distinct::Sources(Sources::Sources)),
+                    _ => Err(E::custom(format!("distinct cannot be `{text}`; it is true, false or \"sources\""))),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
 /// When connections begin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -153,6 +208,24 @@ impl<'de> Deserialize<'de> for Arrivals {
             "at once" => Ok(Self::default()),
             _ => Err(format!("arrivals cannot be `{text}`; they are {expected}")),
         })
+    }
+}
+
+/// When connections end: each at a time of its own after `from`, or after its start if that is later.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Departures {
+    /// When the first may end, in the time of the run.
+    pub from: SpanText,
+    /// The last ends at most so long after `from`, all times alike.
+    #[serde(deserialize_with = "within_span")]
+    pub uniform: SpanText,
+}
+
+impl Departures {
+    /// When the last may end.
+    pub fn end(&self) -> Time {
+        Time(self.from.0.0.saturating_add(self.uniform.0.0))
     }
 }
 

@@ -89,6 +89,18 @@ fn distinct_connections_have_no_node_in_common() {
 }
 
 #[test]
+fn distinct_sources_share_targets() {
+    let plan = ring("count = 20\ndistinct = \"sources\"");
+    let sources: HashSet<NodeId> = ends(&plan).into_iter().map(|(source, _)| source).collect();
+    assert_eq!(sources.len(), 20);
+    assert!(ends(&plan).iter().all(|(source, target)| source != target));
+    // A node that sends may be sent to, here by all the others, and itself sends to the only other target.
+    let plan = ring("count = 20\ndistinct = \"sources\"\nto = [\"n0\", \"n1\"]");
+    assert_eq!(ends(&plan).into_iter().filter(|(source, _)| source.0 < 2).collect::<HashSet<_>>().len(), 2);
+    assert!(ends(&plan).iter().all(|(source, target)| target.0 < 2 && source != target));
+}
+
+#[test]
 fn distinct_pairs_are_found_though_an_early_one_may_leave_no_room() {
     // n0 may send to all and n1 too, but if n0 takes n1 there is nobody left to send.
     for seed in 1..20 {
@@ -161,6 +173,27 @@ fn a_lifetime_ends_in_a_stop() {
     assert!(stays("\"5 ms\"").iter().all(|&s| s == Span(5_000_000_000)));
     let drawn: Vec<f64> = stays("{ exponential = \"1 s\" }").into_iter().map(Span::seconds).collect();
     assert!((mean(&drawn) - 1.0).abs() < 4.0 / 5000f64.sqrt());
+}
+
+#[test]
+fn departures_lie_between_two_times_and_after_the_start() {
+    let times = |keys: &str| -> Vec<(f64, f64)> {
+        let plan = ring(&format!("count = 5000\npaths = 1\n{keys}\n[run]\nrecord = []"));
+        let connections = plan.demands.connections();
+        connections.iter().map(|c| (c.start.seconds(), c.stop.expect("it stops").seconds())).collect()
+    };
+    let stops: Vec<f64> =
+        times("departures = { from = \"500 ms\", uniform = \"200 ms\" }").into_iter().map(|(_, stop)| stop).collect();
+    assert!(stops.iter().all(|stop| (0.5..=0.7).contains(stop)));
+    assert!((mean(&stops) - 0.6).abs() < 4.0 * 0.2 * 0.29 / 5000f64.sqrt());
+    // Starts up to 0.6 s reach into the departures.
+    let late = times("arrivals = { uniform = \"600 ms\" }\ndepartures = { from = \"500 ms\", uniform = \"200 ms\" }");
+    assert!(late.iter().all(|(start, stop)| stop > start && (0.5..=0.7).contains(stop)));
+    assert!(late.iter().any(|(start, _)| *start > 0.5));
+    // Where the starts are the same, other departures leave them so.
+    let other = times("arrivals = { uniform = \"600 ms\" }\ndepartures = { from = \"1 s\", uniform = \"1 s\" }");
+    let starts = |times: Vec<(f64, f64)>| times.into_iter().unzip::<f64, f64, Vec<f64>, Vec<f64>>().0;
+    assert_eq!(starts(late), starts(other));
 }
 
 #[test]

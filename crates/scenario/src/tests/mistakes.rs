@@ -39,7 +39,7 @@ fn mistakes_have_a_place_a_reason_and_a_remedy() {
 
 #[test]
 fn values_that_cannot_be_are_refused_where_they_stand() {
-    for (keys, place, reason) in [
+    assert_refused(&[
         ("packet = \"39 B\"", "line 10, column 10", "a packet of 39 B cannot be; it must have 40 B to 65535 B"),
         ("amount = \"0 B\"", "line 10, column 10", "it must be over 0"),
         ("amount = 3", "line 10, column 10", "a size such as"),
@@ -55,6 +55,27 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("protocol.d-slen = [\"paper\", 0, 0]", "line 10, column 19", "a list, expected a table in braces"),
         ("protocol = \"d-slem\"", "line 10, column 12", "did you mean `d-slen`?"),
         ("protocol.d-slen = { floor = 2.0 }", "line 10, column 29", "it must be 0 to 0.1"),
+        (
+            "demand_changes = [{ at = \"1 s\", demand = \"5 Mbit/s\" }]",
+            "line 10, column 18",
+            "connection `a>b`: its demand changes, and it has none to begin with; add `demand`",
+        ),
+        (
+            "demand = \"1 Mbit/s\"\ndemand_changes = [{ at = \"1 s\", demand = \"0 bit/s\" }]",
+            "line 11, column 42",
+            "demand is 0 bit/s; a run takes 1 to 1e15",
+        ),
+        (
+            "demand_changes = [{ at = \"1 s\", demand = \"2 Pbit/s\" }]",
+            "line 10, column 42",
+            "demand is 2000000000000000 bit/s; a run takes 1 to 1e15",
+        ),
+        ("demand_changes = [{ at = \"1 s\", demand = \"unlimited\" }]", "line 10, column 42", "a rate"),
+        (
+            "demand_changes = [{ at = \"2 s\", demand = \"1 Mbit/s\" }, { at = \"2 s\", demand = \"2 Mbit/s\" }]",
+            "line 10, column 18",
+            "a change at 2 s follows one at 2 s; each must be later than the last",
+        ),
         ("[run]\nduration = \"0 s\"", "line 11, column 12", "it must be over 0"),
         ("[run]\nduration = \"4801 h\"", "line 11, column 12", "at most 200 days"),
         ("[run]\nwarm_up = \"10 s\"", "line 10, column 1", "it must be shorter than the run"),
@@ -65,6 +86,9 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("[run]\ncontrol = []", "line 11, column 11", "a list, expected one of separate, in-band, in quotes or"),
         ("[run]\ncontrol = { in-band = {} }", "line 11, column 23", "a table, expected the word alone, in quotes"),
         ("[run]\ncontrol_packet = \"0 B\"", "line 11, column 18", "it must have 1 B to 65535 B"),
+        ("[run]\ncontrol_share = 0", "line 11, column 17", "control_share is 0; it must be over 0 and at most 1"),
+        ("[run]\ncontrol_share = 1.01", "line 11, column 17", "it must be over 0 and at most 1"),
+        ("[run]\ncontrol_share = nan", "line 11, column 17", "it must be over 0 and at most 1"),
         ("[defaults.link]\nqueue = \"0 packets\"", "line 11, column 9", "it must be 1 packet or 1 byte or more"),
         ("[defaults.link]\nqueue = \"many packets\"", "line 11, column 9", "write it like `100 packets`"),
         (
@@ -89,6 +113,12 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
             "line 11, column 20",
             "each must be later than the last",
         ),
+    ]);
+}
+
+#[test]
+fn demands_and_traffic_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
         ("[demands]\nrule = \"gravty:1 Gbit/s\"", "line 10, column 1", "did you mean `gravity`?"),
         ("[demands]\nrule = \"gravity\"", "line 10, column 1", "write it like `gravity:40 Gbit/s`"),
         ("[demands]\nrule = \"gravity:fast\"", "line 10, column 1", "it does not begin with a number"),
@@ -98,6 +128,25 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("[[traffic]]\ncount = 1\nto = [\"a\", \"a\"]", "line 12, column 6", "node `a` is named twice"),
         ("[[traffic]]\ncount = 1\nfrom = [\"a\"]\nto = [\"a\"]", "line 10, column 1", "no path leads from any node"),
         ("[[traffic]]\ncount = 2\ndistinct = true", "line 10, column 1", "make up at most 1 pairs"),
+        ("[[traffic]]\ncount = 3\ndistinct = \"sources\"", "line 10, column 1", "there are 2 nodes to be the source"),
+        ("[[traffic]]\ncount = 1\ndistinct = \"targets\"", "line 12, column 12", "it is true, false or \"sources\""),
+        ("[[traffic]]\ncount = 1\ndistinct = 1", "line 12, column 12", "expected true, false or \"sources\""),
+        (
+            "[[traffic]]\ncount = 2\ndepartures = { from = \"1 s\", uniform = \"0 s\" }",
+            "line 12, column 40",
+            "it must be over 0",
+        ),
+        ("[[traffic]]\ncount = 2\ndepartures = { from = \"1 s\" }", "line 12, column 14", "`uniform` is missing"),
+        (
+            "[[traffic]]\ncount = 2\nlifetime = \"1 s\"\ndepartures = { from = \"1 s\", uniform = \"1 s\" }",
+            "line 13, column 14",
+            "both `departures` and a `lifetime`; leave one out",
+        ),
+        (
+            "[[traffic]]\ncount = 2\nstart = \"2 s\"\ndepartures = { from = \"1 s\", uniform = \"1 s\" }",
+            "line 13, column 14",
+            "connection `t2` begins at 2 s, and all are to have ended by 2 s; let them end later or begin earlier",
+        ),
         ("[[traffic]]\ncount = 2\narrivals = \"soon\"", "line 12, column 12", "arrivals cannot be `soon`"),
         ("[[traffic]]\ncount = 2\nlifetime = \"0 s\"", "line 12, column 12", "it must be over 0"),
         (
@@ -106,7 +155,12 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
             "the name is already taken",
         ),
         ("[[traffic]]\ncount = 2\nweight = -1", "line 10, column 1", "weight is -1"),
-    ] {
+    ]);
+}
+
+/// Keys behind the pair, the place of the mistake, and the reason told.
+fn assert_refused(mistakes: &[(&str, &str, &str)]) {
+    for (keys, place, reason) in mistakes {
         let said = refused(&format!("{PAIR}{keys}\n"));
         assert!(said.starts_with(place) && said.contains(reason), "{keys}\n{said}");
     }
@@ -132,6 +186,15 @@ fn what_can_be_solved_but_not_run_is_refused() {
     );
     assert!(said("", "", "demand = \"0 bit/s\"").contains("demand is 0 bit/s; a run takes 1 to 1e15"));
     assert!(said("", "", "weight = 0.0001").contains("weight times qos is 0.0001"));
+    // Two links side by side make two paths.
+    let beside = "[[link]]\nsource = \"a\"\ntarget = \"b\"\ncapacity = \"8 Mbit/s\"\ndelay = \"1 ms\"\n";
+    let one_path = "connection `a>b`: it has 2 paths; SLBN serves one path, so it must have one (paths = 1)";
+    let own = said("", "", &format!("protocol = \"slbn\"\npaths = 4\n{beside}"));
+    assert_eq!(own, format!("line 7, column 1: {one_path}"));
+    let common = said("", "", &format!("{beside}[defaults.connection]\nprotocol = \"slbn\"\npaths = 4"));
+    assert_eq!(common, format!("line 7, column 1: {one_path}"));
+    let traffic = format!("{beside}[[traffic]]\ncount = 3\nprotocol = \"slbn\"\npaths = {{ least = 2, most = 4 }}");
+    assert!(said("", "", &traffic).starts_with("line 15, column 1: connection `t1`: it has 2 paths; SLBN serves"));
     assert!(said(capacity, "capacity = \"unlimited\"", "").contains("no link that is always limited"));
     let later = "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"unlimited\" }]";
     assert!(said("", "", later).contains("no link that is always limited"));

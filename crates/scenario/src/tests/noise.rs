@@ -14,6 +14,7 @@ sample = "10 ms"
 seed = 3
 control = "in-band"
 control_packet = "64 B"
+control_share = 0.01
 repair = true
 data = true
 record = ["connections", "links"]
@@ -35,6 +36,16 @@ distinct = false
 arrivals = { poisson = "1 ms" }
 lifetime = { pareto = { mean = "1 s", shape = 2.5 } }
 packet = "500 B"
+[[traffic]]
+name = "u"
+count = 2
+distinct = "sources"
+departures = { from = "1 s", uniform = "100 ms" }
+[[connection]]
+source = "a"
+target = "b"
+demand = "1 Mbit/s"
+demand_changes = [{ at = "1 s", demand = "2 Mbit/s" }, { at = "1.5 s", demand = "3 kbit/s" }]
 "#;
 
 /// Goes as far as the mistake lets it.

@@ -1,10 +1,10 @@
 //! What the simulator takes.
 
-use anabranch_core::{Bytes, Rate, Span, Time};
+use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
 use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
-use crate::plan::{ControlPlane, Faults, Limit, LinkPlan, Record, RunPlan, Transfer};
+use crate::plan::{ControlPlane, DemandChange, Faults, Limit, LinkPlan, Record, RunPlan, Transfer};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -102,6 +102,72 @@ packet = "100 B"
 }
 
 #[test]
+fn a_connection_has_four_paths_or_as_many_as_its_protocol_serves() {
+    // A ring has two paths between any two nodes.
+    let ring = r#"[network]
+generate.ring.nodes = 5
+[demands]
+rule = "uniform:1 Mbit/s"
+[[connection]]
+source = "n0"
+target = "n2"
+[[connection]]
+source = "n0"
+target = "n2"
+protocol = "d-slen"
+[[traffic]]
+count = 2
+[[traffic]]
+name = "u"
+count = 2
+protocol = "d-slen"
+paths = { least = 1, most = 1 }
+[[traffic]]
+name = "v"
+count = 2
+protocol = "vo-le-tran"
+[defaults.connection]
+protocol = "slbn"
+"#;
+    let counts = |text: &str| -> Vec<usize> {
+        plan(text).unwrap().paths.connection_offsets().windows(2).map(|ends| ends[1] - ends[0]).collect()
+    };
+    let found = counts(ring);
+    // The rule gives each of 20 pairs one.
+    assert_eq!(found[..20], [1; 20]);
+    assert_eq!(found[20..], [1, 2, 1, 1, 1, 1, 2, 2]);
+    assert!(counts(&ring.replace("\"slbn\"", "\"d-slen\"")).iter().filter(|&&count| count == 1).eq(&[1, 1]));
+}
+
+#[test]
+fn demands_change_in_the_order_of_time() {
+    let changes = r#"demand = "1 Mbit/s"
+demand_changes = [{ at = "1 s", demand = "2 Mbit/s" }, { at = "3 s", demand = "1 bit/s" }]
+[[connection]]
+source = "b"
+target = "a"
+demand = "0.5 Mbit/s"
+demand_changes = [{ at = "0 s", demand = "5 Mbit/s" }, { at = "1 s", demand = "1 Pbit/s" }]
+[[traffic]]
+count = 1
+[demands]
+rule = "uniform:1 Mbit/s"
+"#;
+    let plan = plan(&format!("{PAIR}{changes}")).unwrap();
+    let demand = |c: usize| plan.demands.connections()[c].demand;
+    // The rule gives the first two, one each way.
+    assert_eq!((demand(2), demand(3)), (Some(Rate(1e6)), Some(Rate(5e5))));
+    let change = |seconds, c, bps| {
+        let time = Time::from_seconds(seconds).unwrap();
+        DemandChange { time, connection: ConnectionId::new(c), demand: Rate(bps) }
+    };
+    assert_eq!(
+        plan.demand_changes,
+        [change(0.0, 3, 5e6), change(1.0, 2, 2e6), change(1.0, 3, 1e15), change(3.0, 2, 1.0)]
+    );
+}
+
+#[test]
 fn a_run_says_how_and_what_is_recorded() {
     let run = r#"
 [run]
@@ -111,6 +177,7 @@ seed = 7
 sample = "1 ms"
 control = "in-band"
 control_packet = "100 B"
+control_share = 0.01
 repair = false
 data = false
 record = ["grants"]
@@ -125,7 +192,7 @@ record = ["grants"]
             sample: Span(1_000_000_000),
             control: ControlPlane::InBand,
             control_packet: Bytes(100),
-            control_share: None,
+            control_share: Some(0.01),
             repair: false,
             data: false,
             record: Record { grants: true, ..Record::default() },

@@ -33,6 +33,7 @@ fn assert_same(first: &Plan, second: &Plan) {
     assert_eq!(first.demands, second.demands);
     assert_eq!(first.paths, second.paths);
     assert_eq!(first.transfers, second.transfers);
+    assert_eq!(first.demand_changes, second.demand_changes);
     assert_eq!(first.protocols, second.protocols);
     assert_eq!(first.run, second.run);
 }
@@ -86,6 +87,7 @@ protocol.vo-le-tran = { gain = 0.1, most = "3 Gbit/s" }
 source = "c"
 target = "a"
 demand = "7 Mbit/s"
+demand_changes = [{ at = "1 s", demand = "5 Mbit/s" }, { at = "2 s", demand = "6 Mbit/s" }]
 [[connection]]
 source = "a"
 target = "c"
@@ -118,6 +120,32 @@ fn a_rule_stands_with_its_seed() {
     assert!(whole.contains("seed = 9") && whole.contains("transit = \"50 Mbit/s\""), "{whole}");
 }
 
+#[test]
+fn distinct_sources_and_departures_are_written_out() {
+    let text = "[network]\ngenerate.ring.nodes = 5\n[[traffic]]\ncount = 5\ndistinct = \"sources\"\n\
+        arrivals = { uniform = \"500 ms\" }\ndepartures = { from = \"300 ms\", uniform = \"1 s\" }\n";
+    let (first, whole, second) = both_plans(text, None, None);
+    assert_same(&first, &second);
+    assert!(whole.contains("distinct = \"sources\"") && whole.contains("from = \"300 ms\""), "{whole}");
+}
+
+#[test]
+fn numbers_of_paths_that_protocols_give_are_written_out() {
+    for common in ["slbn", "d-slen"] {
+        let text = format!(
+            "[network]\ngenerate.ring.nodes = 5\n[demands]\nrule = \"uniform:1 Mbit/s\"\n\
+            [[connection]]\nsource = \"n0\"\ntarget = \"n2\"\n\
+            [[connection]]\nsource = \"n0\"\ntarget = \"n2\"\nprotocol = \"slbn\"\n\
+            [[traffic]]\ncount = 2\nprotocol = \"d-slen\"\n\
+            [[traffic]]\nname = \"u\"\ncount = 2\nprotocol = \"slbn\"\n\
+            [defaults.connection]\nprotocol = \"{common}\"\n"
+        );
+        let (first, whole, second) = both_plans(&text, None, None);
+        assert_same(&first, &second);
+        assert_eq!(whole.matches("paths = ").count(), 5, "{whole}");
+    }
+}
+
 fn amounts() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("\"unlimited\"".to_owned()),
@@ -146,6 +174,7 @@ proptest! {
         (weight, loss, capacity) in (1e-3..1e3, 0.0..1.0, 1.0..1e15),
         (seed, duration) in (0..=i64::MAX, 1..=200 * 86_400 * 1_000_000_000_000u64),
         (at, least, more, packet) in (0..1u64 << 63, 1..3usize, 0..3usize, 40..=65_535u32),
+        share in prop_oneof![Just(1.0), 1e-9..1.0],
     ) {
         let late = duration.min(86_400_000_000_000_000);
         let text = format!(
@@ -153,10 +182,11 @@ proptest! {
             [[traffic]]\ncount = 7\namount = {amount}\narrivals = {arrivals}\nweight = {weight:?}\n\
             lifetime = {{ exponential = \"{duration} ps\" }}\npaths = {{ least = {least}, most = {} }}\n\
             [[connection]]\nsource = \"n0\"\ntarget = \"n3\"\nqos = 0.5\nstart = \"{at} ps\"\n\
+            demand = \"3 bit/s\"\ndemand_changes = [{{ at = \"{at} ps\", demand = \"{capacity:?} bit/s\" }}]\n\
             [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
             [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
             capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
-            [run]\nseed = {seed}\nduration = \"{duration} ps\"\n", least + more
+            [run]\nseed = {seed}\nduration = \"{duration} ps\"\ncontrol_share = {share:?}\n", least + more
         )
         .replace("\"n0\"", if rule.starts_with("grid") { "\"n0.0\"" } else { "\"n0\"" })
         .replace("\"n3\"", if rule.starts_with("grid") { "\"n1.1\"" } else { "\"n3\"" })

@@ -136,8 +136,9 @@ fn add_hosts(drawing: &mut Drawing, parameters: &TransitStubParameters) {
 fn assemble(drawing: Drawing, parameters: &TransitStubParameters, seed: u64) -> TransitStub {
     let Drawing { names, kinds, edges, diameters } = drawing;
     let mut draft = Draft::new();
-    for name in &names {
-        draft.node(name);
+    draft.reserve(names.len(), edges.len());
+    for name in names {
+        draft.node(&name);
     }
     let mut delays = stream(seed, Purpose::Delays, 0);
     for edge in &edges {
