@@ -1,6 +1,6 @@
 //! What control packets carry.
 
-use crate::protocols::{bfyz, charny, d_slen, slbn, vo_le_tran};
+use crate::protocols::{bfyz, charny, d_slen, perc, s_perc, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,10 @@ pub enum Header {
     Charny(charny::Probe),
     /// d-SLEN.
     DSlen(d_slen::Probe),
+    /// PERC.
+    Perc(perc::Probe),
+    /// s-PERC.
+    SPerc(s_perc::Probe),
     /// SLBN.
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.

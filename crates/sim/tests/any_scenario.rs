@@ -63,6 +63,8 @@ fn connection() -> impl Strategy<Value = String> {
         Just("\"vo-le-tran\""),
         Just("\"bfyz\""),
         Just("\"charny\""),
+        Just("\"perc\""),
+        Just("{ s-perc = { round = \"1 us\", variant = \"basic\" } }"),
         Just("{ vo-le-tran = { gain = 1, price = 0, most = \"1e15 bit/s\" } }"),
     ];
     let extra = prop_oneof![

@@ -5,6 +5,8 @@ pub mod bfyz;
 pub mod charny;
 pub mod d_slen;
 mod d_slen_as_printed;
+pub mod perc;
+pub mod s_perc;
 pub mod slbn;
 mod terms;
 pub mod vo_le_tran;
@@ -89,6 +91,12 @@ protocols! {
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
+    /// PERC: links and sessions exchange offers and limits [jose2015].
+    Perc(perc): "perc", "PERC",
+        "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
+    /// s-PERC: links and sessions exchange offers and limits, and packets carry what links gave [jose2019].
+    SPerc(s_perc): "s-perc", "s-PERC",
+        "max-min fair rates by messages, with four numbers at a link [jose2019]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn): "slbn", "SLBN",
         "max-min fair rates with three numbers at a link [mozo2012]";

@@ -36,6 +36,16 @@ impl RateCounts {
     pub fn greatest(&self) -> Option<i64> {
         self.0.last_key_value().map(|(&rate, _)| rate)
     }
+
+    /// The rates, rising, and how many there are of each.
+    pub fn rising(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.0.iter().map(|(&rate, &count)| (rate, i64::from(count)))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 #[cfg(test)]
@@ -47,9 +57,9 @@ mod tests {
         let mut counts = RateCounts::default();
         [5, 2, 5, 9].into_iter().for_each(|rate| counts.insert(rate));
         [9, 7].into_iter().for_each(|rate| counts.remove(rate));
-        assert_eq!(counts.greatest(), Some(5));
+        assert_eq!((counts.greatest(), counts.rising().collect::<Vec<_>>()), (Some(5), vec![(2, 1), (5, 2)]));
         [2, 5, 5].into_iter().for_each(|rate| counts.remove(rate));
-        assert_eq!(counts, RateCounts::default());
+        assert!(counts.is_empty() && counts.greatest().is_none());
     }
 
     #[test]

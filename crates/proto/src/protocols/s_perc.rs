@@ -1,0 +1,353 @@
+//! s-PERC: max-min fair rates by messages between links and sessions, with four numbers at a link [jose2019].
+//!
+//! A packet goes round and round its path. For each link it carries what the link gave its session last: a slot with the
+//! allocation, the offer, and whether others hold the session back (`elsewhere`) or the link itself (`here`). On the way
+//! down and on the way back a link counts its visitor as here, and decides anew:
+//!
+//! ```text
+//! offer      = (capacity - sum of allocations elsewhere) / here
+//! limit      = least offer of the other links that is not to be ignored
+//! allocation = limit, elsewhere, if that is less than offer;  otherwise offer, here
+//! ```
+//!
+//! The rate of a session is its least allocation. An offer below the greatest allocation elsewhere is too low, because
+//! such an allocation is out of date; other links are to ignore it. With `variant = "basic"` the link offers that
+//! allocation instead. The greatest is that of this round and the last. A round is a time in which every session comes
+//! by, so it must be at least as long as the longest round trip of control packets; in shorter ones links forget
+//! allocations that are still in use, while those out of date count for up to two rounds.
+//!
+//! Links keep no time: a round is over when the first packet of a later one comes. differs: the original measures the
+//! length of rounds, keeps some of the capacity free for control packets, and rebuilds its sums against losses; here the
+//! length is given, the whole capacity is divided, and hops repair losses.
+//!
+//! Rates are whole numbers of bit/s and sums of them, so that they return to exactly zero.
+
+use anabranch_core::quantity::SpanText;
+use anabranch_core::{Rate, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::control::{
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
+};
+use crate::packet::Header;
+use crate::protocols::terms::Terms;
+use crate::protocols::whole_rates::{UNLIMITED, whole};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::SINGLE_PATH;
+
+/// Picoseconds in a microsecond.
+const MICROSECOND: u64 = 1_000_000;
+
+/// The shortest and the longest round, in picoseconds: 1 us to 1000 s.
+const ROUNDS: std::ops::RangeInclusive<u64> = MICROSECOND..=1_000_000_000 * MICROSECOND;
+
+/// Parameters of s-PERC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SPercParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// How long links remember the greatest allocation: at least the longest round trip of control packets, 1 us to
+    /// 1000 s. The default is that of its authors for wide-area networks; the longer, the later rates are fair.
+    #[serde(deserialize_with = "round")]
+    pub round: SpanText,
+    /// What a link does with an offer that is too low: "ignore-bit" or "basic".
+    pub variant: Variant,
+}
+
+/// Which s-PERC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SPercVariant")]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Other links ignore offers below the greatest allocation elsewhere.
+    #[default]
+    IgnoreBit,
+    /// No offer is below the greatest allocation elsewhere.
+    Basic,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { round: SpanText(Span(100_000 * MICROSECOND)), variant: Variant::IgnoreBit }
+    }
+}
+
+fn round<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    let value = SpanText::deserialize(deserializer)?;
+    let good = ROUNDS.contains(&value.0.0);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 us to 1000 s", value.0))) }
+}
+
+/// The fields of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Whether its session ends.
+    pub is_last: bool,
+    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    pub cycle: u32,
+    /// What each link of the path gave last; links behind the last that limits anything are left out.
+    pub slots: Vec<Slot>,
+}
+
+/// What a link gave a session. Rates are whole, in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Who holds the session back (s).
+    pub held: Held,
+    /// At what rate the link counts it (a).
+    pub allocation: i64,
+    /// What the link offers (b).
+    pub offer: i64,
+    /// Whether other links are to ignore the offer (i).
+    pub is_ignored: bool,
+}
+
+/// Who holds a session back, as a link sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// It has not come by.
+    Never,
+    /// Others (E).
+    Elsewhere,
+    /// The link itself (B).
+    Here,
+}
+
+/// Of a link that a packet has not come by, or that limits nothing.
+const UNSEEN: Slot = Slot { held: Held::Never, allocation: UNLIMITED, offer: UNLIMITED, is_ignored: false };
+
+impl Probe {
+    /// The slot of a link.
+    fn slot(&mut self, position: Position) -> &mut Slot {
+        let position = usize::from(position);
+        if self.slots.len() <= position {
+            self.slots.resize(position + 1, UNSEEN);
+        }
+        &mut self.slots[position]
+    }
+
+    /// The least offer of links other than that at `position` (e).
+    fn limit(&self, position: Position) -> i64 {
+        let others = self.slots.iter().enumerate().filter(|&(p, slot)| p != usize::from(position) && !slot.is_ignored);
+        others.map(|(_, slot)| slot.offer).fold(UNLIMITED, i64::min).max(0)
+    }
+}
+
+/// A source control.
+pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
+    Box::new(Source { cycle: 0, is_leaving: false })
+}
+
+/// Link controls for so many links.
+pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![Link::new(parameters); count])
+}
+
+struct Source {
+    /// The cycle whose reply it waits for.
+    cycle: u32,
+    is_leaving: bool,
+}
+
+impl SourceControl for Source {
+    fn join(&mut self, _: Time, orders: &mut Orders) {
+        orders.probe(0, Header::SPerc(Probe { is_last: false, cycle: self.cycle, slots: Vec::new() }));
+    }
+
+    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
+        let Header::SPerc(reply) = header else { return };
+        if reply.cycle != self.cycle {
+            return;
+        }
+        self.cycle = self.cycle.wrapping_add(1);
+        let next = Header::SPerc(Probe { is_last: self.is_leaving, cycle: self.cycle, slots: reply.slots.clone() });
+        if self.is_leaving {
+            orders.tell(0, next);
+            orders.has_left = true;
+        } else {
+            let rate = reply.slots.iter().map(|slot| slot.allocation).fold(UNLIMITED, i64::min);
+            orders.grant(0, Rate(rate as f64));
+            orders.probe(0, next);
+        }
+    }
+
+    fn leave(&mut self, _: Time, _: &mut Orders) {
+        self.is_leaving = true;
+    }
+}
+
+/// All that a link keeps.
+#[derive(Clone, Debug)]
+struct Link {
+    /// The allocations of sessions that others hold back, summed (`SumE`).
+    rate_elsewhere: i64,
+    /// Sessions that the link holds back (`NumB`).
+    here: i64,
+    /// The greatest allocation elsewhere of this round and the last (`MaxE`), and of this alone (`MaxE'`).
+    greatest: i64,
+    greatest_now: i64,
+    /// Which round it is.
+    round: u64,
+    length: Span,
+    variant: Variant,
+}
+
+impl Link {
+    fn new(parameters: &Parameters) -> Self {
+        let Parameters { round: SpanText(length), variant } = *parameters;
+        Self { rate_elsewhere: 0, here: 0, greatest: 0, greatest_now: 0, round: 0, length, variant }
+    }
+
+    /// Forgets the allocations of rounds that are over.
+    fn keep_time(&mut self, now: Time) {
+        let round = now.0 / self.length.0.max(1);
+        if round == self.round {
+            return;
+        }
+        self.greatest = if round == self.round + 1 { self.greatest_now } else { 0 };
+        self.greatest_now = 0;
+        self.round = round;
+    }
+
+    /// Takes back what the link counts a session with.
+    fn forget(&mut self, slot: &Slot) {
+        match slot.held {
+            Held::Never => {}
+            // Wraps around rather than overflows, so that what is taken off again leaves nothing.
+            Held::Elsewhere => self.rate_elsewhere = self.rate_elsewhere.wrapping_sub(slot.allocation),
+            Held::Here => self.here -= 1,
+        }
+    }
+
+    /// What the link gives a session that others hold to `limit`; it counts the session no more.
+    fn give(&mut self, capacity: i64, limit: i64) -> Slot {
+        let offer = (capacity.saturating_sub(self.rate_elsewhere) / (self.here + 1).max(1)).max(0);
+        let greatest = self.greatest;
+        let (held, allocation) = if limit < offer { (Held::Elsewhere, limit) } else { (Held::Here, offer) };
+        if held == Held::Elsewhere {
+            self.rate_elsewhere = self.rate_elsewhere.wrapping_add(allocation);
+            self.greatest = self.greatest.max(allocation);
+            self.greatest_now = self.greatest_now.max(allocation);
+        } else {
+            self.here += 1;
+        }
+        match self.variant {
+            Variant::IgnoreBit => Slot { held, allocation, offer, is_ignored: greatest > offer },
+            Variant::Basic => Slot { held, allocation, offer: offer.max(greatest), is_ignored: false },
+        }
+    }
+
+    fn exchange(&mut self, link: &LinkView, visitor: Visitor, probe: &mut Probe) {
+        self.keep_time(link.now);
+        let limit = probe.limit(visitor.position);
+        let slot = probe.slot(visitor.position);
+        self.forget(slot);
+        *slot = self.give(whole(link.capacity), limit);
+    }
+}
+
+impl LinkControl for Link {
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
+        let Header::SPerc(probe) = header else { return };
+        if probe.is_last {
+            self.forget(probe.slot(visitor.position));
+        } else {
+            self.exchange(link, visitor, probe);
+        }
+    }
+
+    fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
+        let Header::SPerc(probe) = header else { return };
+        self.exchange(link, visitor, probe);
+    }
+
+    fn is_clear(&self) -> bool {
+        (self.rate_elsewhere, self.here) == (0, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::IntoDeserializer;
+
+    use super::*;
+    use crate::testing::{alone, view, visitor};
+
+    const MILLISECOND: u64 = 1000 * MICROSECOND;
+
+    fn link(variant: Variant) -> Link {
+        Link::new(&Parameters { variant, ..Parameters::default() })
+    }
+
+    /// A packet of a session that a link at position 0 offers `limit`.
+    fn probe(limit: i64) -> Probe {
+        Probe { is_last: false, cycle: 0, slots: vec![Slot { offer: limit, ..UNSEEN }] }
+    }
+
+    /// Shows a packet to a link of 10 Mbit/s at position 1; gives the slot of that link.
+    fn show(link: &mut Link, at: u64, probe: &mut Probe) -> Slot {
+        let mut header = Header::SPerc(probe.clone());
+        let view = LinkView { now: Time(at), ..view(10e6) };
+        link.on_arrival(&view, visitor(0, 1), &mut header, &mut LinkOrders::default());
+        let Header::SPerc(after) = header else { panic!("it is still of s-PERC") };
+        *probe = after;
+        probe.slots[1]
+    }
+
+    #[test]
+    fn who_is_held_elsewhere_leaves_the_rest_and_all_that_leave_leave_nothing() {
+        let mut link = link(Variant::IgnoreBit);
+        let mut all = [1_000_000, UNLIMITED, 3_000_000].map(probe);
+        let slots = all.each_mut().map(|probe| show(&mut link, 0, probe));
+        // 1 elsewhere; 10 - 1 here; then half of 9, of which the third can take 3.
+        assert_eq!(slots.map(|s| s.allocation), [1_000_000, 9_000_000, 3_000_000]);
+        assert_eq!(slots.map(|s| s.offer), [10_000_000, 9_000_000, 4_500_000]);
+        assert_eq!(slots.map(|s| s.held), [Held::Elsewhere, Held::Here, Held::Elsewhere]);
+        assert_eq!(show(&mut link, 0, &mut all[1]).allocation, 6_000_000);
+        for mut probe in all {
+            probe.is_last = true;
+            show(&mut link, 0, &mut probe);
+        }
+        assert!(link.is_clear());
+    }
+
+    #[test]
+    fn offers_below_what_another_has_elsewhere_are_ignored_or_raised_until_the_round_after_next() {
+        let offers = |variant| {
+            let mut link = link(variant);
+            let (mut first, mut second) = (probe(9_000_000), probe(UNLIMITED));
+            show(&mut link, 0, &mut first);
+            // 9 elsewhere leave 1 for the second, less than 9.
+            [0, 99, 199, 200].map(|ms| show(&mut link, ms * MILLISECOND, &mut second))
+        };
+        let ignored = offers(Variant::IgnoreBit).map(|slot| (slot.offer, slot.is_ignored));
+        assert_eq!(ignored, [true, true, true, false].map(|is_ignored| (1_000_000, is_ignored)));
+        let raised = offers(Variant::Basic).map(|slot| (slot.offer, slot.is_ignored));
+        assert_eq!(raised, [9_000_000, 9_000_000, 9_000_000, 1_000_000].map(|offer| (offer, false)));
+    }
+
+    #[test]
+    fn the_least_allocation_is_granted_once() {
+        let (mut source, orders) = (source(&Parameters::default(), &alone()), &mut Orders::default());
+        let slots = [5, 3, 4].map(|allocation| Slot { allocation, ..UNSEEN }).to_vec();
+        let reply = Header::SPerc(Probe { is_last: false, cycle: 0, slots });
+        for _ in 0..2 {
+            source.on_reply(Time(0), 0, &reply, orders);
+        }
+        assert_eq!((&orders.grants[..], orders.packets.len()), (&[(0, Rate(3.0))][..], 1));
+        source.leave(Time(0), orders);
+        let packet = orders.packets.remove(0).header;
+        source.on_reply(Time(0), 0, &packet, orders);
+        assert!(orders.has_left && !orders.packets[0].wants_reply && orders.grants.len() == 1);
+    }
+
+    #[test]
+    fn rounds_are_a_microsecond_to_a_thousand_seconds() {
+        let read = |text: &'static str| round(IntoDeserializer::<de::value::Error>::into_deserializer(text));
+        assert_eq!(read("1 us"), Ok(SpanText(Span(MICROSECOND))));
+        let said = "it is 2000 s; it must be 1 us to 1000 s";
+        assert_eq!(read("2000 s").map_err(|error| error.to_string()), Err(said.to_owned()));
+    }
+}
