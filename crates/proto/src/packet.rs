@@ -1,12 +1,14 @@
 //! What control packets carry.
 
-use crate::protocols::{d_slen, slbn, vo_le_tran};
+use crate::protocols::{d_slen, rcp, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Header {
     /// d-SLEN.
     DSlen(d_slen::Probe),
+    /// RCP and its relatives.
+    RateFeedback(rcp::Probe),
     /// SLBN.
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.

@@ -61,6 +61,13 @@ fn connection() -> impl Strategy<Value = String> {
         Just("{ d-slen = { variant = \"paper\" } }"),
         Just("{ d-slen = { floor = 0, tie = 0 } }"),
         Just("\"vo-le-tran\""),
+        Just("\"rcp\""),
+        Just(
+            "{ rcp = { alpha = 10, beta = 10, interval = \"1 us\", round_trip = \"1 us\", spacing = \"1 us\", start = 1 } }"
+        ),
+        Just("{ piqi-rcp = { gain = 10, proportional = 10, interval = \"1 ms\", utilization = 1e-300 } }"),
+        Just("{ piqi-rcp = { history = \"mean-rate\", interval = \"1 us\" } }"),
+        Just("\"qi-rcp\""),
         Just("{ vo-le-tran = { gain = 1, price = 0, most = \"1e15 bit/s\" } }"),
     ];
     let extra = prop_oneof![

@@ -3,6 +3,10 @@
 
 pub mod d_slen;
 mod d_slen_as_printed;
+pub mod piqi_rcp;
+pub mod qi_rcp;
+mod rate_feedback;
+pub mod rcp;
 pub mod slbn;
 mod terms;
 pub mod vo_le_tran;
@@ -80,6 +84,15 @@ protocols! {
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
+    /// PIQI-RCP-like: links offer one rate to all, mended by the load and its changes [jain2007].
+    PiqiRcp(piqi_rcp): "piqi-rcp", "PIQI-RCP-like",
+        "one rate for all at a link, from its load and how that changes [jain2007]";
+    /// QI-RCP-like: links offer one rate to all, mended by the load [jain2007].
+    QiRcp(qi_rcp): "qi-rcp", "QI-RCP-like",
+        "one rate for all at a link, from its load [jain2007]";
+    /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
+    Rcp(rcp): "rcp", "RCP",
+        "one rate for all at a link, from its load and its queue [dukkipati2005]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn): "slbn", "SLBN",
         "max-min fair rates with three numbers at a link [mozo2012]";
