@@ -24,7 +24,7 @@ pub struct Visitor {
 
 /// What a link control may look up of the data queue of its link.
 pub trait Queue {
-    /// All that it has ever taken in, of packets of any kind.
+    /// All that ever came to it, of packets of any kind, also those for which it had no room.
     fn arrived(&self) -> Bytes;
 
     /// What waits now.

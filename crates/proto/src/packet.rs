@@ -1,6 +1,6 @@
 //! What control packets carry.
 
-use crate::protocols::{bfyz, charny, d_slen, perc, s_perc, slbn, vo_le_tran};
+use crate::protocols::{bfyz, charny, d_slen, perc, rcp, s_perc, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub enum Header {
     Perc(perc::Probe),
     /// s-PERC.
     SPerc(s_perc::Probe),
+    /// RCP and its relatives.
+    RateFeedback(rcp::Probe),
     /// SLBN.
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.

@@ -168,6 +168,11 @@ impl World<'_> {
         let subflow = &mut self.subflows[s as usize];
         let is_active = self.connections[subflow.connection as usize].state == State::Active;
         let rate = subflow.pace.rate().0;
+        let protocol = &self.plan.protocols[self.lanes.packets[index].protocol as usize];
+        if subflow.held != NONE && protocol.terms().supersedes {
+            self.lanes.packets[subflow.held] = self.lanes.packets.remove(index);
+            return true;
+        }
         if subflow.held != NONE || subflow.control_sent == UNSET || !is_active || rate == 0.0 {
             return false;
         }

@@ -44,6 +44,8 @@ const _: () = assert!(std::mem::size_of::<Link>() == 64, "a link is one cache li
 struct Special {
     limit_bytes: u64,
     limit_packets: u32,
+    /// Bytes for which there was no room.
+    refused: u64,
     schedule: Option<Schedule>,
 }
 
@@ -108,6 +110,7 @@ impl Links {
             self.special.push(Special {
                 limit_bytes: plan.limit.bytes.map_or(u64::MAX, |b| b.0),
                 limit_packets: plan.limit.packets.unwrap_or(u32::MAX),
+                refused: 0,
                 schedule,
             });
         }
@@ -141,6 +144,7 @@ impl Links {
             let special = &mut self.special[link.special as usize];
             let Some(free_at) = special.end(link, start, now, bytes) else {
                 self.dropped[l as usize] += 1;
+                special.refused += u64::from(bytes);
                 return None;
             };
             free_at
@@ -192,9 +196,10 @@ impl Links {
         std::mem::replace(&mut link.peak_packets, link.waiting.len())
     }
 
-    /// Bytes that a link has ever taken in.
+    /// Bytes that ever came to a link, also those for which there was no room.
     pub fn arrived(&self, l: usize) -> u64 {
-        self.hot[l].bytes
+        let link = &self.hot[l];
+        link.bytes + self.special.get(link.special as usize).map_or(0, |special| special.refused)
     }
 
     /// What a link can carry now; infinite without limit.
@@ -349,7 +354,7 @@ mod tests {
             let mut link = link(&plan);
             assert!(link.enter(0, 0, 1000).is_some() && link.enter(0, 0, 1000).is_some());
             assert_eq!(link.enter(0, 0, 1000), None);
-            assert_eq!(link.totals(0, 0).dropped, 1);
+            assert_eq!((link.totals(0, 0).dropped, link.totals(0, 0).bytes, link.arrived(0)), (1, 2000, 3000));
             assert!(link.enter(0, MILLISECOND, 1000).is_some());
         }
     }

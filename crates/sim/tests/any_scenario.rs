@@ -65,6 +65,13 @@ fn connection() -> impl Strategy<Value = String> {
         Just("\"charny\""),
         Just("\"perc\""),
         Just("{ s-perc = { round = \"1 us\", variant = \"basic\" } }"),
+        Just("\"rcp\""),
+        Just(
+            "{ rcp = { alpha = 10, beta = 10, interval = \"1 us\", round_trip = \"1 us\", spacing = \"1 us\", start = 1 } }"
+        ),
+        Just("{ piqi-rcp = { gain = 10, proportional = 10, interval = \"1 ms\", utilization = 1e-300 } }"),
+        Just("{ piqi-rcp = { history = \"mean-rate\", interval = \"1 us\" } }"),
+        Just("\"qi-rcp\""),
         Just("{ vo-le-tran = { gain = 1, price = 0, most = \"1e15 bit/s\" } }"),
     ];
     let extra = prop_oneof![

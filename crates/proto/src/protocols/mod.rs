@@ -6,6 +6,10 @@ pub mod charny;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod perc;
+pub mod piqi_rcp;
+pub mod qi_rcp;
+mod rate_feedback;
+pub mod rcp;
 pub mod s_perc;
 pub mod slbn;
 mod terms;
@@ -94,6 +98,15 @@ protocols! {
     /// PERC: links and sessions exchange offers and limits [jose2015].
     Perc(perc): "perc", "PERC",
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
+    /// PIQI-RCP-like: links offer one rate to all, mended by the load and its changes [jain2007].
+    PiqiRcp(piqi_rcp): "piqi-rcp", "PIQI-RCP-like",
+        "one rate for all at a link, from its load and how that changes [jain2007]";
+    /// QI-RCP-like: links offer one rate to all, mended by the load [jain2007].
+    QiRcp(qi_rcp): "qi-rcp", "QI-RCP-like",
+        "one rate for all at a link, from its load [jain2007]";
+    /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
+    Rcp(rcp): "rcp", "RCP",
+        "one rate for all at a link, from its load and its queue [dukkipati2005]";
     /// s-PERC: links and sessions exchange offers and limits, and packets carry what links gave [jose2019].
     SPerc(s_perc): "s-perc", "s-PERC",
         "max-min fair rates by messages, with four numbers at a link [jose2019]";

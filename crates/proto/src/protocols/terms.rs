@@ -17,14 +17,21 @@ pub struct Terms {
     pub many_paths: bool,
     /// How its links learn of demands.
     pub demands: Demands,
+    /// Whether a control packet that is held back is needless once there is a newer one.
+    pub supersedes: bool,
     /// What a sink does to a control packet that wants a reply; false if it sends none after all.
     pub turn: fn(&mut Header) -> bool,
 }
 
 impl Terms {
     /// Connections of one path each, which share equally.
-    pub const SINGLE_PATH: Self =
-        Self { claims: Claims::Equal, many_paths: false, demands: Demands::AsLinks, turn: send_back };
+    pub const SINGLE_PATH: Self = Self {
+        claims: Claims::Equal,
+        many_paths: false,
+        demands: Demands::AsLinks,
+        supersedes: false,
+        turn: send_back,
+    };
 
     /// Why a connection of this claim and so many paths cannot be served, if so; `title` is the protocol's.
     pub(super) fn check(&self, title: &str, claim: f64, paths: usize) -> Result<(), String> {

@@ -1,0 +1,85 @@
+//! QI-RCP-like: RCP without the queue, a link follows the load alone [jain2007].
+//!
+//! Every interval T a link finds its rate R anew from its load y:
+//!
+//! ```text
+//! R <- R (1 + kappa (g C - y) / (g C)),   between the least rate and g C
+//! kappa = gain kappa*,   kappa* = T / (2 (T + d))
+//! ```
+//!
+//! C is the capacity, g the share of it to be used, d the average round trip. It is the integral part of what is told in
+//! `piqi_rcp.rs` and a reconstruction like that; what is said there of queues and of data packets holds here too.
+
+use anabranch_core::quantity::{RateText, SpanText};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::piqi_rcp;
+use crate::protocols::rate_feedback::{self, Beginning, Link, Source};
+use crate::protocols::terms::Terms;
+
+/// On what terms it serves.
+pub const TERMS: Terms = rate_feedback::TERMS;
+
+/// Parameters of QI-RCP-like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "QiRcpParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// What the rate follows the error by in an interval, in kappa*; over 0 and at most 10.
+    #[serde(deserialize_with = "rate_feedback::gain")]
+    #[schemars(range(max = 10), extend("exclusiveMinimum" = 0))]
+    pub gain: f64,
+    /// The share of the capacity that is to be used (g); over 0 and at most 1.
+    #[serde(deserialize_with = "rate_feedback::share")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+    pub utilization: f64,
+    /// What passes before a link decides anew (T); 1 us to 100 s.
+    #[serde(deserialize_with = "rate_feedback::span")]
+    pub interval: SpanText,
+    /// The first rate of a link as a share of its capacity; over 0 and at most 1.
+    #[serde(deserialize_with = "rate_feedback::share")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+    pub start: f64,
+    /// What a link takes the average round trip for in the beginning; 1 us to 100 s.
+    #[serde(deserialize_with = "rate_feedback::span")]
+    pub round_trip: SpanText,
+    /// The least rate; 1 to 1e15 bit/s.
+    #[serde(deserialize_with = "rate_feedback::least")]
+    pub least: RateText,
+    /// The most that passes between probes of a source; 1 us to 100 s. The round trip if that is less.
+    #[serde(deserialize_with = "rate_feedback::span")]
+    pub spacing: SpanText,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let piqi_rcp::Parameters { gain, utilization, interval, start, round_trip, least, spacing, .. } =
+            piqi_rcp::Parameters::default();
+        Self { gain, utilization, interval, start, round_trip, least, spacing }
+    }
+}
+
+/// A source control.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
+    Box::new(Source::new(parameters.spacing, connection))
+}
+
+/// Link controls for so many links.
+pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    let law = piqi_rcp::PiqiLaw {
+        gain: parameters.gain,
+        proportional: 0.0,
+        interval: parameters.interval.0.seconds(),
+        least: parameters.least.0.0,
+        room_before: None,
+        rates: None,
+    };
+    let beginning = Beginning {
+        utilization: parameters.utilization,
+        rate: parameters.start,
+        round_trip: parameters.round_trip.0.seconds(),
+    };
+    Box::new(vec![Link::new(law, beginning); count])
+}
