@@ -1,12 +1,14 @@
 //! What control packets carry.
 
-use crate::protocols::{d_slen, slbn, vo_le_tran};
+use crate::protocols::{d_slen, erica, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Header {
     /// d-SLEN.
     DSlen(d_slen::Probe),
+    /// ERICA.
+    Erica(erica::Rm),
     /// SLBN.
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.

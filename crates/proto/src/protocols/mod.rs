@@ -3,6 +3,7 @@
 
 pub mod d_slen;
 mod d_slen_as_printed;
+pub mod erica;
 pub mod slbn;
 mod terms;
 pub mod vo_le_tran;
@@ -83,6 +84,9 @@ protocols! {
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn): "slbn", "SLBN",
         "max-min fair rates with three numbers at a link [mozo2012]";
+    /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
+    Erica(erica): "erica", "ERICA",
+        "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
