@@ -14,6 +14,11 @@ fn all() -> impl Iterator<Item = (Protocol, f64)> {
     PROTOCOLS.iter().map(|(name, ..)| (Protocol::named(name).unwrap(), if *name == "vo-le-tran" { 60.0 } else { 2.0 }))
 }
 
+/// Those whose control packets may wait in queues: links that count probes anew in every period miss what comes late.
+fn all_that_may_wait() -> impl Iterator<Item = (Protocol, f64)> {
+    all().filter(|(protocol, _)| protocol.name() != "cobb-like")
+}
+
 /// Rates of a link's connections are such; ERICA takes nothing back from a link up to a tenth over its capacity.
 fn assert_shared(protocol: &Protocol, got: &[f64], wanted: &[f64], tolerance: f64) {
     if protocol.name() != "erica" {
@@ -195,7 +200,7 @@ fn what_a_full_queue_or_the_link_loses_is_counted() {
 
 #[test]
 fn control_packets_may_share_the_queues_with_data() {
-    for (protocol, seconds) in all() {
+    for (protocol, seconds) in all_that_may_wait() {
         let mut plan = one_link(2, protocol.clone(), seconds);
         plan.run.control = ControlPlane::InBand;
         // Control packets take room of their own: what is granted to data does not know of it, and queues grow slowly.
@@ -219,7 +224,7 @@ fn rates_follow_a_capacity_that_changes() {
 #[test]
 fn control_packets_take_no_more_than_their_share() {
     // ERICA sends at a pace of its own, with several packets under way, of which no more than one is held back.
-    for (protocol, seconds) in all().filter(|(protocol, _)| protocol.name() != "erica") {
+    for (protocol, seconds) in all_that_may_wait().filter(|(protocol, _)| protocol.name() != "erica") {
         let is_slow = protocol.name() == "vo-le-tran";
         let mut plan = one_link(2, protocol, seconds);
         plan.run.control = ControlPlane::InBand;

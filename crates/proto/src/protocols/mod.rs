@@ -1,6 +1,7 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
+pub mod cobb;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod erica;
@@ -87,6 +88,9 @@ protocols! {
     /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
     Erica(erica): "erica", "ERICA",
         "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
+    /// COBB-like: links count anew in every period whom they hold back [cobb2008].
+    CobbLike(cobb): "cobb-like", "COBB-like",
+        "max-min fair rates by counts made anew in every period [cobb2008]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
