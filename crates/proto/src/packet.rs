@@ -1,10 +1,12 @@
 //! What control packets carry.
 
-use crate::protocols::{cobb, d_slen, erica, slbn, vo_le_tran};
+use crate::protocols::{b_neck, cobb, d_slen, erica, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Header {
+    /// B-Neck.
+    BNeck(b_neck::Packet),
     /// COBB-like.
     CobbLike(cobb::Probe),
     /// d-SLEN.

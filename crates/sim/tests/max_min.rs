@@ -15,7 +15,7 @@ use rand::RngExt;
 
 /// The protocols, and the round trips after the last change within which all rates must be exact: so many, and so many
 /// for each link of the longest chain of sessions that wait for each other.
-const EXACT: [(&str, f64, f64); 1] = [("slbn", 2.0, 1.0)];
+const EXACT: [(&str, f64, f64); 2] = [("slbn", 2.0, 1.0), ("b-neck", 3.0, 3.0)];
 
 fn protocols() -> impl Iterator<Item = Protocol> {
     EXACT.iter().map(|&(name, ..)| Protocol::named(name).unwrap())

@@ -1,6 +1,8 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
+pub mod b_neck;
+mod b_neck_link;
 pub mod cobb;
 pub mod d_slen;
 mod d_slen_as_printed;
@@ -91,6 +93,9 @@ protocols! {
     /// COBB-like: links count anew in every period whom they hold back [cobb2008].
     CobbLike(cobb): "cobb-like", "COBB-like",
         "max-min fair rates by counts made anew in every period [cobb2008]";
+    /// B-Neck: links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
+    BNeck(b_neck): "b-neck", "B-Neck",
+        "max-min fair rates, and silence once they are found [mozo2011]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
