@@ -1,6 +1,6 @@
 //! What control packets carry.
 
-use crate::protocols::{bfyz, charny, d_slen, perc, rcp, s_perc, slbn, vo_le_tran};
+use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_perc, slbn, vo_le_tran};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,14 @@ pub enum Header {
     SPerc(s_perc::Probe),
     /// RCP and its relatives.
     RateFeedback(rcp::Probe),
+    /// B-Neck.
+    BNeck(b_neck::Packet),
+    /// COBB-like.
+    CobbLike(cobb::Probe),
+    /// d-SLEN.
+    DSlen(d_slen::Probe),
+    /// ERICA.
+    Erica(erica::Rm),
     /// SLBN.
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.

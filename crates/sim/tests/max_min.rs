@@ -15,8 +15,14 @@ use rand::RngExt;
 
 /// The protocols, and the round trips after the last change within which all rates must be exact: so many, and so many
 /// for each link of the longest chain of sessions that wait for each other.
-const EXACT: [(&str, f64, f64); 5] =
-    [("slbn", 2.0, 1.0), ("bfyz", 2.5, 1.0), ("charny", 3.0, 2.0), ("s-perc", 7.0, 1.0), ("perc", 3.0, 0.5)];
+const EXACT: [(&str, f64, f64); 6] = [
+    ("slbn", 2.0, 1.0),
+    ("bfyz", 2.5, 1.0),
+    ("b-neck", 3.0, 3.0),
+    ("charny", 3.0, 2.0),
+    ("s-perc", 7.0, 1.0),
+    ("perc", 3.0, 0.5),
+];
 
 /// Those whose packets take links so long that a quarter of the random networks must do.
 const SLOW: [&str; 3] = ["charny", "s-perc", "perc"];

@@ -1,10 +1,14 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
+pub mod b_neck;
+mod b_neck_link;
 pub mod bfyz;
 pub mod charny;
+pub mod cobb;
 pub mod d_slen;
 mod d_slen_as_printed;
+pub mod erica;
 pub mod perc;
 pub mod piqi_rcp;
 pub mod qi_rcp;
@@ -86,15 +90,24 @@ macro_rules! protocols {
 }
 
 protocols! {
+    /// B-Neck: links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
+    BNeck(b_neck): "b-neck", "B-Neck",
+        "max-min fair rates, and silence once they are found [mozo2011]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
     Bfyz(bfyz): "bfyz", "BFYZ",
         "max-min fair rates with a label for each session at a link [bartal2002]";
     /// Charny (reconstruction): links mark sessions and advertise rates, sources take the least [charny1995].
     Charny(charny): "charny", "Charny",
         "max-min fair rates by marks on sessions held back elsewhere [charny1995]";
+    /// COBB-like: links count anew in every period whom they hold back [cobb2008].
+    CobbLike(cobb): "cobb-like", "COBB-like",
+        "max-min fair rates by counts made anew in every period [cobb2008]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
+    /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
+    Erica(erica): "erica", "ERICA",
+        "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
     /// PERC: links and sessions exchange offers and limits [jose2015].
     Perc(perc): "perc", "PERC",
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";

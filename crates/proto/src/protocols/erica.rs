@@ -1,0 +1,484 @@
+//! ERICA: links share what they have, or a little more or less, among the sessions they hear of [kalyanaraman2000].
+//!
+//! A source sends RM packets at a steady pace, with its rate r in each; what links offer comes back in them. A link works
+//! in averaging intervals. At the end of each it compares what came in with its target, and counts the sessions n that it
+//! heard of:
+//!
+//! ```text
+//! target     = utilisation capacity f              f = 1 without queue control
+//! overload z = load / target
+//! fair share = target / n
+//! offer      = max(fair share, r / z)                            if z > 1 + delta
+//!            = max(fair share, r / z, most offered in the interval before)   otherwise
+//! offer      = fair share                                        if r was below that: one step at a time
+//! ```
+//!
+//! A session gets one new offer in an interval. Within 1 to 1 + delta nothing is taken back, so that rates come to rest up
+//! to delta above fair; without that band they would not become fair at all.
+//!
+//! With queue control (ERICA+) the target depends on what waits: q bytes, where Q should wait,
+//!
+//! ```text
+//! f = b Q / ((b - 1) q + Q) if q <= Q,   max(1 / 2, a Q / ((a - 1) q + Q)) otherwise          a = 1.15, b = 1.05
+//! ```
+//!
+//! differs:
+//! - The load is what came in or the sum of the rates told, whatever is more: what a full queue drops does not come in, and
+//!   nothing does in a run without data.
+//! - Links count a session by its RM packets, not by its data. They forget one that they have not heard of for a whole
+//!   interval; at its end nothing is scanned.
+
+use std::collections::BTreeMap;
+
+use anabranch_core::quantity::SpanText;
+use anabranch_core::{Rate, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
+use crate::packet::Header;
+use crate::protocols::terms::Terms;
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::SINGLE_PATH;
+
+/// More than any link carries, in bit/s.
+const UNLIMITED: f64 = 1e15;
+
+/// Overload is kept between these: a link may have no load, or no capacity.
+const OVERLOADS: (f64, f64) = (1e-9, 1e9);
+
+/// Queue control: how steeply the target falls as more waits than should (a), and how far it rises if nothing waits (b).
+const STEEPNESS: f64 = 1.15;
+const MOST_TARGET: f64 = 1.05;
+
+/// Queue control: the least part of the target.
+const LEAST_TARGET: f64 = 0.5;
+
+/// Parameters of ERICA.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "EricaParameters")]
+pub struct Parameters {
+    /// The part of the capacity that is shared; over 0 and at most 1. The authors take 0.9 to 0.95; with 1, queues may
+    /// grow, and rates come out a little too large as in [mozo2012, sec. V].
+    #[serde(deserialize_with = "utilisation")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+    pub utilisation: f64,
+    /// The relative overload that is let pass, 0 to 1; 0.1 by the authors.
+    #[serde(deserialize_with = "delta")]
+    #[schemars(range(min = 0, max = 1))]
+    pub delta: f64,
+    /// The averaging interval of links, 1 us to 100 s. A link must hear of each session once in it, or more often.
+    #[serde(deserialize_with = "span")]
+    pub interval: SpanText,
+    /// The time between RM packets of a session, 1 us to 100 s; half an interval or less, better a quarter.
+    #[serde(deserialize_with = "span")]
+    pub spacing: SpanText,
+    /// Whether the target depends on the queue (ERICA+).
+    pub queue_control: bool,
+    /// With queue control, for how long packets should wait, 1 us to 100 s.
+    #[serde(deserialize_with = "span")]
+    pub queue_delay: SpanText,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            utilisation: 1.0,
+            delta: 0.1,
+            interval: milliseconds(20),
+            spacing: milliseconds(5),
+            queue_control: false,
+            queue_delay: milliseconds(5),
+        }
+    }
+}
+
+fn milliseconds(ms: u64) -> SpanText {
+    SpanText(Span(ms * 1_000_000_000))
+}
+
+fn utilisation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = value > 0.0 && value <= 1.0;
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be over 0 and at most 1"))) }
+}
+
+fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = (0.0..=1.0).contains(&value);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 0 to 1"))) }
+}
+
+fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    let value = SpanText::deserialize(deserializer)?;
+    let good = (1e-6..=100.0).contains(&value.0.seconds());
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 us to 100 s", value.0))) }
+}
+
+/// The fields of an RM packet. Rates in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rm {
+    /// Its number, so that what comes late or twice is known.
+    pub number: u32,
+    /// What the session may send at now (CCR).
+    pub rate: f64,
+    /// The least that links offer it (ER).
+    pub offer: f64,
+    /// Whether the session ends.
+    pub is_last: bool,
+}
+
+/// A source control.
+pub fn source(parameters: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
+    Box::new(Source { spacing: parameters.spacing.0, rate: 0.0, sent: 0, heard: 0 })
+}
+
+/// Link controls for so many links.
+pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![Link::new(parameters); count])
+}
+
+struct Source {
+    spacing: Span,
+    /// In bit/s.
+    rate: f64,
+    /// RM packets sent, and the number of the last reply.
+    sent: u32,
+    heard: u32,
+}
+
+impl Source {
+    fn send(&mut self, now: Time, orders: &mut Orders) {
+        self.sent = self.sent.wrapping_add(1);
+        let rm = Rm { number: self.sent, rate: self.rate, offer: UNLIMITED, is_last: false };
+        orders.probe(0, Header::Erica(rm));
+        orders.wake(now + self.spacing);
+    }
+}
+
+impl SourceControl for Source {
+    fn join(&mut self, now: Time, orders: &mut Orders) {
+        self.send(now, orders);
+    }
+
+    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
+        let Header::Erica(rm) = header else { return };
+        let is_newer = rm.number.wrapping_sub(self.heard).wrapping_sub(1) < u32::MAX / 2;
+        if is_newer {
+            self.heard = rm.number;
+            self.rate = rm.offer;
+            orders.grant(0, Rate(rm.offer));
+        }
+    }
+
+    fn on_timer(&mut self, now: Time, orders: &mut Orders) {
+        self.send(now, orders);
+    }
+
+    fn leave(&mut self, _: Time, orders: &mut Orders) {
+        orders.tell(0, Header::Erica(Rm { number: self.sent, rate: 0.0, offer: 0.0, is_last: true }));
+        orders.has_left = true;
+    }
+}
+
+/// What a link knows of a session.
+#[derive(Clone, Copy, Debug, Default)]
+struct Session {
+    /// What it may send at (CCR), and what it was offered last; in bit/s.
+    rate: f64,
+    offer: f64,
+    /// The interval of that offer.
+    offered_in: u32,
+}
+
+const _: () = assert!(std::mem::size_of::<(Visitor, Session)>() == 32, "few bytes a session");
+
+/// An averaging interval that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    since: Time,
+    /// Bytes that had come in before.
+    arrived: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    /// Sessions heard of in this interval, and those heard of in the one before only.
+    heard: BTreeMap<Visitor, Session>,
+    before: BTreeMap<Visitor, Session>,
+    /// None as long as no session is there.
+    interval: Option<Interval>,
+    /// Its number, from 1.
+    number: u32,
+    /// The sum of the rates of those heard of in this interval, in bit/s.
+    told: f64,
+    /// From the interval before, in bit/s.
+    target: f64,
+    fair_share: f64,
+    overload: f64,
+    /// The most offered in the interval before, and in this one.
+    most_before: f64,
+    most: f64,
+    utilisation: f64,
+    delta: f64,
+    length: Span,
+    /// With queue control, for how long packets should wait, in seconds.
+    queue_delay: Option<f64>,
+}
+
+impl Link {
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            heard: BTreeMap::new(),
+            before: BTreeMap::new(),
+            interval: None,
+            number: 0,
+            told: 0.0,
+            target: 0.0,
+            fair_share: 0.0,
+            overload: 1.0,
+            most_before: 0.0,
+            most: 0.0,
+            utilisation: parameters.utilisation,
+            delta: parameters.delta,
+            length: parameters.interval.0,
+            queue_delay: parameters.queue_control.then(|| parameters.queue_delay.0.seconds()),
+        }
+    }
+
+    /// What is to be shared, in bit/s.
+    fn target(&self, link: &LinkView) -> f64 {
+        let part = self.queue_delay.map_or(1.0, |delay| {
+            let wanted = delay * link.capacity.0 / 8.0;
+            part_for_queue(link.queue.backlog().0 as f64, wanted)
+        });
+        self.utilisation * part * link.capacity.0
+    }
+
+    /// The first interval begins: whoever is there is taken to be alone.
+    fn start(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        self.target = self.target(link);
+        self.fair_share = self.target;
+        self.overload = 1.0;
+        (self.most_before, self.most) = (0.0, self.target);
+        self.told = 0.0;
+        self.begin(link, orders);
+    }
+
+    fn begin(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        self.number = self.number.wrapping_add(1).max(1);
+        self.interval = Some(Interval { since: link.now, arrived: link.queue.arrived().0 });
+        orders.wake(link.now + self.length);
+    }
+
+    /// An interval ends: what will be offered in the next.
+    fn end(&mut self, link: &LinkView, interval: Interval) {
+        let bits = link.queue.arrived().0.saturating_sub(interval.arrived) as f64 * 8.0;
+        let measured = bits / Span(link.now.0.saturating_sub(interval.since.0).max(1)).seconds();
+        let load = measured.max(self.told);
+        self.target = self.target(link);
+        let (least, most) = OVERLOADS;
+        self.overload = if self.target > 0.0 { (load / self.target).clamp(least, most) } else { most };
+        self.fair_share = self.target / self.heard.len().max(1) as f64;
+        (self.most_before, self.most) = (self.most, self.fair_share);
+        self.before = std::mem::take(&mut self.heard);
+        self.told = 0.0;
+    }
+
+    fn hear(&mut self, visitor: Visitor, rate: f64) {
+        if let Some(session) = self.heard.get_mut(&visitor) {
+            self.told += rate - session.rate;
+            session.rate = rate;
+            return;
+        }
+        let known = self.before.remove(&visitor).unwrap_or_default();
+        self.heard.insert(visitor, Session { rate, ..known });
+        self.told += rate;
+    }
+
+    fn forget(&mut self, visitor: Visitor) {
+        self.before.remove(&visitor);
+        if let Some(session) = self.heard.remove(&visitor) {
+            self.told -= session.rate;
+        }
+    }
+
+    /// What there is for a session; `None` for one that it does not know.
+    fn offer(&mut self, visitor: Visitor) -> Option<f64> {
+        let session = self.heard.get_mut(&visitor).or_else(|| self.before.get_mut(&visitor))?;
+        if session.offered_in != self.number {
+            let mut offer = self.fair_share.max(session.rate / self.overload);
+            if self.overload <= 1.0 + self.delta {
+                offer = offer.max(self.most_before);
+            }
+            self.most = self.most.max(offer);
+            if session.rate < self.fair_share {
+                offer = self.fair_share;
+            }
+            session.offer = offer;
+            session.offered_in = self.number;
+        }
+        Some(session.offer.min(self.target))
+    }
+}
+
+/// The part of the capacity to share if so many bytes wait, and how many should.
+fn part_for_queue(waiting: f64, wanted: f64) -> f64 {
+    if waiting <= wanted {
+        let bytes = (MOST_TARGET - 1.0) * waiting + wanted;
+        return if bytes > 0.0 { MOST_TARGET * wanted / bytes } else { 1.0 };
+    }
+    (STEEPNESS * wanted / ((STEEPNESS - 1.0) * waiting + wanted)).max(LEAST_TARGET)
+}
+
+impl LinkControl for Link {
+    fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders) {
+        let Header::Erica(rm) = header else { return };
+        if rm.is_last {
+            return self.forget(visitor);
+        }
+        if self.interval.is_none() {
+            self.start(link, orders);
+        }
+        self.hear(visitor, rm.rate);
+    }
+
+    fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
+        let Header::Erica(rm) = header else { return };
+        let offer = self.offer(visitor).unwrap_or(self.utilisation * link.capacity.0);
+        rm.offer = rm.offer.min(offer);
+    }
+
+    fn on_timer(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        let Some(interval) = self.interval.take() else { return };
+        self.end(link, interval);
+        if !self.before.is_empty() {
+            self.begin(link, orders);
+        }
+    }
+
+    fn is_clear(&self) -> bool {
+        self.heard.is_empty() && self.before.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Fixed, view, visitor};
+
+    const INTERVAL: u64 = 20_000_000_000;
+
+    /// A link of 10 Mbit/s at the end of interval number `end`, when so many bytes have come in.
+    fn at(end: u64, queue: &Fixed) -> LinkView<'_> {
+        LinkView { now: Time(end * INTERVAL), queue, ..view(10e6) }
+    }
+
+    fn send(link: &mut Link, view: &LinkView, subflow: u32, rate: f64) -> f64 {
+        let orders = &mut LinkOrders::default();
+        let mut header = Header::Erica(Rm { number: 1, rate, offer: UNLIMITED, is_last: false });
+        link.on_arrival(view, visitor(subflow, 0), &mut header, orders);
+        link.on_return(view, visitor(subflow, 0), &mut header, orders);
+        let Header::Erica(rm) = header else { panic!("it is still of ERICA") };
+        rm.offer
+    }
+
+    fn leave(link: &mut Link, view: &LinkView, subflow: u32) {
+        let mut header = Header::Erica(Rm { number: 2, rate: 0.0, offer: 0.0, is_last: true });
+        link.on_arrival(view, visitor(subflow, 0), &mut header, &mut LinkOrders::default());
+    }
+
+    fn is(got: f64, wanted: f64) {
+        assert!((got - wanted).abs() < 1.0, "{got} is not {wanted}");
+    }
+
+    #[test]
+    fn what_is_over_is_taken_back_and_what_is_over_by_a_little_is_not() {
+        let mut link = Link::new(&Parameters::default());
+        // Alone, then two at once: each is offered all.
+        let start = Fixed { arrived: 0, backlog: 0 };
+        is(send(&mut link, &at(0, &start), 0, 0.0), 10e6);
+        is(send(&mut link, &at(0, &start), 1, 0.0), 10e6);
+        // 50,000 bytes in 20 ms are 20 Mbit/s: twice too much. A fair share is 5, more than half of what each has.
+        let doubled = Fixed { arrived: 50_000, backlog: 0 };
+        link.on_timer(&at(1, &doubled), &mut LinkOrders::default());
+        is(send(&mut link, &at(1, &doubled), 0, 5.8e6), 5e6);
+        is(send(&mut link, &at(1, &doubled), 1, 5e6), 5e6);
+        // 27,000 bytes are 10.8, as both said: 8 % over. Each may have that much less than now, or the most of the interval
+        // before, 5.
+        let over = Fixed { arrived: 77_000, backlog: 0 };
+        link.on_timer(&at(2, &over), &mut LinkOrders::default());
+        is(send(&mut link, &at(2, &over), 0, 5.8e6), 5.8e6 / 1.08);
+        is(send(&mut link, &at(2, &over), 1, 5e6), 5e6);
+        // So much was offered to the first; at 8 % over the second may have it, too.
+        let still = Fixed { arrived: 104_000, backlog: 0 };
+        link.on_timer(&at(3, &still), &mut LinkOrders::default());
+        is(send(&mut link, &at(3, &still), 1, 5e6), 5.8e6 / 1.08);
+    }
+
+    #[test]
+    fn a_session_gets_one_new_offer_in_an_interval() {
+        let mut link = Link::new(&Parameters::default());
+        let queue = Fixed { arrived: 0, backlog: 0 };
+        send(&mut link, &at(0, &queue), 0, 10e6);
+        send(&mut link, &at(0, &queue), 1, 10e6);
+        link.on_timer(&at(1, &queue), &mut LinkOrders::default());
+        // Nothing came in, but 20 were told: twice too much, and half of 10 for each. Half of 16 must wait.
+        is(send(&mut link, &at(1, &queue), 0, 10e6), 5e6);
+        is(send(&mut link, &at(1, &queue), 0, 16e6), 5e6);
+    }
+
+    #[test]
+    fn links_forget_who_leaves_and_who_is_silent_and_then_rest() {
+        let mut link = Link::new(&Parameters::default());
+        let queue = Fixed { arrived: 0, backlog: 0 };
+        for subflow in 0..3 {
+            send(&mut link, &at(0, &queue), subflow, 0.0);
+        }
+        leave(&mut link, &at(0, &queue), 2);
+        let mut orders = LinkOrders::default();
+        link.on_timer(&at(1, &queue), &mut orders);
+        // Two are left: half each.
+        is(send(&mut link, &at(1, &queue), 0, 0.0), 5e6);
+        assert_eq!(orders.wake.take(), Some(Time(2 * INTERVAL)));
+        // The second is silent for the whole interval, and the first leaves.
+        link.on_timer(&at(2, &queue), &mut orders);
+        leave(&mut link, &at(2, &queue), 0);
+        assert!(link.is_clear());
+        orders.clear();
+        link.on_timer(&at(3, &queue), &mut orders);
+        assert_eq!(orders.wake, None);
+        // Who is unknown is offered no more than there is.
+        let mut header = Header::Erica(Rm { number: 9, rate: 0.0, offer: UNLIMITED, is_last: false });
+        link.on_return(&at(3, &queue), visitor(7, 0), &mut header, &mut orders);
+        assert!(link.is_clear() && header == Header::Erica(Rm { number: 9, rate: 0.0, offer: 10e6, is_last: false }));
+    }
+
+    #[test]
+    fn queue_control_shares_more_if_nothing_waits_and_less_if_too_much_does() {
+        // 5 ms of 10 Mbit/s are 6,250 bytes; ten times that: 1.15 / (0.15 * 10 + 1) = 0.46, and half at the least.
+        for (backlog, part) in [(0.0, 1.05), (6250.0, 1.0), (12_500.0, 1.15 / 1.3), (62_500.0, 0.5)] {
+            assert!((part_for_queue(backlog, 6250.0) - part).abs() < 1e-9);
+        }
+        assert!((part_for_queue(0.0, 0.0) - 1.0).abs() < 1e-9);
+        let mut link = Link::new(&Parameters { queue_control: true, ..Parameters::default() });
+        is(send(&mut link, &at(0, &Fixed { arrived: 0, backlog: 0 }), 0, 0.0), 10.5e6);
+    }
+
+    #[test]
+    fn a_link_without_capacity_or_load_offers_numbers() {
+        for (capacity, arrived) in [(0.0, 0), (0.0, 1000), (10e6, 0)] {
+            let mut link = Link::new(&Parameters { queue_control: true, ..Parameters::default() });
+            let queue = Fixed { arrived: 0, backlog: 0 };
+            let offered = send(&mut link, &LinkView { queue: &queue, ..view(capacity) }, 0, 1e6);
+            let later = Fixed { arrived, backlog: arrived };
+            let end = LinkView { now: Time(INTERVAL), queue: &later, ..view(capacity) };
+            link.on_timer(&end, &mut LinkOrders::default());
+            for rate in [offered, send(&mut link, &end, 0, 0.0), send(&mut link, &end, 1, 1e15)] {
+                assert!((0.0..=1.05 * capacity).contains(&rate), "{rate}");
+            }
+        }
+    }
+}
