@@ -5,26 +5,24 @@ use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_p
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Header {
+    /// B-Neck.
+    BNeck(b_neck::Packet),
     /// BFYZ.
     Bfyz(bfyz::Probe),
     /// Charny.
     Charny(charny::Probe),
-    /// d-SLEN.
-    DSlen(d_slen::Probe),
-    /// PERC.
-    Perc(perc::Probe),
-    /// s-PERC.
-    SPerc(s_perc::Probe),
-    /// RCP and its relatives.
-    RateFeedback(rcp::Probe),
-    /// B-Neck.
-    BNeck(b_neck::Packet),
     /// COBB-like.
     CobbLike(cobb::Probe),
     /// d-SLEN.
     DSlen(d_slen::Probe),
     /// ERICA.
     Erica(erica::Rm),
+    /// PERC.
+    Perc(perc::Probe),
+    /// RCP and its relatives.
+    RateFeedback(rcp::Probe),
+    /// s-PERC.
+    SPerc(s_perc::Probe),
     /// SLBN.
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.
