@@ -246,7 +246,9 @@ mod tests {
         assert_eq!(round(&mut link, 2, probe(3_333_333, 0)), 5_000_000);
         // The third is held back to 2, and none is here: the greatest, 4, could have 10 - 1 - 2 = 7.
         assert_eq!(round(&mut link, 2, probe(2_000_000, 1)), 7_000_000);
-        [0, 1, 2, 7].into_iter().for_each(|session| leave(&mut link, session));
+        for session in [0, 1, 2, 7] {
+            leave(&mut link, session);
+        }
         assert!(link.is_clear());
     }
 

@@ -162,7 +162,7 @@ impl LinkControl for Link {
             return;
         }
         // No number becomes 0.
-        let asked = probe.rate.max(0.0).min(UNLIMITED);
+        let asked = if probe.rate > 0.0 { probe.rate.min(UNLIMITED) } else { 0.0 };
         let advertised = self.record(link.capacity.0, visitor, asked);
         probe.is_held |= is_at_most(advertised, asked);
         probe.rate = asked.min(advertised);
@@ -200,7 +200,9 @@ mod tests {
         // The first wants all again: the second, with 4 above a third, loses its mark.
         assert_eq!(ask(&mut link, 0, f64::INFINITY), (3333, true));
         // All ask for less than a share: 10 - 1 - 1 for one more.
-        [0, 1].into_iter().for_each(|session| assert_eq!(ask(&mut link, session, 1.0), (1000, false)));
+        for session in [0, 1] {
+            assert_eq!(ask(&mut link, session, 1.0), (1000, false));
+        }
         assert_eq!(ask(&mut link, 2, 2.0), (2000, false));
         assert_eq!(ask(&mut link, 2, f64::NAN), (0, false));
         assert_eq!(ask(&mut link, 2, f64::INFINITY), (8000, true));

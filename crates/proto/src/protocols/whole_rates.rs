@@ -55,10 +55,16 @@ mod tests {
     #[test]
     fn rates_are_counted_in_order() {
         let mut counts = RateCounts::default();
-        [5, 2, 5, 9].into_iter().for_each(|rate| counts.insert(rate));
-        [9, 7].into_iter().for_each(|rate| counts.remove(rate));
+        for rate in [5, 2, 5, 9] {
+            counts.insert(rate);
+        }
+        for rate in [9, 7] {
+            counts.remove(rate);
+        }
         assert_eq!((counts.greatest(), counts.rising().collect::<Vec<_>>()), (Some(5), vec![(2, 1), (5, 2)]));
-        [2, 5, 5].into_iter().for_each(|rate| counts.remove(rate));
+        for rate in [2, 5, 5] {
+            counts.remove(rate);
+        }
         assert!(counts.is_empty() && counts.greatest().is_none());
     }
 
