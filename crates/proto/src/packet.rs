@@ -1,6 +1,6 @@
 //! What control packets carry.
 
-use crate::protocols::{d_slen, slbn, vo_le_tran};
+use crate::protocols::{d_slen, slbn, vo_le_tran, xcp};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub enum Header {
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.
     VoLeTran(vo_le_tran::Notice),
+    /// XCP.
+    Xcp(xcp::Congestion),
 }
 
 const _: () = assert!(std::mem::size_of::<Header>() <= 96, "a header must fit into 96 bytes");

@@ -61,6 +61,7 @@ fn connection() -> impl Strategy<Value = String> {
         Just("{ d-slen = { variant = \"paper\" } }"),
         Just("{ d-slen = { floor = 0, tie = 0 } }"),
         Just("\"vo-le-tran\""),
+        Just("\"xcp\""),
         Just("{ vo-le-tran = { gain = 1, price = 0, most = \"1e15 bit/s\" } }"),
     ];
     let extra = prop_oneof![
