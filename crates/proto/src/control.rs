@@ -56,7 +56,7 @@ pub struct ConnectionView {
     pub packet: Bytes,
 }
 
-/// A control packet that a source wants sent.
+/// A control packet, or a data packet with a header, that a source wants sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// On which subflow of the connection.
@@ -65,15 +65,19 @@ pub struct Order {
     pub header: Header,
     /// Whether the sink is to send it back; otherwise it ends there.
     pub wants_reply: bool,
+    /// Whether it is a data packet.
+    pub carries_data: bool,
 }
 
 /// What a source control wants done; the driver keeps one and empties it after each call.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
-    /// Control packets to send, in this order.
+    /// Packets to send, in this order.
     pub packets: Vec<Order>,
     /// Rates that subflows may send at from now on.
     pub grants: Vec<(usize, Rate)>,
+    /// Rates that the windows of subflows come to.
+    pub notes: Vec<(usize, Rate)>,
     /// When the control wants to be woken.
     pub wake: Option<Time>,
     /// Whether the connection has taken its leave: the control will not be called again.
@@ -83,17 +87,31 @@ pub struct Orders {
 impl Orders {
     /// Orders a control packet that comes back.
     pub fn probe(&mut self, subflow: usize, header: Header) {
-        self.packets.push(Order { subflow, header, wants_reply: true });
+        self.packets.push(Order { subflow, header, wants_reply: true, carries_data: false });
     }
 
     /// Orders a control packet that ends at the sink.
     pub fn tell(&mut self, subflow: usize, header: Header) {
-        self.packets.push(Order { subflow, header, wants_reply: false });
+        self.packets.push(Order { subflow, header, wants_reply: false, carries_data: false });
+    }
+
+    /// Sends a data packet with a header now, as large as the connection's packets or what is left of its amount.
+    ///
+    /// For controls that keep a window instead of granting rates. The packet goes with the data and is shown to links as
+    /// control packets are; its header comes back as the acknowledgement, in [`SourceControl::on_reply`]. What is lost is
+    /// not sent again. Nothing is sent if nothing is left.
+    pub fn send(&mut self, subflow: usize, header: Header) {
+        self.packets.push(Order { subflow, header, wants_reply: true, carries_data: true });
     }
 
     /// Lets a subflow send at `rate`.
     pub fn grant(&mut self, subflow: usize, rate: Rate) {
         self.grants.push((subflow, rate));
+    }
+
+    /// Notes the rate that the window of a subflow comes to, for the record: it stands for a grant, and sends nothing.
+    pub fn note(&mut self, subflow: usize, rate: Rate) {
+        self.notes.push((subflow, rate));
     }
 
     /// Asks for one [`SourceControl::on_timer`] at `time`, besides those that were asked for before.
@@ -105,6 +123,7 @@ impl Orders {
     pub fn clear(&mut self) {
         self.packets.clear();
         self.grants.clear();
+        self.notes.clear();
         self.wake = None;
         self.has_left = false;
     }
@@ -150,7 +169,7 @@ pub trait SourceControl: Send {
     /// The connection begins.
     fn join(&mut self, now: Time, orders: &mut Orders);
 
-    /// A control packet of `subflow` came back.
+    /// A control packet of `subflow` came back, or the acknowledgement of a data packet with a header.
     fn on_reply(&mut self, now: Time, subflow: usize, header: &Header, orders: &mut Orders);
 
     /// It is the time for which [`Orders::wake`] asked.
@@ -171,7 +190,7 @@ pub trait SourceControl: Send {
 ///
 /// Links without a limit have no control: there is nothing to decide.
 pub trait LinkControl: Send {
-    /// A control packet is about to enter the link on its way to the sink.
+    /// A control packet, or a data packet with a header, is about to enter the link on its way to the sink.
     fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders);
 
     /// A control packet on its way back has crossed the link's twin.

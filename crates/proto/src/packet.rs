@@ -1,6 +1,6 @@
 //! What control packets carry.
 
-use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_perc, slbn, vo_le_tran};
+use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_perc, slbn, vo_le_tran, xcp};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,8 @@ pub enum Header {
     Slbn(slbn::Probe),
     /// Vo-Le-Tran.
     VoLeTran(vo_le_tran::Notice),
+    /// XCP.
+    Xcp(xcp::Congestion),
 }
 
 const _: () = assert!(std::mem::size_of::<Header>() <= 96, "a header must fit into 96 bytes");

@@ -55,7 +55,7 @@ impl World<'_> {
                 let packet = &self.packets[event.packet];
                 steps.push(packet.at + 1);
                 owners.push(packet.subflow);
-            } else if kind == Kind::Control as u32 {
+            } else if kind == Kind::Control as u32 || kind == Kind::Headed as u32 {
                 let packet = &self.lanes.packets[event.packet];
                 control_steps.push(packet.at + u32::from(!packet.is_returning));
             } else if kind == Kind::Send as u32 {

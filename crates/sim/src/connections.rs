@@ -215,9 +215,16 @@ impl World<'_> {
             for &(subflow, rate) in &orders.grants {
                 self.grant(first + subflow, Rate(rate.0 * share));
             }
+            for &(subflow, rate) in &orders.notes {
+                self.note(first + subflow, rate);
+            }
         }
         for order in orders.packets.drain(..) {
-            self.launch((first + order.subflow) as u32, order);
+            if order.carries_data {
+                self.send_with_header((first + order.subflow) as u32, order);
+            } else {
+                self.launch((first + order.subflow) as u32, order);
+            }
         }
         if let Some(time) = orders.wake {
             self.schedule(time.0.max(self.now), Kind::Wake, c);
@@ -230,6 +237,10 @@ impl World<'_> {
         }
         orders.clear();
         self.orders = orders;
+        if self.connections[c as usize].left == 0 {
+            // The last byte went with a header.
+            self.leave(c);
+        }
     }
 
     /// What of each grant a connection can use: less than 1 if they are more than its demand in all.
@@ -240,14 +251,19 @@ impl World<'_> {
         if total > demand && total.is_finite() { demand / total } else { 1.0 }
     }
 
-    /// Lets a subflow send at `rate`; what is no rate lets it send nothing, and is counted.
+    /// Lets a subflow send at `rate`.
     fn grant(&mut self, s: usize, rate: Rate) {
-        let is_rate = rate.0.is_finite() && rate.0 >= 0.0;
-        self.bad_grants += u64::from(!is_rate);
-        self.set_rate(s, if is_rate { rate } else { Rate(0.0) });
+        self.note(s, rate);
         if self.plan.run.data {
             self.arm(s as u32);
         }
+    }
+
+    /// Takes down the rate of a subflow; what is no rate counts as 0, and is counted.
+    fn note(&mut self, s: usize, rate: Rate) {
+        let is_rate = rate.0.is_finite() && rate.0 >= 0.0;
+        self.bad_grants += u64::from(!is_rate);
+        self.set_rate(s, if is_rate { rate } else { Rate(0.0) });
     }
 
     fn set_rate(&mut self, s: usize, rate: Rate) {

@@ -13,7 +13,7 @@ use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 use crate::connections::{NONE, State, UNSET};
 use crate::faults::{Arrivals, Fates};
 use crate::link::Links;
-use crate::packet::ControlPacket;
+use crate::packet::{ControlPacket, NO_COPIES};
 use crate::routes::{END, Routes};
 use crate::slab::Slab;
 use crate::world::{Kind, World};
@@ -149,13 +149,27 @@ impl Lane {
 }
 
 impl World<'_> {
+    /// What a source sends on a subflow, at its first link.
+    pub(crate) fn control_packet(&self, subflow: u32, order: Order) -> ControlPacket {
+        let connection = self.subflows[subflow as usize].connection;
+        ControlPacket {
+            header: order.header,
+            at: self.routes.first[subflow as usize],
+            subflow,
+            bytes: 0,
+            copies: NO_COPIES,
+            sent: self.now,
+            protocol: self.plan.transfers[connection as usize].protocol as u16,
+            position: 0,
+            wants_reply: order.wants_reply,
+            is_returning: false,
+        }
+    }
+
     /// A source sends a control packet.
     pub(crate) fn launch(&mut self, subflow: u32, order: Order) {
-        let at = self.routes.first[subflow as usize];
-        let connection = self.subflows[subflow as usize].connection;
-        let protocol = self.plan.transfers[connection as usize].protocol as u16;
-        let Order { header, wants_reply, .. } = order;
-        let packet = ControlPacket { header, at, subflow, protocol, position: 0, wants_reply, is_returning: false };
+        let wants_reply = order.wants_reply;
+        let packet = self.control_packet(subflow, order);
         let index = self.lanes.packets.insert(packet);
         if !wants_reply || !self.hold_back(subflow, index) {
             self.depart(subflow, index);
@@ -233,6 +247,11 @@ impl World<'_> {
             if !self.ask_link(index) {
                 return;
             }
+        } else if packet.carries_data() {
+            let data = packet.data();
+            packet.bytes = 0;
+            self.deliver(data);
+            return self.on_control(index);
         } else if packet.wants_reply && (self.plan.protocols[packet.protocol as usize].terms().turn)(&mut packet.header)
         {
             packet.is_returning = true;
@@ -245,7 +264,7 @@ impl World<'_> {
 
     /// Shows a control packet to the control of the link at its place, if the link limits anything; says whether the
     /// packet goes on.
-    fn ask_link(&mut self, index: u32) -> bool {
+    pub(crate) fn ask_link(&mut self, index: u32) -> bool {
         let packet = &mut self.lanes.packets[index];
         let link = self.routes.steps[packet.at as usize];
         let Some(capacity) = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now) else {
@@ -262,10 +281,18 @@ impl World<'_> {
         }
         let goes_on = !self.link_orders.drops;
         if !goes_on {
-            self.lanes.packets.remove(index);
+            self.drop_control(index);
         }
         self.obey_link(link, protocol);
         goes_on
+    }
+
+    /// A packet goes no further.
+    pub(crate) fn drop_control(&mut self, index: u32) {
+        let packet = self.lanes.packets.remove(index);
+        if packet.carries_data() {
+            self.count_lost(packet.data());
+        }
     }
 
     /// A link control wanted to be woken.
@@ -296,8 +323,19 @@ impl World<'_> {
             let at = self.routes.first[to.subflow as usize] + u32::from(to.position) - 1;
             let position = to.position.wrapping_sub(1);
             let (wants_reply, is_returning) = (false, true);
-            let packet =
-                ControlPacket { header, at, subflow: to.subflow, protocol, position, wants_reply, is_returning };
+            let (subflow, bytes, copies, sent) = (to.subflow, 0, NO_COPIES, self.now);
+            let packet = ControlPacket {
+                header,
+                at,
+                subflow,
+                bytes,
+                copies,
+                sent,
+                protocol,
+                position,
+                wants_reply,
+                is_returning,
+            };
             if to.position == 0 {
                 self.replies.push_back(packet);
             } else {
@@ -309,10 +347,13 @@ impl World<'_> {
     }
 
     /// Sends a control packet over the next link of its way.
-    fn travel(&mut self, index: u32) {
+    pub(crate) fn travel(&mut self, index: u32) {
         let packet = &self.lanes.packets[index];
         let step = self.routes.steps[packet.at as usize];
         let link = if packet.is_returning { self.lanes.of_links[step as usize].twin } else { step };
+        if packet.carries_data() {
+            return self.enter_with_header(link, index);
+        }
         if self.lanes.hop(link).is_some() {
             return self.travel_in_frame(link, index);
         }

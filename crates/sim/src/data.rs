@@ -1,9 +1,14 @@
 //! Data packets: sent at the pace that is granted, passed on link by link, counted at the sink.
+//!
+//! Under protocols with a window the source control sends each, with a header for the link controls on its way. Between
+//! links such a packet is among the control packets (`control_plane.rs`); on links and at the sink it is as others are.
 
 use anabranch_core::{Bytes, Time};
+use anabranch_proto::control::Order;
 
 use crate::connections::{State, UNSET};
-use crate::packet::{Copies, DataPacket, NO_COPIES};
+use crate::faults::Arrivals;
+use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES};
 use crate::routes::END;
 use crate::world::{Kind, World};
 
@@ -39,6 +44,49 @@ impl World<'_> {
         if is_last { self.leave(c) } else { self.arm(s) }
     }
 
+    /// A source control sends a data packet with a header.
+    pub(crate) fn send_with_header(&mut self, s: u32, order: Order) {
+        let subflow = &mut self.subflows[s as usize];
+        let connection = &mut self.connections[subflow.connection as usize];
+        if connection.state != State::Active || connection.left == 0 || !self.plan.run.data {
+            return;
+        }
+        let bytes = connection.packet.min(connection.left);
+        connection.left -= bytes;
+        subflow.sent += bytes;
+        let packet = ControlPacket { bytes: bytes as u32, sent: self.now, ..self.control_packet(s, order) };
+        let index = self.lanes.packets.insert(packet);
+        if self.ask_link(index) {
+            self.travel(index);
+        }
+    }
+
+    /// A data packet with a header enters a link, or is dropped.
+    pub(crate) fn enter_with_header(&mut self, link: u32, index: u32) {
+        let bytes = self.lanes.packets[index].bytes;
+        let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.drop_control(index) };
+        self.hops += u64::from(!self.routes.is_of_demand(link));
+        let arrivals = match self.data_fates.get_mut(link as usize).and_then(Option::as_mut) {
+            Some(fates) => fates.next(arrival),
+            None => Arrivals { first: Some(arrival), second: None },
+        };
+        match (arrivals.first, arrivals.second) {
+            (None, None) => {
+                self.links.drop_one(link);
+                self.drop_control(index);
+            }
+            (Some(time), None) | (None, Some(time)) => self.schedule_control(time, link, index),
+            (Some(first), Some(second)) => {
+                let mut packet = self.lanes.packets[index].clone();
+                self.count_copy(&mut packet.copies);
+                self.lanes.packets[index].copies = packet.copies;
+                let copy = self.lanes.packets.insert(packet);
+                self.schedule_control(first, link, index);
+                self.schedule_control(second, link, copy);
+            }
+        }
+    }
+
     /// Schedules the next packet of a subflow, unless that is done or there is nothing to send.
     pub(crate) fn arm(&mut self, s: u32) {
         let subflow = &mut self.subflows[s as usize];
@@ -56,7 +104,12 @@ impl World<'_> {
         let packet = &mut self.packets[index];
         packet.at += 1;
         let link = self.routes.steps[packet.at as usize];
-        if link == END { self.deliver(index) } else { self.enter(link, index) }
+        if link == END {
+            let packet = self.packets.remove(index);
+            self.deliver(packet);
+        } else {
+            self.enter(link, index);
+        }
     }
 
     /// A data packet enters a link, or is dropped.
@@ -93,13 +146,18 @@ impl World<'_> {
 
     /// Makes a second copy of a data packet.
     fn copy(&mut self, index: u32) -> u32 {
-        let packet = &mut self.packets[index];
-        if packet.copies == NO_COPIES {
-            packet.copies = self.copies.insert(Copies { left: 1, has_arrived: false });
-        }
-        self.copies[packet.copies].left += 1;
-        let packet = *packet;
+        let mut packet = self.packets[index];
+        self.count_copy(&mut packet.copies);
+        self.packets[index] = packet;
         self.packets.insert(packet)
+    }
+
+    /// There is one copy more of a data packet.
+    fn count_copy(&mut self, copies: &mut u32) {
+        if *copies == NO_COPIES {
+            *copies = self.copies.insert(Copies { left: 1, has_arrived: false });
+        }
+        self.copies[*copies].left += 1;
     }
 
     /// A copy is no longer under way: says how many still are, and whether one had arrived before.
@@ -115,8 +173,7 @@ impl World<'_> {
     }
 
     /// A data packet is at its sink.
-    fn deliver(&mut self, index: u32) {
-        let packet = self.packets.remove(index);
+    pub(crate) fn deliver(&mut self, packet: DataPacket) {
         let is_repeated = packet.copies != NO_COPIES && self.settle_copy(packet.copies, true).has_arrived;
         let subflow = &mut self.subflows[packet.subflow as usize];
         if is_repeated {
@@ -135,6 +192,11 @@ impl World<'_> {
     #[cold]
     fn lose(&mut self, index: u32) {
         let packet = self.packets.remove(index);
+        self.count_lost(packet);
+    }
+
+    /// Counts a data packet that is lost.
+    pub(crate) fn count_lost(&mut self, packet: DataPacket) {
         if packet.copies != NO_COPIES {
             let copies = self.settle_copy(packet.copies, false);
             if copies.left > 0 || copies.has_arrived {

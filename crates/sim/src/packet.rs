@@ -29,7 +29,7 @@ pub struct Copies {
     pub has_arrived: bool,
 }
 
-/// A control packet.
+/// A control packet, or a data packet with a header: at the sink that becomes the control packet that acknowledges it.
 #[derive(Clone, Debug)]
 pub struct ControlPacket {
     /// The fields of its protocol.
@@ -38,6 +38,12 @@ pub struct ControlPacket {
     pub at: u32,
     /// Whose it is.
     pub subflow: u32,
+    /// The bytes of data; 0 for a control packet.
+    pub bytes: u32,
+    /// Of data, what [`DataPacket`] has.
+    pub copies: u32,
+    /// See `copies`.
+    pub sent: u64,
     /// Of which of the plan's protocols.
     pub protocol: u16,
     /// How many links are before the present one in its path.
@@ -52,6 +58,17 @@ impl ControlPacket {
     /// Its subflow, at the link where it is.
     pub fn visitor(&self) -> Visitor {
         Visitor { subflow: self.subflow, position: self.position }
+    }
+
+    /// Whether it is a data packet, until its sink has it.
+    #[inline]
+    pub fn carries_data(&self) -> bool {
+        self.bytes > 0
+    }
+
+    /// What it is as a data packet.
+    pub fn data(&self) -> DataPacket {
+        DataPacket { sent: self.sent, at: self.at, subflow: self.subflow, bytes: self.bytes, copies: self.copies }
     }
 }
 

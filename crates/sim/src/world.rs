@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Stop,
     /// A data packet arrives at the far end of a link.
     Data,
+    /// A data packet with a header does.
+    Headed,
     /// A control packet does.
     Control,
     /// A frame of a repaired hop does.
@@ -52,10 +54,11 @@ pub(crate) enum Kind {
     Send,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::Join,
     Kind::Stop,
     Kind::Data,
+    Kind::Headed,
     Kind::Control,
     Kind::Frame,
     Kind::Deadline,
@@ -188,7 +191,7 @@ impl<'p> World<'p> {
         match KINDS[(event.key >> ID_BITS) as usize] {
             Kind::Data => self.on_data(event.packet),
             Kind::Send => self.on_send(id),
-            Kind::Control => self.on_control(event.packet),
+            Kind::Control | Kind::Headed => self.on_control(event.packet),
             Kind::Frame => self.on_frame(id, event.packet),
             Kind::Deadline => self.on_deadline(id),
             Kind::Demand => self.on_demand(event.packet),
@@ -224,11 +227,11 @@ impl<'p> World<'p> {
         self.shard.send(Message { time, link, cargo });
     }
 
-    /// The same for a control packet.
+    /// The same for a control packet, or a data packet with a header.
     #[inline]
     pub(crate) fn schedule_control(&mut self, time: u64, link: u32, packet: u32) {
         if self.shard.keeps(link) || time > self.end {
-            return self.schedule_packet(time, Kind::Control, link, packet);
+            return self.schedule_packet(time, kind(&self.lanes.packets[packet]), link, packet);
         }
         let cargo = Cargo::Control(self.lanes.packets.remove(packet));
         self.shard.send(Message { time, link, cargo });
@@ -248,7 +251,7 @@ impl<'p> World<'p> {
         for Message { time, link, cargo } in messages {
             let (kind, index) = match cargo {
                 Cargo::Data(packet) => (Kind::Data, self.packets.insert(packet)),
-                Cargo::Control(packet) => (Kind::Control, self.lanes.packets.insert(packet)),
+                Cargo::Control(packet) => (kind(&packet), self.lanes.packets.insert(packet)),
                 Cargo::Frame(frame) => (Kind::Frame, self.lanes.frames.insert(frame)),
             };
             self.schedule_packet(time, kind, link, index);
@@ -259,4 +262,10 @@ impl<'p> World<'p> {
     pub(crate) fn is_in_band(&self, link: u32) -> bool {
         self.plan.run.control == ControlPlane::InBand && !self.routes.is_of_demand(link)
     }
+}
+
+/// Which kind of event the arrival of a packet is.
+#[inline]
+fn kind(packet: &ControlPacket) -> Kind {
+    if packet.carries_data() { Kind::Headed } else { Kind::Control }
 }

@@ -72,6 +72,7 @@ fn connection() -> impl Strategy<Value = String> {
         Just("{ piqi-rcp = { gain = 10, proportional = 10, interval = \"1 ms\", utilization = 1e-300 } }"),
         Just("{ piqi-rcp = { history = \"mean-rate\", interval = \"1 us\" } }"),
         Just("\"qi-rcp\""),
+        Just("\"xcp\""),
         Just("{ vo-le-tran = { gain = 1, price = 0, most = \"1e15 bit/s\" } }"),
     ];
     let extra = prop_oneof![

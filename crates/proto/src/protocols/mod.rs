@@ -19,6 +19,7 @@ pub mod slbn;
 mod terms;
 pub mod vo_le_tran;
 mod whole_rates;
+pub mod xcp;
 
 use std::fmt;
 
@@ -129,6 +130,9 @@ protocols! {
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
+    /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
+    Xcp(xcp): "xcp", "XCP",
+        "equal shares by windows that links open and close [katabi2002]";
 }
 
 impl Default for Protocol {

@@ -1,0 +1,649 @@
+//! XCP: links tell each packet by how much the rate of its connection is to change [katabi2002].
+//!
+//! Sources keep a window. Each packet carries the rate and the round trip of its connection; a link sums over an interval
+//! d, the mean round trip, and gives every packet of the next one its part of the change that it wants in all:
+//!
+//! ```text
+//! change = alpha (capacity - arrivals / d) - beta queue / d          queue: the least in about half a round trip
+//! moved  = max(0, shuffle arrivals / d - |change|)                   from all to all, so that shares become equal
+//! up     = (max(0, change) + moved) / sum x                          times x = round trip / window, for each packet
+//! down   = (max(0, -change) + moved) / arrivals                      times the bytes of a packet
+//! source:  window <- max(1, window + (up x - down bytes) round_trip / packet),    the least of all links
+//! ```
+//!
+//! What rises is divided equally among connections and what falls by their rates. A link that would give more than one
+//! before it has given, or than the connection can use, divides the rest among others. Rates are in byte/s, windows in
+//! packets. It is stable for alpha < pi / (4 sqrt 2) and beta = alpha^2 sqrt 2 [katabi2002, sec. 4].
+//!
+//! This is the form of the authors' simulation, in rates; the paper has it in windows. It is not max-min fair where
+//! connections have several bottlenecks.
+//!
+//! differs:
+//! - A packet learns of the change when it arrives at a queue, not when it leaves it.
+//! - A link that sees no packet for an interval stops its timers, and keeps what it has not given away yet. Otherwise a
+//!   connection with one packet a round trip could find that every time there is nothing for it.
+//! - The first interval is not random.
+//! - Packets are acknowledged one by one, and what is lost is not sent again: a gap in the numbers of acknowledgements is
+//!   a loss, which halves the window once in a round trip; if none come, all is lost and the window is 1, as in TCP.
+//! - A source spreads its window over the round trip, and so sends parts of packets in the mean. Windows rounded down
+//!   would use less than they are given; and where packets come in bursts, those of one connection may always be at the
+//!   beginning of an interval and those of another at its end, when there is nothing left to give or to take.
+//! - A window is 2^20 packets at most. A connection sends no faster than its demand even if that is less than a packet
+//!   in a round trip.
+
+use std::f64::consts::PI;
+
+use anabranch_core::{Rate, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
+use crate::packet::Header;
+use crate::protocols::terms::{Demands, Terms};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms { demands: Demands::AtSource, ..Terms::SINGLE_PATH };
+
+/// No time is set.
+const NEVER: Time = Time(u64::MAX);
+
+/// Bits in a byte.
+const BITS: f64 = 8.0;
+
+/// The packets in the first window, as in the authors' simulation.
+const FIRST_WINDOW: f64 = 2.0;
+
+/// The most packets in a window: a TCP of ordinary packets has about as many.
+const MOST_WINDOW: f64 = 1_048_576.0;
+
+/// In seconds: what a link takes for the mean round trip to begin with, and the least and the most that it believes.
+const FIRST_INTERVAL: f64 = 0.05;
+/// See [`FIRST_INTERVAL`].
+const INTERVALS: (f64, f64) = (0.001, 1.0);
+
+/// The least time between two looks at the queue, in seconds.
+const LEAST_QUEUE_INTERVAL: f64 = 0.002;
+
+/// How long a source waits for an acknowledgement: to begin with, and at the least; in seconds.
+const FIRST_WAIT: f64 = 1.0;
+/// See [`FIRST_WAIT`].
+const LEAST_WAIT: f64 = 0.2;
+
+/// How often that doubles while none comes.
+const MOST_DOUBLINGS: u32 = 6;
+
+/// Parameters of XCP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "XcpParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// What part of the free capacity is given away in a round trip; over 0 and less than pi / (4 sqrt 2), about 0.555.
+    #[serde(deserialize_with = "alpha")]
+    #[schemars(range(max = 0.555), extend("exclusiveMinimum" = 0))]
+    pub alpha: f64,
+    /// What part of the queue is taken away in a round trip, 0 to 1.
+    #[serde(deserialize_with = "part")]
+    #[schemars(range(min = 0, max = 1))]
+    pub beta: f64,
+    /// What part of the traffic is moved from all to all in a round trip, 0 to 1.
+    #[serde(deserialize_with = "part")]
+    #[schemars(range(min = 0, max = 1))]
+    pub shuffle: f64,
+}
+
+impl Default for Parameters {
+    /// [katabi2002, sec. 3.5].
+    fn default() -> Self {
+        Self { alpha: 0.4, beta: 0.226, shuffle: 0.1 }
+    }
+}
+
+fn alpha<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = value > 0.0 && value < PI / (4.0 * 2.0_f64.sqrt());
+    let wrong = || de::Error::custom(format!("it is {value}; it must be over 0 and less than pi / (4 sqrt 2), 0.5553"));
+    if good { Ok(value) } else { Err(wrong()) }
+}
+
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = (0.0..=1.0).contains(&value);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 0 to 1"))) }
+}
+
+/// The congestion header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Congestion {
+    /// Which packet of its connection, counted from 0.
+    pub number: u64,
+    /// When it was sent.
+    pub sent: Time,
+    /// The bytes of a full packet.
+    pub packet: f64,
+    /// The round trip of the connection in seconds; 0 if it is not known yet.
+    pub round_trip: f64,
+    /// The time from one packet to the next, in seconds: round trip by window.
+    pub gap: f64,
+    /// By how much the rate is to change, in byte/s.
+    pub change: f64,
+}
+
+impl Congestion {
+    /// Whether links can count on it.
+    fn is_measured(&self) -> bool {
+        let are_amounts = [self.packet, self.round_trip, self.gap].iter().all(|x| x.is_finite() && *x > 0.0);
+        are_amounts && !self.change.is_nan()
+    }
+}
+
+/// A source control.
+pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
+    Box::new(Source::new(connection))
+}
+
+/// Link controls for so many links.
+pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![Link::new(parameters); count])
+}
+
+/// `seconds` after `now`.
+fn after(now: Time, seconds: f64) -> Time {
+    Time(Span::from_seconds(seconds).map_or(NEVER.0, |span| now.0.saturating_add(span.0)))
+}
+
+struct Source {
+    /// Bytes of a full packet.
+    packet: f64,
+    /// In byte/s.
+    demand: f64,
+    /// In packets.
+    window: f64,
+    /// The mean of round trips and that of how far they are off, in seconds; 0 before the first.
+    round_trip: f64,
+    deviation: f64,
+    /// The number of the next packet; all before `settled` were acknowledged or lost, so that those between are under way.
+    next: u64,
+    settled: u64,
+    /// Losses among packets before this one are answered.
+    answered: u64,
+    /// When the last packet was sent.
+    sent: Option<Time>,
+    /// When all that is under way is given up, and how often that has been put off in vain.
+    deadline: Time,
+    doublings: u32,
+    /// When it will be woken next.
+    armed: Time,
+}
+
+impl Source {
+    fn new(connection: &ConnectionView) -> Self {
+        Self {
+            packet: connection.packet.0 as f64,
+            demand: connection.demand.0 / BITS,
+            window: FIRST_WINDOW,
+            round_trip: 0.0,
+            deviation: 0.0,
+            next: 0,
+            settled: 0,
+            answered: 0,
+            sent: None,
+            deadline: NEVER,
+            doublings: 0,
+            armed: NEVER,
+        }
+    }
+
+    fn under_way(&self) -> u64 {
+        self.next - self.settled
+    }
+
+    /// What the window comes to, in byte/s; it has a round trip.
+    fn rate(&self) -> f64 {
+        (self.window * self.packet / self.round_trip).min(self.demand)
+    }
+
+    /// The header of the next packet.
+    fn header(&self, now: Time) -> Header {
+        let is_known = self.round_trip > 0.0;
+        Header::Xcp(Congestion {
+            number: self.next,
+            sent: now,
+            packet: self.packet,
+            round_trip: self.round_trip,
+            gap: self.round_trip / self.window,
+            change: if is_known { self.demand - self.rate() } else { 0.0 },
+        })
+    }
+
+    /// Sends a packet if it may, and sees to it that it is woken when there is more to do.
+    fn go_on(&mut self, now: Time, orders: &mut Orders) {
+        if self.next_packet() <= now {
+            orders.send(0, self.header(now));
+            if self.under_way() == 0 {
+                self.deadline = after(now, self.wait());
+            }
+            self.next += 1;
+            self.sent = Some(now);
+        }
+        let due = self.deadline.min(self.next_packet());
+        if due < self.armed {
+            self.armed = due;
+            orders.wake(due);
+        }
+    }
+
+    /// When the next packet may go; not before an acknowledgement comes if the window is full.
+    fn next_packet(&self) -> Time {
+        // Of a window of 3.5 packets there are 3 or 4 under way.
+        if self.under_way() as f64 >= self.window.ceil() {
+            return NEVER;
+        }
+        let gap = (self.round_trip / self.window).max(self.packet / self.demand);
+        self.sent.map_or(Time(0), |sent| after(sent, gap).max(Time(sent.0 + 1)))
+    }
+
+    /// How long an acknowledgement may take, in seconds.
+    fn wait(&self) -> f64 {
+        let wait =
+            if self.round_trip > 0.0 { (self.round_trip + 4.0 * self.deviation).max(LEAST_WAIT) } else { FIRST_WAIT };
+        wait * f64::from(1 << self.doublings.min(MOST_DOUBLINGS))
+    }
+
+    /// Takes a round trip in, in seconds.
+    fn measure(&mut self, took: f64) {
+        if self.round_trip > 0.0 {
+            self.deviation += ((took - self.round_trip).abs() - self.deviation) / 4.0;
+            self.round_trip += (took - self.round_trip) / 8.0;
+        } else {
+            (self.round_trip, self.deviation) = (took, took / 2.0);
+        }
+    }
+
+    /// Changes the window, within what it may be.
+    fn set_window(&mut self, window: f64) {
+        let most = (self.demand * self.round_trip / self.packet).min(MOST_WINDOW);
+        self.window = window.min(most).max(1.0);
+    }
+
+    fn note(&self, orders: &mut Orders) {
+        if self.round_trip > 0.0 {
+            orders.note(0, Rate(self.rate() * BITS));
+        }
+    }
+}
+
+impl SourceControl for Source {
+    fn join(&mut self, now: Time, orders: &mut Orders) {
+        self.go_on(now, orders);
+    }
+
+    fn on_reply(&mut self, now: Time, _: usize, header: &Header, orders: &mut Orders) {
+        let Header::Xcp(reply) = header else { return };
+        if !(self.settled..self.next).contains(&reply.number) {
+            // Seen before, or given up.
+            return;
+        }
+        let has_gap = reply.number > self.settled;
+        self.settled = reply.number + 1;
+        self.doublings = 0;
+        self.measure(Span(now.0.saturating_sub(reply.sent.0).max(1)).seconds());
+        self.deadline = if self.under_way() > 0 { after(now, self.wait()) } else { NEVER };
+        let growth = reply.change * self.round_trip / self.packet;
+        self.set_window(self.window + if growth.is_nan() { 0.0 } else { growth });
+        if has_gap && reply.number > self.answered {
+            self.answered = self.next;
+            self.set_window(self.window / 2.0);
+        }
+        self.note(orders);
+        self.go_on(now, orders);
+    }
+
+    fn on_timer(&mut self, now: Time, orders: &mut Orders) {
+        if now >= self.armed {
+            self.armed = NEVER;
+        }
+        if now >= self.deadline {
+            (self.settled, self.answered, self.deadline) = (self.next, self.next, NEVER);
+            self.doublings += 1;
+            self.set_window(1.0);
+            self.note(orders);
+        }
+        self.go_on(now, orders);
+    }
+
+    fn on_demand(&mut self, now: Time, demand: Rate, orders: &mut Orders) {
+        self.demand = demand.0 / BITS;
+        self.set_window(self.window);
+        self.note(orders);
+        self.go_on(now, orders);
+    }
+
+    fn leave(&mut self, _: Time, orders: &mut Orders) {
+        // Links hold nothing of it.
+        orders.has_left = true;
+    }
+}
+
+/// All that a link keeps.
+#[derive(Clone, Debug)]
+struct Link {
+    parameters: Parameters,
+    /// The mean round trip in the interval before, in seconds.
+    interval: f64,
+    /// When the present interval began, and what the link had taken in by then.
+    began: Time,
+    arrived: u64,
+    /// In the present interval: the sums of gaps, and of gaps times round trips; whether there was any packet.
+    gaps: f64,
+    gaps_by_round_trip: f64,
+    has_seen: bool,
+    /// What is still to be given away and to be taken, in byte/s, and what of it falls on a second of gap and on a byte.
+    up: f64,
+    down: f64,
+    up_part: f64,
+    down_part: f64,
+    /// The least that waited, of the interval before and so far, in bytes.
+    queue: f64,
+    least: u64,
+    /// When the interval is over, when the queue is looked at, and when the link will be woken next.
+    interval_ends: Time,
+    queue_ends: Time,
+    armed: Time,
+}
+
+impl Link {
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            interval: FIRST_INTERVAL,
+            began: Time(0),
+            arrived: 0,
+            gaps: 0.0,
+            gaps_by_round_trip: 0.0,
+            has_seen: false,
+            up: 0.0,
+            down: 0.0,
+            up_part: 0.0,
+            down_part: 0.0,
+            queue: 0.0,
+            least: 0,
+            interval_ends: NEVER,
+            queue_ends: NEVER,
+            armed: NEVER,
+        }
+    }
+
+    /// Begins an interval.
+    fn begin(&mut self, link: &LinkView) {
+        (self.began, self.arrived) = (link.now, link.queue.arrived().0);
+        (self.gaps, self.gaps_by_round_trip, self.has_seen) = (0.0, 0.0, false);
+        self.interval_ends = after(link.now, self.interval);
+    }
+
+    /// Looks at the queue.
+    fn look(&mut self, link: &LinkView) {
+        let backlog = link.queue.backlog().0;
+        (self.queue, self.least) = (self.least.min(backlog) as f64, backlog);
+        let free_in = backlog as f64 * BITS / link.capacity.0;
+        // A link that carries nothing now is looked at as often as may be.
+        self.queue_ends = after(link.now, ((self.interval - free_in) / 2.0).max(LEAST_QUEUE_INTERVAL));
+    }
+
+    /// The interval is over: decides what is given and taken in the next.
+    fn decide(&mut self, link: &LinkView) {
+        let Parameters { alpha, beta, shuffle } = self.parameters;
+        let bytes = link.queue.arrived().0.saturating_sub(self.arrived) as f64;
+        let traffic = bytes / link.now.0.saturating_sub(self.began.0).max(1) as f64 * 1e12;
+        let mean = self.gaps_by_round_trip / self.gaps;
+        self.interval = if mean.is_finite() { mean.clamp(INTERVALS.0, INTERVALS.1) } else { FIRST_INTERVAL };
+        let change = alpha * (link.capacity.0 / BITS - traffic) - beta * self.queue / self.interval;
+        let moved = (shuffle * traffic - change.abs()).max(0.0);
+        self.up = change.max(0.0) + moved;
+        self.down = (-change).max(0.0) + moved;
+        self.up_part = if self.gaps > 0.0 { self.up / self.gaps } else { 0.0 };
+        self.down_part = if bytes > 0.0 { self.down / bytes } else { 0.0 };
+    }
+
+    /// Tells a packet its part of the change.
+    fn tell(&mut self, packet: &mut Congestion) {
+        let mut up = self.up.min(self.up_part * packet.gap);
+        let mut down = self.down.min(self.down_part * packet.packet);
+        let change = up - down;
+        if packet.change >= change {
+            packet.change = change;
+        } else {
+            // Others do not let it have so much.
+            down = self.down.min(down + (change - packet.change));
+            up = packet.change + down;
+        }
+        self.up = (self.up - up).max(0.0);
+        self.down = (self.down - down).max(0.0);
+        if self.up <= 0.0 {
+            self.up_part = 0.0;
+        }
+        if self.down <= 0.0 {
+            self.down_part = 0.0;
+        }
+    }
+
+    fn arm(&mut self, orders: &mut LinkOrders) {
+        let due = self.interval_ends.min(self.queue_ends);
+        if due < self.armed {
+            self.armed = due;
+            orders.wake(due);
+        }
+    }
+}
+
+impl LinkControl for Link {
+    fn on_arrival(&mut self, link: &LinkView, _: Visitor, header: &mut Header, orders: &mut LinkOrders) {
+        let Header::Xcp(packet) = header else { return };
+        if self.interval_ends == NEVER {
+            self.begin(link);
+            self.least = u64::MAX;
+            self.look(link);
+        }
+        self.has_seen = true;
+        self.least = self.least.min(link.queue.backlog().0);
+        if packet.is_measured() {
+            self.gaps += packet.gap;
+            self.gaps_by_round_trip += packet.gap * packet.round_trip.min(INTERVALS.1);
+            self.tell(packet);
+        } else {
+            packet.change = 0.0;
+        }
+        self.arm(orders);
+    }
+
+    fn on_return(&mut self, _: &LinkView, _: Visitor, _: &mut Header, _: &mut LinkOrders) {}
+
+    fn on_timer(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        if link.now >= self.armed {
+            self.armed = NEVER;
+        }
+        if link.now >= self.interval_ends {
+            if !self.has_seen {
+                (self.interval_ends, self.queue_ends) = (NEVER, NEVER);
+                return;
+            }
+            self.decide(link);
+            self.begin(link);
+        }
+        if link.now >= self.queue_ends {
+            self.look(link);
+        }
+        self.arm(orders);
+    }
+
+    fn is_clear(&self) -> bool {
+        // It knows sums of traffic, and no connection.
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::value::F64Deserializer;
+
+    use super::*;
+    use crate::testing::{Fixed, alone, visitor};
+
+    const MILLISECOND: u64 = 1_000_000_000;
+
+    /// A link of 8 Mbit/s, a million bytes per second.
+    fn view(now_ms: u64, queue: &Fixed) -> LinkView<'_> {
+        LinkView { now: Time(now_ms * MILLISECOND), capacity: Rate(8e6), queue }
+    }
+
+    /// A packet of 1,000 bytes of a connection with a window of 10 and a round trip of 50 ms: 200,000 byte/s.
+    fn packet(change: f64) -> Congestion {
+        Congestion { number: 0, sent: Time(0), packet: 1000.0, round_trip: 0.05, gap: 0.005, change }
+    }
+
+    fn arrive(link: &mut Link, now_ms: u64, queue: &Fixed, mut packet: Congestion) -> (f64, Option<Time>) {
+        let mut orders = LinkOrders::default();
+        let mut header = Header::Xcp(packet);
+        link.on_arrival(&view(now_ms, queue), visitor(0, 0), &mut header, &mut orders);
+        if let Header::Xcp(told) = header {
+            packet = told;
+        }
+        (packet.change, orders.wake)
+    }
+
+    fn wake(link: &mut Link, now_ms: u64, queue: &Fixed) -> Option<Time> {
+        let mut orders = LinkOrders::default();
+        link.on_timer(&view(now_ms, queue), &mut orders);
+        orders.wake
+    }
+
+    /// A link over which ten packets have come in the first 50 ms, with so many bytes in its queue.
+    fn busy(backlog: u64) -> Link {
+        let mut link = Link::new(&Parameters::default());
+        for number in 0..10 {
+            let (change, _) = arrive(&mut link, 5 * number, &Fixed { arrived: 1000 * number, backlog }, packet(1e9));
+            assert!(change.abs() < 1e-9, "nothing is known yet");
+        }
+        wake(&mut link, 25, &Fixed { arrived: 5000, backlog });
+        wake(&mut link, 50, &Fixed { arrived: 10_000, backlog });
+        link
+    }
+
+    #[test]
+    fn what_is_free_is_divided_among_the_packets_of_a_round_trip() {
+        // 10,000 bytes in 50 ms are 200,000 byte/s. Of the other 800,000 0.4 are given to ten packets: 32,000 to each.
+        let mut link = busy(0);
+        let queue = Fixed { arrived: 10_000, backlog: 0 };
+        let given: Vec<f64> = (0..11).map(|_| arrive(&mut link, 51, &queue, packet(f64::INFINITY)).0).collect();
+        assert!(given[..10].iter().all(|change| (change - 32_000.0).abs() < 1.0), "{given:?}");
+        // No more than that.
+        assert!(given[10].abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_queue_that_stays_is_taken_away() {
+        // 0.226 times 100,000 bytes in 50 ms are 452,000 byte/s, which leaves 320,000 - 452,000 for ten packets.
+        let mut link = busy(100_000);
+        let queue = Fixed { arrived: 10_000, backlog: 100_000 };
+        let (change, _) = arrive(&mut link, 51, &queue, packet(f64::INFINITY));
+        assert!((change + 13_200.0).abs() < 1.0, "{change}");
+    }
+
+    #[test]
+    fn who_cannot_use_what_it_is_given_keeps_its_own_and_packets_without_round_trip_get_nothing() {
+        let mut link = busy(0);
+        let queue = Fixed { arrived: 10_000, backlog: 0 };
+        assert!((arrive(&mut link, 51, &queue, packet(5.0)).0 - 5.0).abs() < 1e-9);
+        assert!((arrive(&mut link, 51, &queue, packet(-5.0)).0 + 5.0).abs() < 1e-9);
+        let unknown = Congestion { round_trip: 0.0, ..packet(f64::INFINITY) };
+        assert!(arrive(&mut link, 51, &queue, unknown).0.abs() < 1e-9);
+    }
+
+    #[test]
+    fn timers_stop_when_no_packet_comes_and_start_again_with_the_next() {
+        let mut link = busy(0);
+        let queue = Fixed { arrived: 10_000, backlog: 0 };
+        let mut now = Time(50 * MILLISECOND);
+        let wakes = std::iter::from_fn(|| {
+            now = Time(now.0 + 25 * MILLISECOND);
+            wake(&mut link, now.0 / MILLISECOND, &queue)
+        });
+        assert!(wakes.take(9).count() < 3);
+        assert!(arrive(&mut link, 900, &queue, packet(1e9)).1.is_some());
+    }
+
+    #[test]
+    fn no_packet_makes_a_link_tell_what_is_no_number() {
+        let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e300, 1e-300];
+        let queue = Fixed { arrived: 10_000, backlog: 0 };
+        let mut link = busy(0);
+        for (number, (a, b)) in strange.iter().flat_map(|a| strange.map(|b| (*a, b))).enumerate() {
+            let header = Congestion { round_trip: a, gap: b, change: a, ..packet(b) };
+            arrive(&mut link, 60 + number as u64, &queue, header);
+            wake(&mut link, 60 + number as u64, &queue);
+        }
+        for now in [200, 300, 400] {
+            let (change, _) = arrive(&mut link, now, &queue, packet(1e9));
+            assert!(change.is_finite(), "{change}");
+            wake(&mut link, now + 50, &queue);
+        }
+    }
+
+    /// A source with one packet under way, and its header.
+    fn joined() -> (Source, Congestion, Orders) {
+        let mut source = Source::new(&alone());
+        let mut orders = Orders::default();
+        source.join(Time(0), &mut orders);
+        let Header::Xcp(header) = orders.packets[0].header.clone() else { panic!("it is of XCP") };
+        (source, header, orders)
+    }
+
+    fn reply(source: &mut Source, now_ms: u64, header: Congestion) -> Orders {
+        let mut orders = Orders::default();
+        source.on_reply(Time(now_ms * MILLISECOND), 0, &Header::Xcp(header), &mut orders);
+        orders
+    }
+
+    #[test]
+    fn a_window_grows_by_what_the_acknowledgement_says_and_only_once() {
+        let (mut source, header, orders) = joined();
+        assert!(orders.packets[0].carries_data && header.round_trip.abs() < 1e-12);
+        // 100,000 byte/s in a round trip of 50 ms are 5 packets of 1,000 bytes more than the 2.
+        let orders = reply(&mut source, 50, Congestion { change: 100_000.0, ..header });
+        assert!((source.window - 7.0).abs() < 1e-9 && orders.packets.len() == 1);
+        assert!((orders.notes[0].1.0 - 7.0 * 8000.0 / 0.05).abs() < 1e-3);
+        let orders = reply(&mut source, 51, Congestion { change: 100_000.0, ..header });
+        assert!((source.window - 7.0).abs() < 1e-9 && orders.notes.is_empty());
+    }
+
+    #[test]
+    fn a_gap_halves_the_window_once_in_a_round_trip_and_silence_closes_it() {
+        let (mut source, header, _) = joined();
+        source.window = 16.0;
+        source.next = 16;
+        reply(&mut source, 50, Congestion { number: 1, change: 0.0, ..header });
+        reply(&mut source, 51, Congestion { number: 3, change: 0.0, ..header });
+        assert!((source.window - 8.0).abs() < 1e-9, "{}", source.window);
+        source.on_timer(Time(2000 * MILLISECOND), &mut Orders::default());
+        // All was given up, and one is under way again.
+        assert!((source.window - 1.0).abs() < 1e-9 && source.under_way() == 1, "{}", source.under_way());
+    }
+
+    #[test]
+    fn a_demand_limits_the_window_at_once() {
+        let (mut source, header, _) = joined();
+        reply(&mut source, 50, Congestion { change: 100_000.0, ..header });
+        // 32,000 bit/s in 50 ms are a fifth of a packet, so that there is one at a time.
+        let mut orders = Orders::default();
+        source.on_demand(Time(51 * MILLISECOND), Rate(32_000.0), &mut orders);
+        assert!((source.window - 1.0).abs() < 1e-9);
+        assert!((orders.notes[0].1.0 - 32_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let number = F64Deserializer::<de::value::Error>::new;
+        assert_eq!((alpha(number(0.4)), part(number(1.0))), (Ok(0.4), Ok(1.0)));
+        assert!(alpha(number(0.6)).unwrap_err().to_string().contains("less than pi / (4 sqrt 2)"));
+        assert!(part(number(-0.1)).unwrap_err().to_string().contains("it must be 0 to 1"));
+    }
+}
