@@ -17,11 +17,13 @@ from anabranch.errors import ScenarioError
 from anabranch.experiment import MEASURES, find_experiments, list_experiments, read_experiment
 from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts
+from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
-from anabranch.simulated_measures import OF_CONNECTION, OF_RUN
+from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
+SLBN = [f"experiment-{number}" for number in ("1a", "1b", "2a", "2b")]
 ITEMS = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 16))]
 
 SUBFLOWS_1 = (
@@ -215,9 +217,37 @@ def test_a_simulation_serves_all_figures_of_a_call(tmp_path: Path, monkeypatch: 
     assert [sets for _, sets, _ in made] == [(), ("defaults.connection.protocol=vo-le-tran",)]
 
 
+@pytest.mark.parametrize("item", SLBN)
+def test_large_experiments_can_be_read_and_their_scenarios_are_right(item: str) -> None:
+    experiment = read_experiment(EXPERIMENTS / f"slbn-{item}")
+    for run in experiment.runs.values():
+        # The rules alone: the networks have hundreds of thousands of hosts.
+        small = (*run.sets, "network.generate.transit-stub.routers=100", "network.generate.transit-stub.hosts=2")
+        few = tuple(f"traffic.{n}.count=20" for n in range(run.scenario.read_text().count("[[traffic]]")))
+        plan = read_plan(run.scenario, sets=(*small, *few))
+        assert [name for name, _ in plan.core.protocols] == [run.name]
+
+
+def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) -> None:
+    copy = tmp_path / "experiments"
+    shutil.copytree(EXPERIMENTS / "slbn-experiment-1b", copy / "slbn-experiment-1b")
+    file = copy / "slbn-experiment-1b" / "scenario.toml"
+    file.write_text(file.read_text().replace("hosts = 200", "hosts = 2").replace("routers = 1100", "routers = 100"))
+    rows = reproduce("slbn", "experiment-1b", scale=0.002, experiments=copy)
+    assert len(rows) == 8
+    # A tenth of a percent of the sessions meet on no link: all but RCP, which begins slowly, are done soon.
+    assert "100 slbn completed" in next(row.ours for row in rows if "RCP is much slower" in row.quantity)
+    report(rows, tmp_path / "report")
+    drawn = sorted(path.name for path in (tmp_path / "report").glob("*.svg"))
+    assert drawn == ["figure-5.svg", "figure-6.svg"]
+    with pytest.raises(ValueError, match="scale is 2; it must be over 0 and at most 1"):
+        reproduce("slbn", scale=2, experiments=copy)
+
+
 def test_every_measure_of_a_simulation_can_be_measured() -> None:
     listed = {name for name, (_, _, kind) in MEASURES.items() if kind == "simulate"}
-    assert listed == {*OF_RUN, *OF_CONNECTION, "queue", "turns", "turning", "most-turns", "agreeing"}
+    windowed = {"turns", "turning", "most-turns", "longest-queue", *OF_SPREAD}
+    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, "queue", "agreeing"}
 
 
 def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
@@ -232,7 +262,7 @@ def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
 
 
 def test_experiments_are_found_and_ordered_by_number() -> None:
-    assert list_experiments(EXPERIMENTS) == {PAPER: ITEMS}
+    assert list_experiments(EXPERIMENTS) == {PAPER: ITEMS, "slbn": SLBN}
 
 
 def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -247,7 +277,7 @@ def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_unknown_paper_or_item_lists_what_there_is() -> None:
-    with pytest.raises(ScenarioError, match=r"no paper `upward`.*there is upward-max-min"):
+    with pytest.raises(ScenarioError, match=r"no paper `upward`.*there is slbn, upward-max-min"):
         reproduce("upward", experiments=EXPERIMENTS)
     with pytest.raises(ScenarioError, match=r"no `table-70` of upward-max-min; there is table-7, table-8"):
         reproduce(PAPER, "table-70", experiments=EXPERIMENTS)
