@@ -196,8 +196,9 @@ def test_a_link_must_be_in_every_result(result):
         draw_rates({"one": result, "two": single}, connections=["through"])
 
 
-@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS.keys())
-def test_a_window_must_begin_before_it_ends(result, draw):
+@pytest.mark.parametrize("name", sorted(DRAWINGS.keys() - {"completions"}))
+def test_a_window_must_begin_before_it_ends(result, name):
+    draw = DRAWINGS[name]
     with pytest.raises(ValueError, match=r"it must begin before it ends|bars are of the whole run"):
         draw(result, window_s=(1, 0))
 
@@ -291,7 +292,7 @@ def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, resu
     [
         (lambda result: draw_rates(result, connections=["nobody"]), "there is no connection `nobody` in the result"),
         (lambda result: draw_queues(result, over="time", links=["none"]), "there is no link `none` in the result"),
-        (lambda result: draw_errors(replace(result, series=result.series.clear())), "errors need rates"),
+        (lambda result: draw_errors(replace(result, series=result.series.clear(), spread=None)), "errors need rates"),
         (lambda result: draw_longest_queue(replace(result, series=result.series.clear())), "queues were not recorded"),
         (lambda result: draw_completions(replace(result, connections=result.connections[:2])), "no transfer was"),
         (lambda result: draw_loads(result, links=["none"]), "there is no link `none` in the result"),

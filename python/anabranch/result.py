@@ -79,12 +79,12 @@ class Result:
         largest shortfall of a subflow from its best bottleneck; 0 is exactly fair), ``overload`` (the largest excess of
         granted rates over a capacity, relative to that), connections ``present``, and ``peak_packets``, the most at any
         link since the sample before.
+    grants : DataFrame or None
+        If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     spread : DataFrame or None
         If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
         that have been granted something, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
         ``p10``, ``p50``, ``p90`` and ``most``.
-    grants : DataFrame or None
-        If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     """
 
     meta: dict[str, Any]
@@ -94,8 +94,8 @@ class Result:
     subflows: pl.DataFrame
     links: pl.DataFrame
     series: pl.DataFrame
-    spread: pl.DataFrame | None = None
     grants: pl.DataFrame | None = None
+    spread: pl.DataFrame | None = None
 
     def rates(self, *, subflows: bool = False) -> pl.DataFrame:
         """Give what was granted over time, each value until the next.
