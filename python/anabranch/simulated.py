@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anabranch.result import Result
     from anabranch.scenario import Plan
 
-RECORDED_AS = {"connection": "connections", "link": "links", "run": "errors"}
+RECORDED_AS = {"connection": "connections", "link": "links", "run": "fairness"}
 """The word under ``record`` for samples of each kind of thing."""
 
 
