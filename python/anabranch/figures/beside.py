@@ -114,7 +114,8 @@ def draw_completions(
     note = "means over bins with about as many transfers each"
     figure, axes = _lines(all_results, draw, title or heading(all_results, "Completion times"), note)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for ticks in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+        ticks(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_ylim(bottom=0.0)
     axes.set_xlabel("size (kB)", color=INK)
     axes.set_ylabel("mean time to complete (s)", color=INK)
