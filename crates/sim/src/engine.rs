@@ -108,6 +108,8 @@ struct Shared<'p> {
     events: Vec<AtomicU64>,
     barrier: Barrier,
     is_called_off: AtomicBool,
+    /// The same, as it was when all had come to the barrier: so that all leave after the same window.
+    is_over: AtomicBool,
 }
 
 /// What the first thread does besides.
@@ -144,6 +146,7 @@ impl<'p> Shared<'p> {
             events: (0..shards).map(|_| AtomicU64::new(0)).collect(),
             barrier: Barrier::new(shards),
             is_called_off: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
         };
         for number in 0..shards {
             shared.announce(number);
@@ -177,10 +180,13 @@ impl<'p> Shared<'p> {
             let limit = start.saturating_add(self.lookahead).min(instant.saturating_add(1));
             self.serve(number, limit, lead.as_mut());
             self.barrier.wait();
+            if lead.is_some() {
+                self.is_over.store(self.is_called_off.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
             self.receive(number);
             self.announce(number);
             self.barrier.wait();
-            if self.is_called_off.load(Ordering::Relaxed) {
+            if self.is_over.load(Ordering::Relaxed) {
                 return;
             }
         }
