@@ -40,10 +40,14 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn a_run_on_several_threads_can_be_called_off() {
     let plan = whole_plan(1, Protocol::default(), ControlPlane::Separate);
-    let mut told = Vec::new();
-    let outcome = simulate_on(&plan, 2, &mut |Progress { events, .. }| {
-        told.push(events);
-        told.len() < 2
-    });
-    assert!(!outcome.is_whole && told.len() == 3 && outcome.events < 10 * (1 << 16), "{told:?} {}", outcome.events);
+    // Often, since it depends on the moment: nobody may wait for one who has left.
+    for (most, threads) in (0..20).map(|time| (1 + time % 2, 2 + time % 3)) {
+        let mut told = Vec::new();
+        let outcome = simulate_on(&plan, threads, &mut |Progress { events, .. }| {
+            told.push(events);
+            told.len() < most
+        });
+        // It is told once more at the end.
+        assert!(!outcome.is_whole && told.len() == most + 1, "{told:?} {}", outcome.events);
+    }
 }
