@@ -10,6 +10,7 @@ mod control_plane;
 mod data;
 mod departures;
 mod engine;
+mod expected;
 mod fairness;
 mod faults;
 mod link;

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 use anabranch_core::{LinkId, NodeId, Span};
 use anabranch_scenario::plan::Plan;
 
+use crate::expected;
 use crate::routes::Routes;
 use crate::shard::Owners;
 
@@ -33,10 +34,11 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
         return None;
     }
     let shards = shards.min(MOST_SHARDS);
-    let work = work(plan);
+    let packets = expected::packets(plan, routes);
+    let work = work(plan, &packets);
     let part = work.iter().sum::<f64>() / shards as f64;
     let groups = LARGEST_GROUP.iter().find_map(|most| groups(plan, routes, &work, most * part))?;
-    let shard_of_group = grow(plan, routes, &groups, shards);
+    let shard_of_group = grow(plan, routes, &packets, &groups, shards);
     let of_node = |node: NodeId| shard_of_group[groups.of[node.index()] as usize];
     let is_cut = |l: &&LinkId| {
         let link = plan.network.link(**l);
@@ -46,13 +48,15 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
     Some((Owners::new(plan, routes, shards, of_node), lookahead.0))
 }
 
-/// For each node the packets that it sends on, if every subflow sent as many.
-fn work(plan: &Plan) -> Vec<f64> {
+/// For each node the packets that come or begin there.
+fn work(plan: &Plan, packets: &[f64]) -> Vec<f64> {
     let mut work = vec![0.0; plan.network.nodes().len()];
-    for path in (0..plan.paths.len()).map(|p| plan.paths.path(p)) {
+    for (p, packets) in packets.iter().enumerate() {
+        let path = plan.paths.path(p);
         for &link in path {
-            work[plan.network.link(link).source.index()] += 1.0;
+            work[plan.network.link(link).source.index()] += packets;
         }
+        work[plan.network.link(path[path.len() - 1]).target.index()] += packets;
     }
     work
 }
@@ -120,8 +124,8 @@ fn root(parent: &mut [u32], mut node: u32) -> u32 {
 }
 
 /// For each group its shard.
-fn grow(plan: &Plan, routes: &Routes, groups: &Groups, shards: usize) -> Vec<u8> {
-    let neighbours = neighbours(plan, routes, groups);
+fn grow(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups, shards: usize) -> Vec<u8> {
+    let neighbours = neighbours(plan, routes, packets, groups);
     let total: f64 = groups.work.iter().sum();
     let part = total / shards as f64;
     let last = (shards - 1) as u8;
@@ -176,12 +180,12 @@ fn refine(groups: &Groups, neighbours: &[Vec<(usize, u64)>], shard_of: &mut [u8]
     }
 }
 
-/// For each group those next to it, and the subflows on links between them.
-fn neighbours(plan: &Plan, routes: &Routes, groups: &Groups) -> Vec<Vec<(usize, u64)>> {
+/// For each group those next to it, and the packets on links between them.
+fn neighbours(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups) -> Vec<Vec<(usize, u64)>> {
     let mut load = vec![0; plan.links.len()];
-    for path in (0..plan.paths.len()).map(|p| plan.paths.path(p)) {
-        for link in path {
-            load[link.index()] += 1;
+    for (p, &packets) in packets.iter().enumerate() {
+        for link in plan.paths.path(p) {
+            load[link.index()] += packets.ceil() as u64;
         }
     }
     let mut neighbours = vec![Vec::new(); groups.work.len()];
