@@ -214,7 +214,7 @@ def test_a_simulation_serves_all_figures_of_a_call(tmp_path: Path, monkeypatch: 
     for name in ("scenario-1", "figure-3", "figure-4"):
         shutil.copytree(EXPERIMENTS / f"{PAPER}-{name}", copy / f"{PAPER}-{name}")
     reproduce(PAPER, experiments=copy)
-    assert [sets for _, sets, _ in made] == [(), ("defaults.connection.protocol=vo-le-tran",)]
+    assert [sets for _, sets, *_ in made] == [(), ("defaults.connection.protocol=vo-le-tran",)]
 
 
 @pytest.mark.parametrize("item", SLBN)
@@ -238,6 +238,8 @@ def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) ->
     # A tenth of a percent of the sessions meet on no link: all but RCP, which begins slowly, are done soon.
     assert "100 slbn completed" in next(row.ours for row in rows if "RCP is much slower" in row.quantity)
     report(rows, tmp_path / "report")
+    assert [made.run for made in rows.made] == ["slbn", "bfyz", "erica", "rcp", "piqi-rcp", "cobb-like"]
+    assert "| experiment-1b | slbn | 6 s |" in (tmp_path / "report" / "report.md").read_text()
     drawn = sorted(path.name for path in (tmp_path / "report").glob("*.svg"))
     assert drawn == ["figure-5.svg", "figure-6.svg"]
     with pytest.raises(ValueError, match="scale is 2; it must be over 0 and at most 1"):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from anabranch.experiment import Address, Ratio, Run
     from anabranch.paths import Paths
+    from anabranch.simulate import Progress
     from anabranch.simulated import Simulated
 
     Simulations = dict[tuple[Path, tuple[str, ...], int | None], Simulated]
@@ -104,7 +105,14 @@ class Trace:
     """Median over `REPEATS` runs, of each pass alone."""
 
 
-def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool = False) -> Outcome:
+def execute(
+    run: Run,
+    unit_bps: float,
+    simulations: Simulations,
+    *,
+    timed: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
     """Do a run, rates in so many bit/s.
 
     Parameters
@@ -113,9 +121,11 @@ def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool 
         Those that were made before; a new one is added.
     timed : bool
         Also follow it pass by pass (c-SLEN and IEWF only).
+    progress : callable, optional
+        Told how far a simulation is, as by `anabranch.run`.
     """
     if run.method == "simulate":
-        return _simulated(run, unit_bps, simulations)
+        return _simulated(run, unit_bps, simulations, progress)
     scenario = read_scenario(run.scenario)
     paths = scenario.demands.paths
     if paths is None:
@@ -146,10 +156,10 @@ def execute(run: Run, unit_bps: float, simulations: Simulations, *, timed: bool 
     return Outcome(run, paths, lambda: (problem, solved), answer.passes, answer.converged, steps, trace)
 
 
-def _simulated(run: Run, unit_bps: float, simulations: Simulations) -> Outcome:
+def _simulated(run: Run, unit_bps: float, simulations: Simulations, progress: Progress | None) -> Outcome:
     key = run.scenario.resolve(), run.sets, run.seed
     if key not in simulations:
-        simulations[key] = simulate(run.scenario, run.sets, run.seed)
+        simulations[key] = simulate(run.scenario, run.sets, run.seed, progress)
     found = simulations[key]
 
     def find() -> tuple[Problem, NDArray[np.float64]]:

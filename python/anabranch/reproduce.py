@@ -6,6 +6,7 @@ import json
 import math
 import tomllib
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -27,11 +28,13 @@ from anabranch.folder import new_folder
 from anabranch.outcome import execute, measure, measure_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from anabranch.experiment_figure import Figure
     from anabranch.outcome import Outcome, Simulations
+
+    Progress = Callable[[str, float, float, int], None]
 
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
@@ -77,12 +80,35 @@ class Row:
         return "yes" if self.borne_out else "not borne out"
 
 
+@dataclass(frozen=True)
+class Made:
+    """What a simulation took.
+
+    Attributes
+    ----------
+    item, run : str
+        Table or figure, and the name of the run.
+    simulated_s, wall_s : float
+        How much time was simulated, and how long that took.
+    threads, packet_hops : int
+        On how many threads, and how often a packet went over a link.
+    """
+
+    item: str
+    run: str
+    simulated_s: float
+    wall_s: float
+    threads: int
+    packet_hops: int
+
+
 class Rows(list[Row]):
-    """Rows, and the figures of their report."""
+    """Rows, the figures of their report, and the simulations that were made for them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.figures: list[Figure] = []
+        self.made: list[Made] = []
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -99,7 +125,14 @@ def verdicts(rows: Iterable[Row]) -> str:
     return f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
 
 
-def reproduce(name: str, item: str | None = None, *, scale: float = 1.0, experiments: str | Path | None = None) -> Rows:
+def reproduce(
+    name: str,
+    item: str | None = None,
+    *,
+    scale: float = 1.0,
+    experiments: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Rows:
     """Run the experiments of a paper.
 
     Parameters
@@ -113,6 +146,8 @@ def reproduce(name: str, item: str | None = None, *, scale: float = 1.0, experim
         those of the paper's size.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
+    progress : callable, optional
+        Told which run is simulated and how far it is: its name, simulated time and duration in seconds, and events.
 
     Returns
     -------
@@ -137,7 +172,7 @@ def reproduce(name: str, item: str | None = None, *, scale: float = 1.0, experim
     rows = Rows()
     simulations: Simulations = {}
     for own in papers[name] if item is None else [item]:
-        _reproduce(scaled(read_experiment(folder / f"{name}-{own}"), scale), rows, simulations)
+        _reproduce(scaled(read_experiment(folder / f"{name}-{own}"), scale), rows, simulations, progress)
     return rows
 
 
@@ -158,17 +193,26 @@ def _fewer(scenario: Path, scale: float) -> list[str]:
     return [f"traffic.{n}.count={max(1, round(scale * group['count']))}" for n, group in enumerate(groups)]
 
 
-def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations) -> None:
+def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, progress: Progress | None) -> None:
     timed = {run for figure in experiment.figures if figure.draw == "convergence" for run in figure.runs}
-    outcomes = {
-        name: execute(run, experiment.unit_bps, simulations, timed=name in timed)
-        for name, run in experiment.runs.items()
-    }
+    outcomes: dict[str, Outcome] = {}
+    for name, run in experiment.runs.items():
+        tell = None if progress is None else partial(progress, f"{experiment.item}: {name}")
+        before = len(simulations)
+        outcomes[name] = execute(run, experiment.unit_bps, simulations, timed=name in timed, progress=tell)
+        if len(simulations) > before:
+            rows.made.append(_made(experiment.item, name, outcomes[name]))
     rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
     rows.figures += [
         make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes)
         for plan in experiment.figures
     ]
+
+
+def _made(item: str, run: str, outcome: Outcome) -> Made:
+    assert outcome.simulated is not None, "it is a new simulation"
+    meta = outcome.simulated.result.meta
+    return Made(item, run, meta["reached_s"], meta["wall_s"], meta["threads"], meta["packet_hops"])
 
 
 def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome]) -> Row:
@@ -246,16 +290,16 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
         The folder exists or cannot be made.
     """
     all_rows = list(rows)
-    figures = rows.figures if isinstance(rows, Rows) else []
+    figures, made = (rows.figures, rows.made) if isinstance(rows, Rows) else ([], [])
     with new_folder(folder) as aside:
         text = json.dumps([asdict(row) for row in all_rows], indent=1, ensure_ascii=False)
         (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
-        (aside / "report.md").write_text(_markdown(all_rows, figures), encoding="utf-8")
+        (aside / "report.md").write_text(_markdown(all_rows, figures, made), encoding="utf-8")
         for figure in figures:
             figure.write(aside)
 
 
-def _markdown(rows: list[Row], figures: list[Figure]) -> str:
+def _markdown(rows: list[Row], figures: list[Figure], made: list[Made]) -> str:
     lines = ["# Published and ours", "", f"{verdicts(rows)}."]
     for item in dict.fromkeys(row.item for row in rows):
         lines += ["", f"## {item.replace('-', ' ').capitalize()}", ""]
@@ -268,6 +312,13 @@ def _markdown(rows: list[Row], figures: list[Figure]) -> str:
             file = figure.plan.file
             lines += ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
             lines += ["", f"Numbers: [{file}.csv]({file}.csv)"]
+    if made:
+        lines += ["", "## What the simulations took", ""]
+        lines += ["| item | run | simulated | took | threads | packet-hops | a second |"]
+        lines += ["|---|---|---:|---:|---:|---:|---:|"]
+    for m in made:
+        times, hops = f"{m.simulated_s:g} s | {m.wall_s:.3g} s", f"{m.packet_hops:,} | {m.packet_hops / m.wall_s:.3g}"
+        lines.append(f"| {m.item} | {m.run} | {times} | {m.threads} | {hops} |")
     return "\n".join(lines) + "\n"
 
 

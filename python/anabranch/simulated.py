@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from anabranch.result import Result
     from anabranch.scenario import Plan
+    from anabranch.simulate import Progress
 
 RECORDED_AS = {"connection": "connections", "link": "links", "run": "fairness"}
 """The word under ``record`` for samples of each kind of thing."""
 
 
-def simulate(scenario: Path, sets: Sequence[str], seed: int | None) -> Simulated:
-    """Simulate a scenario file.
+def simulate(scenario: Path, sets: Sequence[str], seed: int | None, progress: Progress | None = None) -> Simulated:
+    """Simulate a scenario file; `progress` is told as by `anabranch.run`.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def simulate(scenario: Path, sets: Sequence[str], seed: int | None) -> Simulated
         A mistake in the scenario.
     """
     plan = read_plan(scenario, seed=seed, sets=sets)
-    return Simulated(plan, run_plan(plan))
+    return Simulated(plan, run_plan(plan, progress=progress))
 
 
 class Simulated:

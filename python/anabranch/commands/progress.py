@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -44,18 +45,28 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
 @contextmanager
 def run_bar() -> Iterator[Callable[[float, float, int], None] | None]:
     """Give a function to be told (simulated time, duration, events), or None where nobody would see the bar."""
+    with runs_bar() as tell:
+        yield None if tell is None else partial(tell, "")
+
+
+@contextmanager
+def runs_bar() -> Iterator[Callable[[str, float, float, int], None] | None]:
+    """Give a function to be told (run, simulated time, duration, events), or None where nobody would see the bar."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(), TextColumn("left"))
-    begin = time.perf_counter()
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
+        task, present, begin = bar.add_task("", total=None), "", time.perf_counter()
 
-        def tell(time_s: float, duration_s: float, events: int) -> None:
+        def tell(run: str, time_s: float, duration_s: float, events: int) -> None:
+            nonlocal present, begin
+            if run != present:
+                present, begin = run, time.perf_counter()
+                bar.reset(task)
             speed = count_text(events / max(time.perf_counter() - begin, 1e-9))
-            words = f"{time_text(time_s)} of {time_text(duration_s)}, {speed} events/s"
+            words = f"{run} {time_text(time_s)} of {time_text(duration_s)}, {speed} events/s".lstrip()
             bar.update(task, completed=time_s, total=duration_s, description=words)
 
         yield tell

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.commands.progress import runs_bar
 from anabranch.reproduce import Row, report, verdicts
 from anabranch.reproduce import reproduce as run
 
@@ -38,7 +39,8 @@ def command(
     ] = None,
 ) -> None:
     """Run `HELP`."""
-    rows = run(name, item, scale=scale, experiments=experiments)
+    with runs_bar() as tell:
+        rows = run(name, item, scale=scale, experiments=experiments, progress=tell)
     if out is not None:
         report(rows, out)
     if as_json:
