@@ -30,7 +30,7 @@ const MOST_GAP: f64 = 1e12;
 /// How control packets get over each link.
 pub(crate) struct Lanes {
     pub packets: Slab<ControlPacket>,
-    pub frames: Slab<Frame<ControlPacket>>,
+    pub frames: Slab<Option<Frame<ControlPacket>>>,
     of_links: Vec<Lane>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
@@ -184,7 +184,7 @@ impl World<'_> {
         let rate = subflow.pace.rate().0;
         let protocol = &self.plan.protocols[self.lanes.packets[index].protocol as usize];
         if subflow.held != NONE && protocol.terms().supersedes {
-            self.lanes.packets[subflow.held] = self.lanes.packets.remove(index);
+            self.lanes.packets[subflow.held] = self.lanes.packets.take(index);
             return true;
         }
         if subflow.held != NONE || subflow.control_sent == UNSET || !is_active || rate == 0.0 {
@@ -238,7 +238,7 @@ impl World<'_> {
             packet.at -= 1;
             packet.position = packet.position.wrapping_sub(1);
             if self.routes.steps[packet.at as usize] == END {
-                let packet = self.lanes.packets.remove(index);
+                let packet = self.lanes.packets.take(index);
                 return self.on_reply(packet.subflow, &packet.header);
             }
         } else if self.routes.steps[packet.at as usize + 1] != END {
@@ -256,7 +256,7 @@ impl World<'_> {
         {
             packet.is_returning = true;
         } else {
-            self.lanes.packets.remove(index);
+            self.lanes.packets.take(index);
             return;
         }
         self.travel(index);
@@ -289,7 +289,7 @@ impl World<'_> {
 
     /// A packet goes no further.
     pub(crate) fn drop_control(&mut self, index: u32) {
-        let packet = self.lanes.packets.remove(index);
+        let packet = self.lanes.packets.take(index);
         if packet.carries_data() {
             self.count_lost(packet.data());
         }
@@ -362,7 +362,7 @@ impl World<'_> {
         let copy = is_twice.then(|| self.lanes.packets.insert(self.lanes.packets[index].clone()));
         match arrivals.first {
             Some(time) => self.schedule_control(time, link, index),
-            None if arrivals.second.is_none() => _ = self.lanes.packets.remove(index),
+            None if arrivals.second.is_none() => _ = self.lanes.packets.take(index),
             None => {}
         }
         if let Some(time) = arrivals.second {
@@ -372,12 +372,12 @@ impl World<'_> {
 
     /// Hands a control packet to a repaired hop.
     fn travel_in_frame(&mut self, link: u32, index: u32) {
-        let packet = self.lanes.packets.remove(index);
+        let packet = self.lanes.packets.take(index);
         let now = Time(self.now);
         let Some(hop) = self.lanes.hop(link) else { return };
         let frame = hop.sender.send(now, packet);
         self.watch(link);
-        self.send_frame(link, &frame);
+        self.send_frame(link, frame);
     }
 
     /// When a control packet that enters a link now arrives, and a second copy of it.
@@ -402,23 +402,32 @@ impl World<'_> {
         arrivals
     }
 
-    fn send_frame(&mut self, link: u32, frame: &Frame<ControlPacket>) {
+    fn send_frame(&mut self, link: u32, frame: Frame<ControlPacket>) {
         let arrivals = self.passage(link);
-        for time in arrivals.first.into_iter().chain(arrivals.second) {
-            let index = self.lanes.frames.insert(frame.clone());
-            self.schedule_frame(time, link, index);
+        match (arrivals.first, arrivals.second) {
+            (None, None) => {}
+            (Some(time), None) | (None, Some(time)) => self.pass_frame(time, link, frame),
+            (Some(first), Some(second)) => {
+                self.pass_frame(first, link, frame.clone());
+                self.pass_frame(second, link, frame);
+            }
         }
+    }
+
+    fn pass_frame(&mut self, time: u64, link: u32, frame: Frame<ControlPacket>) {
+        let index = self.lanes.frames.insert(Some(frame));
+        self.schedule_frame(time, link, index);
     }
 
     /// A frame arrives at the far end of a link.
     pub(crate) fn on_frame(&mut self, link: u32, index: u32) {
         let back = self.routes.twins[link as usize];
         let now = Time(self.now);
-        match self.lanes.frames.remove(index) {
+        match self.lanes.frames.take(index).expect("a frame arrives once") {
             Frame::Packet { number, packet } => {
                 let Some(hop) = self.lanes.hop(link) else { return };
                 let is_new = hop.receiver.on_packet(number);
-                self.send_frame(back, &Frame::Acknowledgement { number });
+                self.send_frame(back, Frame::Acknowledgement { number });
                 if is_new {
                     let index = self.lanes.packets.insert(packet);
                     self.on_control(index);
@@ -441,7 +450,7 @@ impl World<'_> {
         }
         hop.armed = UNSET;
         while let Some(frame) = self.lanes.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
-            self.send_frame(link, &frame);
+            self.send_frame(link, frame);
         }
         self.watch(link);
     }

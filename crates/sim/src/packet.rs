@@ -1,5 +1,6 @@
 //! Packets under way.
 
+use anabranch_proto::protocols::cobb;
 use anabranch_proto::{Header, Position, Visitor};
 
 /// A data packet: what each hop and the sink need.
@@ -52,6 +53,25 @@ pub struct ControlPacket {
     pub wants_reply: bool,
     /// Whether it is on its way back.
     pub is_returning: bool,
+}
+
+impl Default for ControlPacket {
+    /// What stands in the place of one that was moved out; it is never sent.
+    fn default() -> Self {
+        Self {
+            // The fields of some protocol, of those with few.
+            header: Header::CobbLike(cobb::Probe { number: 0, rate: 0.0, share: 0.0 }),
+            at: 0,
+            subflow: 0,
+            bytes: 0,
+            copies: NO_COPIES,
+            sent: 0,
+            protocol: 0,
+            position: 0,
+            wants_reply: false,
+            is_returning: false,
+        }
+    }
 }
 
 impl ControlPacket {

@@ -13,7 +13,7 @@ impl<T> Default for Slab<T> {
     }
 }
 
-impl<T: Clone> Slab<T> {
+impl<T> Slab<T> {
     /// Puts an item in and gives its index.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
@@ -26,16 +26,27 @@ impl<T: Clone> Slab<T> {
         }
     }
 
-    /// Takes the item at `index` out.
-    #[inline]
-    pub fn remove(&mut self, index: u32) -> T {
-        self.free.push(index);
-        self.items[index as usize].clone()
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
+    }
+}
+
+impl<T: Copy> Slab<T> {
+    /// Copies the item at `index` out, and frees its place.
+    #[inline]
+    pub fn remove(&mut self, index: u32) -> T {
+        self.free.push(index);
+        self.items[index as usize]
+    }
+}
+
+impl<T: Default> Slab<T> {
+    /// Moves the item at `index` out, and frees its place: until it is used again the default stands there.
+    #[inline]
+    pub fn take(&mut self, index: u32) -> T {
+        self.free.push(index);
+        std::mem::take(&mut self.items[index as usize])
     }
 }
 
@@ -65,5 +76,17 @@ mod tests {
         let (a, b) = (slab.insert('a'), slab.insert('b'));
         assert_eq!(slab.remove(a), 'a');
         assert_eq!((slab.insert('c'), slab[b], slab.len()), (a, 'b', 2));
+    }
+
+    #[test]
+    fn what_is_taken_out_is_not_there_any_more() {
+        let mut slab = Slab::default();
+        let a = slab.insert(vec![1, 2, 3]);
+        let place = slab[a].as_ptr();
+        let taken = slab.take(a);
+        // The same numbers in the same memory, and none stay behind.
+        assert_eq!((taken.as_ptr(), slab.len()), (place, 0));
+        assert!(slab.items[a as usize].is_empty());
+        assert_eq!(slab.insert(vec![4]), a);
     }
 }

@@ -233,7 +233,7 @@ impl<'p> World<'p> {
         if self.shard.keeps(link) || time > self.end {
             return self.schedule_packet(time, kind(&self.lanes.packets[packet]), link, packet);
         }
-        let cargo = Cargo::Control(self.lanes.packets.remove(packet));
+        let cargo = Cargo::Control(self.lanes.packets.take(packet));
         self.shard.send(Message { time, link, cargo });
     }
 
@@ -242,7 +242,7 @@ impl<'p> World<'p> {
         if self.shard.keeps(link) || time > self.end {
             return self.schedule_packet(time, Kind::Frame, link, frame);
         }
-        let cargo = Cargo::Frame(self.lanes.frames.remove(frame));
+        let cargo = Cargo::Frame(self.lanes.frames.take(frame).expect("a frame arrives once"));
         self.shard.send(Message { time, link, cargo });
     }
 
@@ -252,7 +252,7 @@ impl<'p> World<'p> {
             let (kind, index) = match cargo {
                 Cargo::Data(packet) => (Kind::Data, self.packets.insert(packet)),
                 Cargo::Control(packet) => (kind(&packet), self.lanes.packets.insert(packet)),
-                Cargo::Frame(frame) => (Kind::Frame, self.lanes.frames.insert(frame)),
+                Cargo::Frame(frame) => (Kind::Frame, self.lanes.frames.insert(Some(frame))),
             };
             self.schedule_packet(time, kind, link, index);
         }
