@@ -376,7 +376,9 @@ impl World<'_> {
         let now = Time(self.now);
         let Some(hop) = self.lanes.hop(link) else { return };
         let frame = hop.sender.send(now, packet);
-        self.watch(link);
+        // Those of the packets before it are watched already.
+        let deadline = hop.sender.last_deadline();
+        self.watch(link, deadline);
         self.send_frame(link, frame);
     }
 
@@ -435,8 +437,8 @@ impl World<'_> {
             }
             Frame::Acknowledgement { number } => {
                 let Some(hop) = self.lanes.hop(back) else { return };
+                // What waits on is watched already.
                 hop.sender.on_acknowledgement(now, number);
-                self.watch(back);
             }
         }
     }
@@ -452,13 +454,13 @@ impl World<'_> {
         while let Some(frame) = self.lanes.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
             self.send_frame(link, frame);
         }
-        self.watch(link);
+        let deadline = self.lanes.hop(link).and_then(|hop| hop.sender.deadline());
+        self.watch(link, deadline);
     }
 
-    /// Schedules the deadline of a repaired hop, unless an event comes before it; that looks again when it is there.
-    fn watch(&mut self, link: u32) {
-        let Some(hop) = self.lanes.hop(link) else { return };
-        let Some(deadline) = hop.sender.deadline() else { return };
+    /// Schedules a deadline of a repaired hop, unless an event comes before it; that looks again when it is there.
+    fn watch(&mut self, link: u32, deadline: Option<Time>) {
+        let (Some(hop), Some(deadline)) = (self.lanes.hop(link), deadline) else { return };
         if deadline.0 < hop.armed {
             hop.armed = deadline.0;
             self.schedule(deadline.0, Kind::Deadline, link);

@@ -92,6 +92,11 @@ impl<T: Clone> HopSender<T> {
         self.kept.iter().flatten().map(|kept| kept.deadline).min()
     }
 
+    /// The deadline of the packet that was sent last, unless that has arrived; it may come before those of others.
+    pub fn last_deadline(&self) -> Option<Time> {
+        self.kept.back()?.as_ref().map(|kept| kept.deadline)
+    }
+
     /// The time has come: a frame to send again, if one is due; to be called until there is none.
     pub fn on_deadline(&mut self, now: Time) -> Option<Frame<T>> {
         let is_due = |kept: &Option<Kept<T>>| kept.as_ref().is_some_and(|kept| kept.deadline <= now);
@@ -142,13 +147,13 @@ mod tests {
     fn a_lost_packet_is_sent_again_when_the_wait_is_over() {
         let mut sender = HopSender::new(WAIT);
         let Frame::Packet { number, .. } = sender.send(Time(0), 'a') else { panic!("it is a packet") };
-        assert_eq!((number, sender.deadline()), (0, Some(Time(100))));
+        assert_eq!((number, sender.deadline(), sender.last_deadline()), (0, Some(Time(100)), Some(Time(100))));
         assert_eq!(sender.on_deadline(Time(100)), Some(Frame::Packet { number: 0, packet: 'a' }));
         assert_eq!(sender.on_deadline(Time(100)), None);
         // The second wait is twice as long.
         assert_eq!(sender.deadline(), Some(Time(300)));
         sender.on_acknowledgement(Time(150), 0);
-        assert_eq!((sender.kept(), sender.deadline()), (0, None));
+        assert_eq!((sender.kept(), sender.deadline(), sender.last_deadline()), (0, None, None));
     }
 
     #[test]
