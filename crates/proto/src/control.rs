@@ -201,6 +201,12 @@ pub trait LinkControl: Send {
         let _ = (link, orders);
     }
 
+    /// The capacity of the link has changed; `link` has the new one. Only called for protocols whose terms ask for it:
+    /// [`crate::protocols::Terms::hears_capacities`].
+    fn on_capacity(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        let _ = (link, orders);
+    }
+
     /// Whether it holds nothing of any connection: so before the first joins and after the last has left.
     fn is_clear(&self) -> bool;
 }

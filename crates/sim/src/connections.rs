@@ -192,6 +192,7 @@ impl World<'_> {
         self.connections[c as usize].demand = demand.0;
         if let Some(link) = self.routes.demand_link(c as usize) {
             self.lanes.set_demand(link, demand);
+            self.tell_capacity(link, self.plan.transfers[c as usize].protocol as u16);
         }
         self.has_changed = true;
         let total: f64 = self.subflows_of(c).map(|s| self.subflows[s].pace.rate().0).sum();

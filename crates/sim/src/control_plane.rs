@@ -7,7 +7,7 @@
 use anabranch_core::{Bytes, Rate, Span, Time};
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
-use anabranch_proto::{LinkView, Queue};
+use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
 use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
 use crate::connections::{NONE, State, UNSET};
@@ -297,11 +297,30 @@ impl World<'_> {
 
     /// A link control wanted to be woken.
     pub(crate) fn on_link_timer(&mut self, link: u32, protocol: u32) {
-        let capacity = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now);
+        self.call_link(link, protocol as u16, |control, view, orders| control.on_timer(view, orders));
+    }
+
+    /// A link can carry more or less.
+    pub(crate) fn on_capacity(&mut self, link: u32) {
+        for protocol in 0..self.plan.protocols.len() {
+            self.tell_capacity(link, protocol as u16);
+        }
+    }
+
+    /// Tells the control of a link that its capacity has changed, if the protocol wants that.
+    pub(crate) fn tell_capacity(&mut self, link: u32, protocol: u16) {
+        if self.plan.protocols[protocol as usize].terms().hears_capacities {
+            self.call_link(link, protocol, |control, view, orders| control.on_capacity(view, orders));
+        }
+    }
+
+    /// Calls the control of a link, if that limits anything, and carries out its orders.
+    fn call_link(&mut self, link: u32, protocol: u16, ask: impl Fn(&mut dyn LinkControl, &LinkView, &mut LinkOrders)) {
+        let Some(capacity) = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now) else { return };
         let queue = &LinkQueue { links: &self.links, link: link as usize, now: self.now };
-        let view = LinkView { now: Time(self.now), capacity: capacity.expect("its link has a limit"), queue };
-        self.controls[protocol as usize].of(link as usize).on_timer(&view, &mut self.link_orders);
-        self.obey_link(link, protocol as u16);
+        let view = LinkView { now: Time(self.now), capacity, queue };
+        ask(self.controls[protocol as usize].of(link as usize), &view, &mut self.link_orders);
+        self.obey_link(link, protocol);
     }
 
     /// Carries out the orders of a link control.

@@ -87,6 +87,11 @@ impl<'p> Shard<'p> {
         self.is_alone || self.owners.head[link as usize] == self.number
     }
 
+    /// Whether a link sends from here.
+    pub fn has_tail(&self, link: u32) -> bool {
+        self.is_alone || self.owners.tail[link as usize] == self.number
+    }
+
     /// Whether a connection begins here.
     pub fn has_source(&self, connection: u32) -> bool {
         self.is_alone || self.owners.source[connection as usize] == self.number

@@ -44,6 +44,8 @@ pub(crate) enum Kind {
     Deadline,
     /// A connection can use more or less.
     Demand,
+    /// A link can carry more or less.
+    Capacity,
     /// A source control wanted to be woken.
     Wake,
     /// A link control did.
@@ -54,7 +56,7 @@ pub(crate) enum Kind {
     Send,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Join,
     Kind::Stop,
     Kind::Data,
@@ -63,6 +65,7 @@ const KINDS: [Kind; 12] = [
     Kind::Frame,
     Kind::Deadline,
     Kind::Demand,
+    Kind::Capacity,
     Kind::Wake,
     Kind::LinkTimer,
     Kind::Release,
@@ -143,7 +146,7 @@ impl<'p> World<'p> {
         world
     }
 
-    /// Schedules what the plan says of the connections that begin here.
+    /// Schedules what the plan says of the connections that begin here, and of the links.
     fn begin(&mut self) {
         let plan = self.plan;
         for (c, connection) in plan.demands.connections().iter().enumerate() {
@@ -158,6 +161,20 @@ impl<'p> World<'p> {
         for (number, change) in plan.demand_changes.iter().enumerate() {
             if self.shard.has_source(change.connection.0) {
                 self.schedule_packet(change.time.0, Kind::Demand, change.connection.0, number as u32);
+            }
+        }
+        if plan.protocols.iter().any(|protocol| protocol.terms().hears_capacities) {
+            self.schedule_capacities();
+        }
+    }
+
+    /// Schedules when the capacities of links change that send from here.
+    fn schedule_capacities(&mut self) {
+        let (plan, routes) = (self.plan, self.routes);
+        for (link, l) in (0..).zip(&routes.used) {
+            let changes = if self.shard.has_tail(link) { &plan.links[l.index()].changes[..] } else { &[] };
+            for (time, _) in changes {
+                self.schedule(time.0, Kind::Capacity, link);
             }
         }
     }
@@ -195,6 +212,7 @@ impl<'p> World<'p> {
             Kind::Frame => self.on_frame(id, event.packet),
             Kind::Deadline => self.on_deadline(id),
             Kind::Demand => self.on_demand(event.packet),
+            Kind::Capacity => self.on_capacity(id),
             Kind::Wake => self.on_wake(id),
             Kind::LinkTimer => self.on_link_timer(id, event.packet),
             Kind::Release => self.on_release(id, event.packet),

@@ -2,7 +2,9 @@
 
 mod common;
 
-use anabranch_core::{Span, Time};
+use std::sync::Arc;
+
+use anabranch_core::{Network, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::b_neck;
 use anabranch_scenario::plan::{Faults, Plan, Record};
@@ -61,6 +63,62 @@ fn a_session_that_comes_or_goes_wakes_the_others_and_silence_follows() {
         for (sample, wanted) in [(90, [10.0, 0.0]), (110, [5.0, 5.0]), (190, [5.0, 5.0]), (210, [10.0, 0.0])] {
             assert_close(&rates[2 * sample - 2..2 * sample], &wanted, 1e-6);
         }
+    }
+}
+
+#[test]
+fn a_capacity_that_changes_in_silence_is_noticed_at_once() {
+    let path: &[&[&str]] = &[&["a", "b", "c"]];
+    let mut plan = plan(network(&[("a", "b", 10.0, 5.0), ("b", "c", 20.0, 5.0)]), &[path; 2], protocol(true), 4.0);
+    plan.run.data = false;
+    plan.run.sample = Span(5 * MILLISECOND);
+    let (a_b, b_c) = (0, 2);
+    let time = |ms: u64| Time(ms * MILLISECOND);
+    plan.links[b_c].changes = vec![(time(1000), Rate(4e6)), (time(3000), Rate(40e6))];
+    plan.links[a_b].changes = vec![(time(2000), Rate(3e6)), (time(3000), Rate(10e6))];
+    let outcome = run(&plan);
+    let at = |ms: usize| &outcome.samples.connection_granted_bps[2 * (ms / 5 - 1)..2 * (ms / 5)];
+    // Half of a-b; of b-c, which tells its sessions in 5 ms and has answered them after a round trip of 20 ms more.
+    for (ms, wanted) in [(1000, 5e6), (1020, 5e6), (1030, 2e6), (2000, 2e6)] {
+        assert_close(at(ms), &[wanted; 2], 1.0);
+    }
+    // At their first link they are told in no time.
+    for (ms, wanted) in [(2015, 2e6), (2025, 1.5e6), (3000, 1.5e6), (3025, 5e6), (4000, 5e6)] {
+        assert_close(at(ms), &[wanted; 2], 1.0);
+    }
+    assert_eq!((outcome.under_way, outcome.links_not_clear > 0), (0, true));
+}
+
+/// Rates of subflows at the end.
+fn last_grants(plan: &Plan, outcome: &Outcome) -> Vec<f64> {
+    let mut rates = vec![0.0; plan.paths.len()];
+    outcome.grants.iter().for_each(|grant| rates[grant.subflow as usize] = grant.rate.0 / MEGA);
+    rates
+}
+
+#[test]
+fn after_any_changes_of_capacities_rates_are_those_of_a_network_that_began_with_the_last() {
+    for seed in 0..30 {
+        let (mut plan, own) = quiet_plan(seed, Pattern::Churn, 390);
+        plan.run.record.grants = true;
+        let mut other = plan.clone();
+        let at = |rounds: u64| Time(own.quiet_from + rounds * own.round_trip);
+        // By number some links get 3 Mbit/s, some first less and then more, some fail for a while.
+        let changes = |l: usize| match l % 5 {
+            0 => vec![(at(100), 3.0)],
+            1 => vec![(at(100), 2.0), (at(200), 30.0)],
+            2 => vec![(at(150), 0.0), (at(200), 7.0)],
+            _ => Vec::new(),
+        };
+        let mut capacities: Vec<Rate> = plan.network.links().iter().map(|link| link.capacity).collect();
+        for (l, link) in plan.links.iter_mut().enumerate() {
+            link.changes = changes(l).into_iter().map(|(time, mbps)| (time, Rate(mbps * MEGA))).collect();
+            capacities[l] = link.changes.last().map_or(capacities[l], |&(_, rate)| rate);
+        }
+        other.network = Arc::new(Network::clone(&plan.network).with_capacities(&capacities).unwrap());
+        let (outcome, wanted) = (run(&plan), run(&other));
+        assert_eq!((outcome.under_way, outcome.bad_grants), (0, 0), "{seed}");
+        assert_close(&last_grants(&plan, &outcome), &last_grants(&other, &wanted), 1e-5);
     }
 }
 

@@ -265,8 +265,7 @@ fn control_packets_may_share_the_queues_with_data() {
 
 #[test]
 fn rates_follow_a_capacity_that_changes() {
-    // B-Neck is silent when this happens, and learns of it with the next packet.
-    for (protocol, seconds) in all().filter(|(protocol, _)| protocol.name() != "b-neck") {
+    for (protocol, seconds) in all() {
         let mut plan = one_link(2, protocol.clone(), 2.0 * seconds);
         plan.links[0].changes = vec![(Time::from_seconds(seconds / 2.0).unwrap(), Rate(4.0 * MEGA))];
         assert_shared(&protocol, &last_rates(&plan, &run(&plan)), &[2.0; 2], 0.04);

@@ -2,14 +2,14 @@
 
 mod common;
 
-use anabranch_core::Span;
+use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_scenario::plan::{ControlPlane, Plan, Record};
 use anabranch_sim::{Progress, simulate_on};
 use common::random::{Pattern, random_plan};
 
-/// Network number `seed` with data packets and everything recorded.
+/// Network number `seed` with data packets, capacities that change, and everything recorded.
 fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
     let (mut plan, own) = random_plan(seed, 1, Pattern::Churn, protocol, 3);
     plan.run.data = true;
@@ -17,6 +17,8 @@ fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
     plan.run.duration = Span(own.quiet_from + 6 * own.round_trip);
     plan.run.sample = Span(plan.run.duration.0 / 20);
     plan.run.warm_up = Span(plan.run.duration.0 / 3);
+    let at = |part| Time(plan.run.duration.0 / part);
+    plan.links.iter_mut().step_by(5).for_each(|l| l.changes = vec![(at(3), Rate(4e6)), (at(2), Rate(20e6))]);
     plan.run.record =
         Record { connections: true, subflows: true, links: true, grants: true, fairness: true, errors: true };
     plan

@@ -19,7 +19,7 @@
 //!   bottleneck that overtakes the response before it counts when that is there. So control packets may come in any order
 //!   and twice, but none may be lost.
 //! - A session that leaves while a probe is under way waits for the response.
-//! - A link that finds its capacity changed tells its sessions. It finds out with the next packet: nothing else wakes it.
+//! - A link whose capacity changes tells its sessions, also when no packet is under way.
 //!
 //! Rates that differ by less than a ten-millionth count as equal, or rounding would keep it awake.
 
@@ -33,7 +33,7 @@ use crate::protocols::b_neck_link::Link;
 use crate::protocols::terms::{Demands, Terms};
 
 /// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, turn, ..Terms::SINGLE_PATH };
+pub const TERMS: Terms = Terms { demands: Demands::AtSource, hears_capacities: true, turn, ..Terms::SINGLE_PATH };
 
 /// The source has set the rate, and no link.
 pub(super) const SOURCE: Position = Position::MAX;

@@ -33,7 +33,7 @@ type ByRate = BTreeSet<(u64, Visitor)>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Link {
-    /// In bit/s, when it last saw a packet.
+    /// In bit/s, as it last saw it; 0 before the first packet.
     capacity: f64,
     sessions: BTreeMap<Visitor, Session>,
     /// How many it holds back, and those of them that are idle.
@@ -121,7 +121,7 @@ impl Link {
         self.update(&over, orders);
     }
 
-    /// The capacity may have changed since the last packet.
+    /// The capacity may have changed: there is a first packet, or it is told so.
     fn look(&mut self, capacity: f64, orders: &mut LinkOrders) {
         if !ties(capacity, self.capacity) {
             let at_level = if exceeds(capacity, self.capacity) { self.at_level(NOBODY) } else { Vec::new() };
@@ -239,6 +239,10 @@ impl LinkControl for Link {
         }
     }
 
+    fn on_capacity(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        self.look(link.capacity.0, orders);
+    }
+
     fn is_clear(&self) -> bool {
         self.sessions.is_empty()
     }
@@ -341,12 +345,29 @@ mod tests {
     }
 
     #[test]
-    fn a_link_finds_its_capacity_changed_with_the_next_packet() {
+    fn a_link_whose_capacity_changes_tells_those_whom_it_holds_back() {
         let (mut link, mut orders) = (Link::default(), LinkOrders::default());
-        down(&mut link, 0, packet(Kind::Join, 1, UNLIMITED), &mut orders);
-        up(&mut link, 0, Packet { setter: 0, ..packet(OPEN, 1, 10e6) }, &mut orders);
-        let mut header = Header::BNeck(packet(Kind::Leave, 1, 0.0));
-        link.on_arrival(&view(4e6), visitor(9, 0), &mut header, &mut orders);
+        link.on_capacity(&view(10e6), &mut orders);
+        assert!(sent(&mut orders).is_empty(), "nobody is there");
+        for subflow in [0, 1] {
+            down(&mut link, subflow, packet(Kind::Join, 1, UNLIMITED), &mut orders);
+        }
+        // Another link holds the second to 2, this one the first to 8.
+        up(&mut link, 1, Packet { setter: 3, ..packet(OPEN, 1, 2e6) }, &mut orders);
+        down(&mut link, 1, packet(Kind::SetBottleneck { is_claimed: false }, 1, 2e6), &mut orders);
+        up(&mut link, 0, Packet { setter: 0, ..packet(OPEN, 1, 8e6) }, &mut orders);
+        assert!(sent(&mut orders).is_empty());
+        // Of 6 the first can have 4, and of 10 again more than that.
+        link.on_capacity(&view(6e6), &mut orders);
         assert_eq!(sent(&mut orders), [(0, Kind::Update)]);
+        down(&mut link, 0, packet(Kind::Probe, 2, UNLIMITED), &mut orders);
+        up(&mut link, 0, Packet { setter: 0, ..packet(OPEN, 2, 4e6) }, &mut orders);
+        link.on_capacity(&view(10e6), &mut orders);
+        assert_eq!(sent(&mut orders), [(0, Kind::Update)]);
+        // Of 3 both can have 1.5; the first asks already. A change that is none tells nobody.
+        link.on_capacity(&view(3e6), &mut orders);
+        assert_eq!(sent(&mut orders), [(1, Kind::Update)]);
+        link.on_capacity(&view(3e6), &mut orders);
+        assert!(sent(&mut orders).is_empty());
     }
 }

@@ -17,6 +17,8 @@ pub struct Terms {
     pub many_paths: bool,
     /// How its links learn of demands.
     pub demands: Demands,
+    /// Whether its links are told when their capacity changes; others see it with the next packet, or when they wake.
+    pub hears_capacities: bool,
     /// Whether a control packet that is held back is needless once there is a newer one.
     pub supersedes: bool,
     /// What a sink does to a control packet that wants a reply; false if it sends none after all.
@@ -29,6 +31,7 @@ impl Terms {
         claims: Claims::Equal,
         many_paths: false,
         demands: Demands::AsLinks,
+        hears_capacities: false,
         supersedes: false,
         turn: send_back,
     };
