@@ -212,7 +212,7 @@ impl World<'_> {
         ask(control.as_mut(), Time(self.now), &mut orders);
         let first = self.subflows_of(c).start;
         if self.connections[c as usize].state == State::Active {
-            let share = self.share_of_demand(c, &orders.grants);
+            let share = share_of_demand(self.connections[c as usize].demand, &orders.grants);
             for &(subflow, rate) in &orders.grants {
                 self.grant(first + subflow, Rate(rate.0 * share));
             }
@@ -244,14 +244,6 @@ impl World<'_> {
         }
     }
 
-    /// What of each grant a connection can use: less than 1 if they are more than its demand in all.
-    fn share_of_demand(&self, c: u32, grants: &[(usize, Rate)]) -> f64 {
-        let total: f64 = grants.iter().map(|(_, rate)| rate.0).sum();
-        let demand = self.connections[c as usize].demand;
-        // False for a total that is no number.
-        if total > demand && total.is_finite() { demand / total } else { 1.0 }
-    }
-
     /// Lets a subflow send at `rate`.
     fn grant(&mut self, s: usize, rate: Rate) {
         self.note(s, rate);
@@ -275,5 +267,45 @@ impl World<'_> {
                 self.grants.push(Grant { time: Time(self.now), subflow: s as u32, rate });
             }
         }
+    }
+}
+
+/// What of each grant a connection can use: less than 1 if they are more than its demand, in bit/s, in all.
+///
+/// Of several grants to a subflow the last counts: it takes the place of those before.
+fn share_of_demand(demand: f64, grants: &[(usize, Rate)]) -> f64 {
+    if demand.is_infinite() {
+        return 1.0;
+    }
+    let is_replaced = |n: usize| grants[n + 1..].iter().any(|later| later.0 == grants[n].0);
+    let total: f64 = (0..grants.len()).filter(|&n| !is_replaced(n)).map(|n| grants[n].1.0).sum();
+    // False for a total that is no number.
+    if total > demand && total.is_finite() { demand / total } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The share of grants by subflow and rate, with a demand of 10.
+    fn share(grants: &[(usize, f64)]) -> f64 {
+        let grants: Vec<(usize, Rate)> = grants.iter().map(|&(subflow, rate)| (subflow, Rate(rate))).collect();
+        share_of_demand(10.0, &grants)
+    }
+
+    #[test]
+    fn grants_over_the_demand_are_cut_to_it() {
+        // 4 + 6 are all of it, 12 + 8 twice as much.
+        assert!((share(&[(0, 4.0), (1, 6.0)]) - 1.0).abs() < 1e-12);
+        assert!((share(&[(0, 12.0), (1, 8.0)]) - 0.5).abs() < 1e-12);
+        assert!((share_of_demand(f64::INFINITY, &[(0, Rate(1e15))]) - 1.0).abs() < 1e-12);
+        assert!([f64::NAN, f64::INFINITY].iter().all(|&rate| (share(&[(0, rate)]) - 1.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn of_two_grants_to_a_subflow_the_later_counts() {
+        // 8 is replaced by 4: 4 + 6 are no more than 10. 4 is replaced by 14: 14 + 6 are twice as much.
+        assert!((share(&[(0, 8.0), (0, 4.0), (1, 6.0)]) - 1.0).abs() < 1e-12);
+        assert!((share(&[(0, 4.0), (1, 6.0), (0, 14.0)]) - 0.5).abs() < 1e-12);
     }
 }
