@@ -127,16 +127,15 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::new(law, beginning); count])
 }
 
-/// The law of this and, without a proportional part, of QI-RCP.
 #[derive(Clone)]
-pub(super) struct PiqiLaw {
-    pub gain: f64,
-    pub proportional: f64,
-    pub interval: f64,
-    pub least: f64,
-    pub room_before: Option<f64>,
+struct PiqiLaw {
+    gain: f64,
+    proportional: f64,
+    interval: f64,
+    least: f64,
+    room_before: Option<f64>,
     /// Rates of the last round trip, if it is by these that the past counts.
-    pub rates: Option<VecDeque<f64>>,
+    rates: Option<VecDeque<f64>>,
 }
 
 impl Law for PiqiLaw {

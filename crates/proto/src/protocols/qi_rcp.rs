@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
-use crate::protocols::piqi_rcp;
-use crate::protocols::rate_feedback::{self, Beginning, Link, Source};
+use crate::protocols::piqi_rcp::{self, History};
+use crate::protocols::rate_feedback;
 use crate::protocols::terms::Terms;
 
 /// On what terms it serves.
@@ -61,25 +61,21 @@ impl Default for Parameters {
     }
 }
 
+impl Parameters {
+    /// Those of PIQI-RCP-like that come to the same: without the proportional part.
+    fn integral(&self) -> piqi_rcp::Parameters {
+        let Self { gain, utilization, interval, start, round_trip, least, spacing } = *self;
+        let (proportional, history) = (0.0, History::ErrorDifference);
+        piqi_rcp::Parameters { gain, proportional, history, utilization, interval, start, round_trip, least, spacing }
+    }
+}
+
 /// A source control.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
-    Box::new(Source::new(parameters.spacing, connection))
+    piqi_rcp::source(&parameters.integral(), connection)
 }
 
 /// Link controls for so many links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
-    let law = piqi_rcp::PiqiLaw {
-        gain: parameters.gain,
-        proportional: 0.0,
-        interval: parameters.interval.0.seconds(),
-        least: parameters.least.0.0,
-        room_before: None,
-        rates: None,
-    };
-    let beginning = Beginning {
-        utilization: parameters.utilization,
-        rate: parameters.start,
-        round_trip: parameters.round_trip.0.seconds(),
-    };
-    Box::new(vec![Link::new(law, beginning); count])
+    piqi_rcp::links(&parameters.integral(), count)
 }
