@@ -4,9 +4,9 @@
 //! reorder them is repaired unless the scenario says otherwise (`anabranch_proto::endpoint`): then its packets travel in
 //! frames. On a hop that does none of that the frames would change nothing, and are left out.
 
-use anabranch_core::{Bytes, Rate, Span, Time};
+use anabranch_core::{Bytes, Rate, Time};
 use anabranch_proto::control::Order;
-use anabranch_proto::endpoint::{Frame, HopReceiver, HopSender};
+use anabranch_proto::endpoint::Frame;
 use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
 use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
@@ -14,6 +14,7 @@ use crate::connections::{NONE, State, UNSET};
 use crate::faults::{Arrivals, Fates};
 use crate::link::Links;
 use crate::packet::{ControlPacket, NO_COPIES};
+use crate::repair::Hop;
 use crate::routes::{END, Routes};
 use crate::slab::Slab;
 use crate::world::{Kind, World};
@@ -50,14 +51,6 @@ struct Lane {
     twin: u32,
 }
 
-/// Both ends of a repaired hop.
-struct Hop {
-    sender: HopSender<ControlPacket>,
-    receiver: HopReceiver,
-    /// When its next event is due.
-    armed: u64,
-}
-
 impl Lanes {
     /// Lanes on which nothing travels yet.
     pub fn new(plan: &Plan, routes: &Routes, links: &Links) -> Self {
@@ -70,7 +63,7 @@ impl Lanes {
             let back = routes.twins[l];
             let late = plan_of(l).control.late.0 + plan_of(back as usize).control.late.0;
             let wait = links.delay(l as u32) + links.delay(back) + late + PATIENCE;
-            Box::new(Hop { sender: HopSender::new(Span(wait)), receiver: HopReceiver::default(), armed: UNSET })
+            Box::new(Hop::new(wait))
         };
         let numbers = 0..routes.used.len();
         let fates = |l: usize| Fates::new(&plan_of(l).control, plan.run.seed, 2 * routes.used[l].0 + 1);
@@ -101,7 +94,7 @@ impl Lanes {
         self.of_links[link as usize].capacity = demand.0;
     }
 
-    fn hop(&mut self, link: u32) -> Option<&mut Hop> {
+    pub fn hop(&mut self, link: u32) -> Option<&mut Hop> {
         self.hops.get_mut(link as usize)?.as_deref_mut()
     }
 }
@@ -389,20 +382,8 @@ impl World<'_> {
         }
     }
 
-    /// Hands a control packet to a repaired hop.
-    fn travel_in_frame(&mut self, link: u32, index: u32) {
-        let packet = self.lanes.packets.take(index);
-        let now = Time(self.now);
-        let Some(hop) = self.lanes.hop(link) else { return };
-        let frame = hop.sender.send(now, packet);
-        // Those of the packets before it are watched already.
-        let deadline = hop.sender.last_deadline();
-        self.watch(link, deadline);
-        self.send_frame(link, frame);
-    }
-
     /// When a control packet that enters a link now arrives, and a second copy of it.
-    fn passage(&mut self, link: u32) -> Arrivals {
+    pub(crate) fn passage(&mut self, link: u32) -> Arrivals {
         let l = link as usize;
         let arrival = if self.is_in_band(link) {
             self.links.enter(link, self.now, self.plan.run.control_packet.0 as u32)
@@ -421,68 +402,5 @@ impl World<'_> {
             self.links.drop_one(link);
         }
         arrivals
-    }
-
-    fn send_frame(&mut self, link: u32, frame: Frame<ControlPacket>) {
-        let arrivals = self.passage(link);
-        match (arrivals.first, arrivals.second) {
-            (None, None) => {}
-            (Some(time), None) | (None, Some(time)) => self.pass_frame(time, link, frame),
-            (Some(first), Some(second)) => {
-                self.pass_frame(first, link, frame.clone());
-                self.pass_frame(second, link, frame);
-            }
-        }
-    }
-
-    fn pass_frame(&mut self, time: u64, link: u32, frame: Frame<ControlPacket>) {
-        let index = self.lanes.frames.insert(Some(frame));
-        self.schedule_frame(time, link, index);
-    }
-
-    /// A frame arrives at the far end of a link.
-    pub(crate) fn on_frame(&mut self, link: u32, index: u32) {
-        let back = self.routes.twins[link as usize];
-        let now = Time(self.now);
-        match self.lanes.frames.take(index).expect("a frame arrives once") {
-            Frame::Packet { number, packet } => {
-                let Some(hop) = self.lanes.hop(link) else { return };
-                let is_new = hop.receiver.on_packet(number);
-                self.send_frame(back, Frame::Acknowledgement { number });
-                if is_new {
-                    let index = self.lanes.packets.insert(packet);
-                    self.on_control(index);
-                }
-            }
-            Frame::Acknowledgement { number } => {
-                let Some(hop) = self.lanes.hop(back) else { return };
-                // What waits on is watched already.
-                hop.sender.on_acknowledgement(now, number);
-            }
-        }
-    }
-
-    /// A repaired hop may have waited long enough.
-    pub(crate) fn on_deadline(&mut self, link: u32) {
-        let now = Time(self.now);
-        let Some(hop) = self.lanes.hop(link) else { return };
-        if hop.armed != now.0 {
-            return;
-        }
-        hop.armed = UNSET;
-        while let Some(frame) = self.lanes.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
-            self.send_frame(link, frame);
-        }
-        let deadline = self.lanes.hop(link).and_then(|hop| hop.sender.deadline());
-        self.watch(link, deadline);
-    }
-
-    /// Schedules a deadline of a repaired hop, unless an event comes before it; that looks again when it is there.
-    fn watch(&mut self, link: u32, deadline: Option<Time>) {
-        let (Some(hop), Some(deadline)) = (self.lanes.hop(link), deadline) else { return };
-        if deadline.0 < hop.armed {
-            hop.armed = deadline.0;
-            self.schedule(deadline.0, Kind::Deadline, link);
-        }
     }
 }

@@ -17,6 +17,7 @@ mod link;
 mod packet;
 mod partition;
 mod record;
+mod repair;
 mod routes;
 mod shard;
 mod slab;
