@@ -12,6 +12,7 @@ use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
 use crate::connections::UNSET;
 use crate::faults::{Arrivals, Fates};
+use crate::held_back::Behind;
 use crate::link::Links;
 use crate::packet::{ControlPacket, NO_COPIES};
 use crate::routes::{END, Routes};
@@ -25,6 +26,7 @@ const PATIENCE: u64 = 1_000_000_000;
 pub(crate) struct Lanes {
     pub packets: Slab<ControlPacket>,
     pub frames: Slab<Frame<ControlPacket>>,
+    pub behind: Behind,
     of_links: Vec<Lane>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
@@ -72,6 +74,7 @@ impl Lanes {
         Self {
             packets: Slab::default(),
             frames: Slab::default(),
+            behind: Behind::new(),
             of_links: (0..links.len()).map(|l| Lane::new(plan, routes, links, l)).collect(),
             fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
             hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
@@ -162,10 +165,9 @@ impl World<'_> {
 
     /// A source sends a control packet.
     pub(crate) fn launch(&mut self, subflow: u32, order: Order) {
-        let wants_reply = order.wants_reply;
         let packet = self.control_packet(subflow, order);
         let index = self.lanes.packets.insert(packet);
-        if !wants_reply || !self.hold_back(subflow, index) {
+        if !self.hold_back(subflow, index) {
             self.depart(subflow, index);
         }
     }

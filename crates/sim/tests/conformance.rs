@@ -275,8 +275,7 @@ fn rates_follow_a_capacity_that_changes() {
 
 #[test]
 fn control_packets_take_no_more_than_their_share() {
-    // ERICA sends at a pace of its own, with several packets under way, of which no more than one is held back.
-    for (protocol, seconds) in all_that_may_wait().filter(|(protocol, _)| protocol.name() != "erica") {
+    for (protocol, seconds) in all_that_may_wait() {
         let is_slow = protocol.name() == "vo-le-tran";
         let mut plan = one_link(2, protocol, seconds);
         plan.run.control = ControlPlane::InBand;
