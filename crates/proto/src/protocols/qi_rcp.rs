@@ -34,7 +34,7 @@ pub struct Parameters {
     /// The share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
-    pub utilization: f64,
+    pub utilisation: f64,
     /// What passes before a link decides anew (T); 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
@@ -55,9 +55,9 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        let piqi_rcp::Parameters { gain, utilization, interval, start, round_trip, least, spacing, .. } =
+        let piqi_rcp::Parameters { gain, utilisation, interval, start, round_trip, least, spacing, .. } =
             piqi_rcp::Parameters::default();
-        Self { gain, utilization, interval, start, round_trip, least, spacing }
+        Self { gain, utilisation, interval, start, round_trip, least, spacing }
     }
 }
 
@@ -77,7 +77,7 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
         rates: None,
     };
     let beginning = Beginning {
-        utilization: parameters.utilization,
+        utilisation: parameters.utilisation,
         rate: parameters.start,
         round_trip: parameters.round_trip.0.seconds(),
     };
