@@ -281,7 +281,8 @@ def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
 
 
 def test_a_quotient_of_nothing_is_a_number_too() -> None:
-    assert [quotient(*pair) for pair in ((6, 3), (0, 0), (2, 0), (-2, 0), (np.inf, np.inf))] == [2, 1, np.inf, -np.inf, 1]
+    pairs = ((6, 3), (0, 0), (2, 0), (-2, 0), (np.inf, np.inf))
+    assert [quotient(*pair) for pair in pairs] == [2, 1, np.inf, -np.inf, 1]
 
 
 def test_experiments_are_found_and_ordered_by_number() -> None:
