@@ -1,9 +1,11 @@
-"""How Sphinx makes the documentation: Markdown pages, docstrings, and two pages made here.
+"""How Sphinx makes the documentation: Markdown pages, docstrings, and three pages made here.
 
-``reference/command-line.md`` is what ``--help`` prints; ``reference/references.md`` is ``references.bib`` in words.
+``reference/command-line.md`` is what ``--help`` prints; ``reference/protocols.md`` is what the schema of scenarios says
+of protocols and their parameters; ``reference/references.md`` is ``references.bib`` in words.
 A key in square brackets, as in ``[danna2017, sec. 2]``, becomes a link to its entry, in pages and in docstrings.
 """
 
+import json
 import os
 import re
 import unicodedata
@@ -12,6 +14,7 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner
 
+from anabranch import _core
 from anabranch.cli import app as commands
 
 HERE = Path(__file__).parent
@@ -96,11 +99,53 @@ EXIT_CODES = """| exit code | means |
 | 141 | nobody reads the output any more, as with `\\| head` |"""
 
 
+def takes(rule: dict, types: dict) -> str:
+    """Say what a parameter may be, by its rule in the schema."""
+    own = rule.get("$ref", "").rpartition("/")[2]
+    if own in {"Time", "Rate", "Size"}:
+        return own.lower()
+    if own:
+        return ", ".join(f'`"{choice["const"]}"`' for choice in types[own]["oneOf"])
+    if rule["type"] == "boolean":
+        return "true or false"
+    least = f"over {rule['exclusiveMinimum']:g}" if "exclusiveMinimum" in rule else f"{rule['minimum']:g}"
+    most = f"{rule['maximum']:g}"
+    return f"{least}, at most {most}" if "exclusiveMinimum" in rule else f"{least} to {most}"
+
+
+def protocol_section(name: str, title: str, does: str, types: dict) -> str:
+    """Give what there is to know of a protocol, with a row for each parameter."""
+    own = next(one["properties"][name] for one in types["Protocol"]["oneOf"] if name in one["properties"])
+    rules = types[own["$ref"].rpartition("/")[2]].get("properties", {})
+    table = ["| parameter | takes | default | means |", "|---|---|---|---|"] if rules else ["It has no parameters."]
+    for parameter, rule in rules.items():
+        means = " ".join(rule["description"].split())
+        table.append(f"| `{parameter}` | {takes(rule, types)} | `{json.dumps(rule['default'])}` | {means} |")
+    return "\n".join([f"## {title}", "", f"`{name}`: {does}.", "", *table])
+
+
+def protocols_page() -> str:
+    """Give all protocols with their parameters, by the schema of the scenario file."""
+    types = json.loads(_core.Scenario.schema())["$defs"]
+    sections = [protocol_section(*protocol, types) for protocol in _core.protocols()]
+    return "\n\n".join(["# Protocols", PROTOCOLS, *sections]) + "\n"
+
+
+PROTOCOLS = """A connection names its protocol: `protocol = "slbn"`, or, with parameters,
+`protocol.slbn = { variant = "paper" }`. So does `[defaults.connection]` for all. What is no number is written as in the
+[scenario file](../how-to/scenario-file.md): a time as `"20 ms"`, a rate as `"8 kbit/s"`."""
+
+
 def make_pages(_app) -> None:
     """Write the generated pages, if they changed."""
     os.environ["COLUMNS"] = "100"
     GENERATED.mkdir(exist_ok=True)
-    for name, text in (("command-line.md", command_line_page()), ("references.md", references_page())):
+    pages = {
+        "command-line.md": command_line_page(),
+        "protocols.md": protocols_page(),
+        "references.md": references_page(),
+    }
+    for name, text in pages.items():
         page = GENERATED / name
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")

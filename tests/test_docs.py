@@ -2,7 +2,9 @@
 
 import ast
 import contextlib
+import importlib.util
 import io
+import json
 import os
 import re
 import shutil
@@ -14,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import cli
+from anabranch import _core, cli
 
 ROOT = Path(__file__).parents[1]
-GENERATED = {"command-line.md", "references.md"}
+GENERATED = {"command-line.md", "protocols.md", "references.md"}
 """Pages that docs/conf.py writes into docs/reference."""
 
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -170,6 +172,22 @@ def test_local_links_lead_somewhere(page):
         if heading:
             titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
             assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, target
+
+
+def test_every_parameter_of_every_protocol_is_listed_with_its_default():
+    spec = importlib.util.spec_from_file_location("conf", ROOT / "docs/conf.py")
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    page = conf.protocols_page()
+    types = json.loads(_core.Scenario.schema())["$defs"]
+    assert len(types["Protocol"]["oneOf"]) == len(_core.protocols()) == page.count("\n## ")
+    for one in types["Protocol"]["oneOf"]:
+        ((name, own),) = one["properties"].items()
+        section = page.partition(f"\n`{name}`: ")[2].partition("\n## ")[0]
+        rules = types[own["$ref"].rpartition("/")[2]].get("properties", {})
+        listed = re.findall(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \| .+\. \|$", section, re.MULTILINE)
+        wanted = [(key, json.dumps(rule["default"])) for key, rule in rules.items()]
+        assert [(row[0], row[2]) for row in listed] == wanted, name
 
 
 def imports(file: Path) -> set[str]:

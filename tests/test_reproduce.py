@@ -15,6 +15,7 @@ from anabranch import outcome
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
 from anabranch.experiment import MEASURES, find_experiments, list_experiments, read_experiment
+from anabranch.outcome import quotient
 from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts
 from anabranch.scenario import read_plan
@@ -228,17 +229,33 @@ def test_large_experiments_can_be_read_and_their_scenarios_are_right(item: str) 
         assert [name for name, _ in plan.core.protocols] == [run.name]
 
 
-def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) -> None:
+def small(tmp_path: Path, item: str) -> Path:
+    """Copy an experiment with a network of 100 routers and 192 hosts."""
     copy = tmp_path / "experiments"
-    shutil.copytree(EXPERIMENTS / "slbn-experiment-1b", copy / "slbn-experiment-1b")
-    file = copy / "slbn-experiment-1b" / "scenario.toml"
-    file.write_text(file.read_text().replace("hosts = 200", "hosts = 2").replace("routers = 1100", "routers = 100"))
+    shutil.copytree(EXPERIMENTS / f"slbn-{item}", copy / f"slbn-{item}")
+    file = copy / f"slbn-{item}" / "scenario.toml"
+    text = re.sub(r"routers = 110{2,3}\b", "routers = 100", file.read_text().replace("hosts = 200", "hosts = 2"))
+    assert "routers = 100\n" in text
+    file.write_text(text)
+    return copy
+
+
+@pytest.mark.parametrize("item", SLBN)
+def test_every_quantity_of_a_large_experiment_can_be_measured(item: str, tmp_path: Path) -> None:
+    # Of ten sessions or so: nothing is said of the numbers but that they are some.
+    rows = reproduce("slbn", item, scale=0.0002, experiments=small(tmp_path, item))
+    assert len(rows) == len(read_experiment(EXPERIMENTS / f"slbn-{item}").quantities)
+    assert all(re.match(r"-?[\d.]+|never", str(row.ours)) for row in rows), [row.ours for row in rows]
+
+
+def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) -> None:
+    copy = small(tmp_path, "experiment-1b")
     rows = reproduce("slbn", "experiment-1b", scale=0.002, experiments=copy)
-    assert len(rows) == 8
-    # A tenth of a percent of the sessions meet on no link: all but RCP, which begins slowly, are done soon.
-    assert "100 slbn completed" in next(row.ours for row in rows if "RCP is much slower" in row.quantity)
+    assert len(rows) == 24
+    # A fifth of a percent of the sessions are 100: under SLBN all are done soon.
+    assert next(row.ours for row in rows if "RCP is much slower" in row.quantity).startswith("1")
     report(rows, tmp_path / "report")
-    assert [made.run for made in rows.made] == ["slbn", "bfyz", "erica", "rcp", "piqi-rcp", "cobb-like"]
+    assert [made.run for made in rows.made] == ["slbn", "bfyz", "erica", "rcp", "piqi-rcp-like", "cobb-like"]
     assert "| experiment-1b | slbn | 6 s |" in (tmp_path / "report" / "report.md").read_text()
     drawn = sorted(path.name for path in (tmp_path / "report").glob("*.svg"))
     assert drawn == ["figure-5.svg", "figure-6.svg"]
@@ -261,6 +278,11 @@ def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
     # then; as meant it gets what is left of link 0, 5/3 more; as printed it gets the whole capacity of 2 more.
     np.testing.assert_allclose(meant.path_rates, [2.0, 1 / 3, 2 / 3])
     np.testing.assert_allclose(printed.path_rates, [2.0 + 1 / 3, 1 / 3, 2 / 3])
+
+
+def test_a_quotient_of_nothing_is_a_number_too() -> None:
+    pairs = ((6, 3), (0, 0), (2, 0), (-2, 0), (np.inf, np.inf))
+    assert [quotient(*pair) for pair in pairs] == [2, 1, np.inf, -np.inf, 1]
 
 
 def test_experiments_are_found_and_ordered_by_number() -> None:

@@ -123,15 +123,17 @@ def test_without_a_sample_between_two_instants_there_is_no_telling():
     assert result.settling()["settling_s"].to_list() == [None, 0.75]
 
 
-def test_errors_are_told_by_percentiles_of_those_that_are_there():
-    # At 1 s errors of -50, 0, 50 and 100 %: the 10th percentile lies 0.3 of the way from the least to the next.
-    rates = {"a": 5.0, "b": 10.0, "c": 15.0, "d": 20.0, "e": 99.0}
-    samples = [(1.0, n, r) for n, r in rates.items()] + [(2.0, "a", 11.0)]
+def test_errors_are_told_by_percentiles_of_those_that_are_granted_a_rate():
+    # At 1 s errors of -50, 0, 50 and 100 %: the 10th percentile lies 0.3 of the way from the least to the next. "e" is
+    # gone; "f" has no rate yet, and nobody has one at 3 s.
+    rates = {"a": 5.0, "b": 10.0, "c": 15.0, "d": 20.0, "e": 99.0, "f": 0.0}
+    samples = [(1.0, n, r) for n, r in rates.items()] + [(2.0, "a", 11.0), (3.0, "a", 0.0)]
     result = result_of([("a", 0.0, None)], None, samples, lambda _, name: None if name == "e" else 10.0)
     frame = result.errors()
     assert frame.columns == ["time_s", "present", "mean", "least", "p10", "p50", "p90", "most"]
     assert frame.row(0) == pytest.approx((1.0, 4, 0.25, -0.5, -0.35, 0.25, 0.85, 1.0))
     assert frame.row(1) == pytest.approx((2.0, 1, *[0.1] * 6))
+    assert len(frame) == 2
     assert result.errors((25.0,)).columns == ["time_s", "present", "mean", "least", "p25", "most"]
     with pytest.raises(ValueError, match="a percentile is 101; it must be 0 to 100"):
         result.errors((101,))

@@ -6,6 +6,7 @@ capacities must be the numbers that the paper computed with.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -241,7 +242,14 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
 def measure_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> float:
     """Give one number of a run, or the quotient of two."""
     top = measure(outcomes, ratio.top, place)
-    return top if ratio.bottom is None else top / measure(outcomes, ratio.bottom, place)
+    return top if ratio.bottom is None else quotient(top, measure(outcomes, ratio.bottom, place))
+
+
+def quotient(top: float, bottom: float) -> float:
+    """Give one number by another: 1 if they are the same, also 0 by 0; infinite if the latter alone is 0."""
+    if top == bottom:
+        return 1.0
+    return top / bottom if bottom else math.copysign(math.inf, top)
 
 
 def _connection(outcome: Outcome, address: Address, place: Path) -> int:

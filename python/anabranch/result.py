@@ -83,7 +83,7 @@ class Result:
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     spread : DataFrame or None
         If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
-        that have been granted something, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
+        that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
         ``p10``, ``p50``, ``p90`` and ``most``.
     """
 
@@ -116,22 +116,23 @@ class Result:
     def errors(self, percentiles: Sequence[float] = (10, 50, 90), *, of: str = "connection") -> pl.DataFrame:
         """Give percentiles of how far granted rates were from fair, at each sample.
 
-        The error of a connection is (granted - fair) / fair; 0 where both are 0, and left out where only the fair rate
-        is 0. The error of a link that is a bottleneck under the fair rates is (granted - capacity) / capacity. Where
-        several paths make several allocations fair, one of them is taken: see ``residual`` in `series` for a measure
-        that is 0 at all of them.
+        Of the connections that are granted a rate: one whose rate is 0 is left out, since it may only have begun. The
+        error of a connection is (granted - fair) / fair, and left out where the fair rate is 0. The error of a link
+        that is a bottleneck under the fair rates is (granted - capacity) / capacity. Where several paths make several
+        allocations fair, one of them is taken: see ``residual`` in `series` for a measure that is 0 at all of them.
 
         Parameters
         ----------
         percentiles : sequence of float
             From 0 to 100.
         of : {"connection", "link"}
-            Over the connections that are there, or over the bottlenecks.
+            Over the connections that are granted a rate, or over the bottlenecks.
 
         Returns
         -------
         DataFrame
-            ``time_s``, ``present``, ``mean``, ``least``, ``most``, and for each percentile a column such as ``p10``.
+            ``time_s``, ``present`` (how many have an error), ``mean``, ``least``, ``most``, and for each percentile a
+            column such as ``p10``. A row for each sample at which some have.
 
         Raises
         ------

@@ -47,17 +47,18 @@ def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: st
     for percentile in percentiles:
         if not 0.0 <= percentile <= 100.0:
             raise ValueError(f"a percentile is {percentile}; it must be 0 to 100")
-    rows = series.filter(pl.col("of") == of)
-    if not rows["granted_bps"].count() or not rows["fair_bps"].count():
+    own = series.filter(pl.col("of") == of)
+    if not own["granted_bps"].count() or not own["fair_bps"].count():
         remedy = f'add "{of}s" and "fairness" to record under [run], or "errors" for percentiles 10, 50 and 90'
         raise ScenarioError(f"errors need rates: {remedy}")
+    rows = own if of == "link" else own.filter(pl.col("granted_bps") > 0.0)
     error = pl.col("error")
     shares = (error.quantile(p / 100.0, "linear").alias(f"p{p:g}") for p in percentiles)
     found = rows.group_by("time_s").agg(
         *(error.count().alias("present"), error.mean().alias("mean"), error.min().alias("least")),
         *(*shares, error.max().alias("most")),
     )
-    return found.sort("time_s")
+    return found.filter(pl.col("present") > 0).sort("time_s")
 
 
 BINS = 20

@@ -132,7 +132,10 @@ pub struct RunPlan {
     /// How large control packets are, if in band or held back.
     pub control_packet: Bytes,
     /// The most that control packets of a subflow may take of its rate, over 0 and at most 1: they are held back until
-    /// it is so. `None` if they never are.
+    /// it is so, and none passes another. `None` if they never are.
+    ///
+    /// Two exceptions: none waits for longer than a second after the one before it, so that a slow subflow hears of a
+    /// higher rate; and at rate 0 none waits, so that a subflow without a rate gets one.
     pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,

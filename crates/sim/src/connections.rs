@@ -52,7 +52,7 @@ pub(crate) struct Subflow {
     pub connection: u32,
     /// The place of its first link in `Routes::steps`.
     pub first: u32,
-    /// The control packet that is held back.
+    /// The first control packet that is held back.
     pub held: u32,
     /// When its next packet is due at the earliest.
     pub armed: u64,

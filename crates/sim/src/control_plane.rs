@@ -10,8 +10,9 @@ use anabranch_proto::endpoint::Frame;
 use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
 use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
-use crate::connections::{NONE, State, UNSET};
+use crate::connections::UNSET;
 use crate::faults::{Arrivals, Fates};
+use crate::held_back::Behind;
 use crate::link::Links;
 use crate::packet::{ControlPacket, NO_COPIES};
 use crate::repair::Hop;
@@ -22,16 +23,11 @@ use crate::world::{Kind, World};
 /// What a repaired hop waits for an acknowledgement beyond its delays, at the least.
 const PATIENCE: u64 = 1_000_000_000;
 
-/// Bits in a byte times picoseconds in a second.
-const BIT_PICOSECONDS: f64 = 8e12;
-
-/// Control packets are held back no longer than this: a second.
-const MOST_GAP: f64 = 1e12;
-
 /// How control packets get over each link.
 pub(crate) struct Lanes {
     pub packets: Slab<ControlPacket>,
     pub frames: Slab<Option<Frame<ControlPacket>>>,
+    pub behind: Behind,
     of_links: Vec<Lane>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
@@ -71,6 +67,7 @@ impl Lanes {
         Self {
             packets: Slab::default(),
             frames: Slab::default(),
+            behind: Behind::new(),
             of_links: (0..links.len()).map(|l| Lane::new(plan, routes, links, l)).collect(),
             fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
             hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
@@ -161,55 +158,15 @@ impl World<'_> {
 
     /// A source sends a control packet.
     pub(crate) fn launch(&mut self, subflow: u32, order: Order) {
-        let wants_reply = order.wants_reply;
         let packet = self.control_packet(subflow, order);
         let index = self.lanes.packets.insert(packet);
-        if !wants_reply || !self.hold_back(subflow, index) {
+        if !self.hold_back(subflow, index) {
             self.depart(subflow, index);
         }
     }
 
-    /// Keeps a control packet back if the last one of its subflow was sent only just now.
-    fn hold_back(&mut self, s: u32, index: u32) -> bool {
-        let Some(share) = self.plan.run.control_share else { return false };
-        let subflow = &mut self.subflows[s as usize];
-        let is_active = self.connections[subflow.connection as usize].state == State::Active;
-        let rate = subflow.pace.rate().0;
-        let protocol = &self.plan.protocols[self.lanes.packets[index].protocol as usize];
-        if subflow.held != NONE && protocol.terms().supersedes {
-            self.lanes.packets[subflow.held] = self.lanes.packets.take(index);
-            return true;
-        }
-        if subflow.held != NONE || subflow.control_sent == UNSET || !is_active || rate == 0.0 {
-            return false;
-        }
-        let gap = self.plan.run.control_packet.0 as f64 * BIT_PICOSECONDS / (share * rate);
-        let due = subflow.control_sent.saturating_add(gap.min(MOST_GAP) as u64);
-        if due <= self.now {
-            return false;
-        }
-        subflow.held = index;
-        self.schedule_packet(due, Kind::Release, s, index);
-        true
-    }
-
-    /// A control packet was held back long enough.
-    pub(crate) fn on_release(&mut self, s: u32, index: u32) {
-        if self.subflows[s as usize].held == index {
-            self.release(s);
-        }
-    }
-
-    /// Sends the control packet of a subflow that was held back, if there is one.
-    pub(crate) fn release(&mut self, s: u32) {
-        let held = std::mem::replace(&mut self.subflows[s as usize].held, NONE);
-        if held != NONE {
-            self.depart(s, held);
-        }
-    }
-
     /// Sends a control packet on its way.
-    fn depart(&mut self, s: u32, index: u32) {
+    pub(crate) fn depart(&mut self, s: u32, index: u32) {
         let subflow = &mut self.subflows[s as usize];
         subflow.control_sent = self.now;
         if self.plan.run.control_share.is_some() && self.plan.run.control == ControlPlane::InBand {

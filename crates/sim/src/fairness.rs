@@ -96,7 +96,7 @@ impl Fairness {
         }
     }
 
-    /// The errors of connections that have been granted something, relative to their fair rates, and those of the links
+    /// The errors of connections that are granted a rate, relative to their fair rates, and those of the links
     /// that these fill, relative to their capacities [mozo2012, sec. IV].
     pub fn errors(&self, shards: &Shards<'_, '_>, granted: &[f64]) -> [Summary; 2] {
         let of_connection = |(c, fair): (usize, &f64)| {

@@ -13,6 +13,7 @@ mod engine;
 mod expected;
 mod fairness;
 mod faults;
+mod held_back;
 mod link;
 mod packet;
 mod partition;

@@ -50,7 +50,7 @@ pub struct Samples {
     pub link_fair_bps: Vec<f64>,
     /// Of each sample: how far granted rates were from fair.
     pub gauges: Vec<Gauge>,
-    /// Of each sample: the errors of connections with a rate, and of bottlenecks.
+    /// Of each sample: the errors of connections that are granted a rate, and of bottlenecks.
     pub errors: Vec<[Summary; 2]>,
     /// Of each sample: the most packets that waited at a time at any link since the sample before.
     pub longest_queue: Vec<u32>,

@@ -85,8 +85,8 @@ fn protocol() -> impl Strategy<Value = String> {
         "{ s-perc = { round = \"1 us\", variant = \"basic\" } }",
         "{ slbn = { variant = \"paper\" } }",
         "{ rcp = { alpha = 10, beta = 10, interval = \"1 us\", round_trip = \"1 us\", spacing = \"1 us\", start = 1 } }",
-        "{ piqi-rcp = { gain = 10, proportional = 10, interval = \"1 ms\", utilization = 1e-300 } }",
-        "{ piqi-rcp = { history = \"mean-rate\", interval = \"1 us\" } }",
+        "{ piqi-rcp-like = { gain = 10, proportional = 10, interval = \"1 ms\", utilisation = 1e-300 } }",
+        "{ piqi-rcp-like = { history = \"mean-rate\", interval = \"1 us\" } }",
         "{ vo-le-tran = { gain = 1, price = 0, most = \"1e15 bit/s\" } }",
     ]);
     prop_oneof![2 => by_name, 1 => with_parameters.prop_map(str::to_owned)]

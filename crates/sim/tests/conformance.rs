@@ -19,7 +19,7 @@ fn settling(name: &str) -> f64 {
         "vo-le-tran" => 60.0,
         // Begins with a round trip of 0.2 s in mind and 5 % of the capacity, of what is spare a tenth in a round trip.
         "rcp" => 20.0,
-        "qi-rcp" | "piqi-rcp" => 5.0,
+        "qi-rcp-like" | "piqi-rcp-like" => 5.0,
         _ => 2.0,
     }
 }
@@ -27,7 +27,7 @@ fn settling(name: &str) -> f64 {
 /// Whether links measure what comes to them. Then packets have 40 bytes, so that there are 150 of them in an interval:
 /// in 6 there is nothing to be seen but noise.
 fn measures_load(protocol: &Protocol) -> bool {
-    matches!(protocol.name(), "rcp" | "qi-rcp" | "piqi-rcp")
+    matches!(protocol.name(), "rcp" | "qi-rcp-like" | "piqi-rcp-like")
 }
 
 /// Bytes of data packets.
@@ -46,7 +46,7 @@ fn laxity(protocol: &Protocol) -> f64 {
         // A tenth of the spare capacity balances the whole queue, and packets sent in step always wait for each other.
         "rcp" => 3.0,
         // The rate moves by half of what the load does from one interval to the next.
-        "piqi-rcp" => 2.0,
+        "piqi-rcp-like" => 2.0,
         _ => 1.0,
     }
 }
@@ -274,8 +274,7 @@ fn rates_follow_a_capacity_that_changes() {
 
 #[test]
 fn control_packets_take_no_more_than_their_share() {
-    // ERICA sends at a pace of its own, with several packets under way, of which no more than one is held back.
-    for (protocol, seconds) in all_that_may_wait().filter(|(protocol, _)| protocol.name() != "erica") {
+    for (protocol, seconds) in all_that_may_wait() {
         let is_slow = protocol.name() == "vo-le-tran";
         let mut plan = one_link(2, protocol, seconds);
         plan.run.control = ControlPlane::InBand;

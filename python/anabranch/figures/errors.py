@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LINEAR = 1.0
 """Within so many percent the axis is linear, beyond logarithmic."""
 
-OVER = {"connection": "over the connections that are there", "link": "over the bottlenecks of the fair rates"}
+OVER = {"connection": "over the connections that are granted a rate", "link": "over the bottlenecks of the fair rates"}
 """What is summed up, in words."""
 
 TICKS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
@@ -37,9 +37,9 @@ def draw_errors(
 ) -> Figure:
     """Draw how far granted rates are from fair, relative to the fair rate, over time.
 
-    The median over the connections that are there, or over the links that are bottlenecks, the band from the 10th to
-    the 90th percentile, and the extremes; a panel for each result on the same axes, linear within 1 % and logarithmic
-    beyond.
+    The median over the connections that are granted a rate, or over the links that are bottlenecks, the band from the
+    10th to the 90th percentile, and the extremes; a panel for each result on the same axes, linear within 1 % and
+    logarithmic beyond.
 
     Parameters
     ----------

@@ -16,8 +16,9 @@
 //! Written from what is known of the rules, without the listing. Differs:
 //! - A link claims a session as its own, in `SetBottleneck`, only if it holds that session back.
 //! - Packets carry the number of the cycle of their session, and links forget packets of other cycles. An update or a
-//!   bottleneck that overtakes the response before it counts when that is there. So control packets may come in any order
-//!   and twice, but none may be lost.
+//!   bottleneck that overtakes the response before it counts when that is there. So control packets may come in any order,
+//!   but none may be lost, and none may come twice: a second copy of a join that comes after its session has left would
+//!   stay at the link. Hops repair both.
 //! - A session that leaves while a probe is under way waits for the response.
 //! - A link whose capacity changes tells its sessions, also when no packet is under way.
 //!

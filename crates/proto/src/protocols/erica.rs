@@ -39,8 +39,8 @@ use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, Link
 use crate::packet::Header;
 use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// On what terms it serves. A newer RM packet says all that an older one does.
+pub const TERMS: Terms = Terms { supersedes: true, ..Terms::SINGLE_PATH };
 
 /// More than any link carries, in bit/s.
 const UNLIMITED: f64 = 1e15;

@@ -91,14 +91,14 @@ macro_rules! protocols {
 }
 
 protocols! {
-    /// B-Neck: links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
-    BNeck(b_neck): "b-neck", "B-Neck",
+    /// B-Neck (reconstruction): links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
+    BNeck(b_neck): "b-neck", "B-Neck (reconstruction)",
         "max-min fair rates, and silence once they are found [mozo2011]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
-    Bfyz(bfyz): "bfyz", "BFYZ",
+    Bfyz(bfyz): "bfyz", "BFYZ (reconstruction)",
         "max-min fair rates with a label for each session at a link [bartal2002]";
     /// Charny (reconstruction): links mark sessions and advertise rates, sources take the least [charny1995].
-    Charny(charny): "charny", "Charny",
+    Charny(charny): "charny", "Charny (reconstruction)",
         "max-min fair rates by marks on sessions held back elsewhere [charny1995]";
     /// COBB-like: links count anew in every period whom they hold back [cobb2008].
     CobbLike(cobb): "cobb-like", "COBB-like",
@@ -113,10 +113,10 @@ protocols! {
     Perc(perc): "perc", "PERC",
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
     /// PIQI-RCP-like: links offer one rate to all, mended by the load and its changes [jain2007].
-    PiqiRcp(piqi_rcp): "piqi-rcp", "PIQI-RCP-like",
+    PiqiRcp(piqi_rcp): "piqi-rcp-like", "PIQI-RCP-like",
         "one rate for all at a link, from its load and how that changes [jain2007]";
     /// QI-RCP-like: links offer one rate to all, mended by the load [jain2007].
-    QiRcp(qi_rcp): "qi-rcp", "QI-RCP-like",
+    QiRcp(qi_rcp): "qi-rcp-like", "QI-RCP-like",
         "one rate for all at a link, from its load [jain2007]";
     /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
     Rcp(rcp): "rcp", "RCP",

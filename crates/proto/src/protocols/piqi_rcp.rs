@@ -58,7 +58,7 @@ pub struct Parameters {
     /// The share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
-    pub utilization: f64,
+    pub utilisation: f64,
     /// What passes before a link decides anew (T); 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
@@ -83,7 +83,7 @@ impl Default for Parameters {
             gain: 1.0,
             proportional: 0.5,
             history: History::ErrorDifference,
-            utilization: 1.0,
+            utilisation: 1.0,
             interval: SpanText(Span(5_000_000_000)),
             start: 0.05,
             round_trip: SpanText(Span(200_000_000_000)),
@@ -120,7 +120,7 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
         rates: (parameters.history == History::MeanRate).then(VecDeque::new),
     };
     let beginning = Beginning {
-        utilization: parameters.utilization,
+        utilisation: parameters.utilisation,
         rate: parameters.start,
         round_trip: parameters.round_trip.0.seconds(),
     };

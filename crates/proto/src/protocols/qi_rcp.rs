@@ -34,7 +34,7 @@ pub struct Parameters {
     /// The share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
-    pub utilization: f64,
+    pub utilisation: f64,
     /// What passes before a link decides anew (T); 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
@@ -55,18 +55,18 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        let piqi_rcp::Parameters { gain, utilization, interval, start, round_trip, least, spacing, .. } =
+        let piqi_rcp::Parameters { gain, utilisation, interval, start, round_trip, least, spacing, .. } =
             piqi_rcp::Parameters::default();
-        Self { gain, utilization, interval, start, round_trip, least, spacing }
+        Self { gain, utilisation, interval, start, round_trip, least, spacing }
     }
 }
 
 impl Parameters {
     /// Those of PIQI-RCP-like that come to the same: without the proportional part.
     fn integral(&self) -> piqi_rcp::Parameters {
-        let Self { gain, utilization, interval, start, round_trip, least, spacing } = *self;
+        let Self { gain, utilisation, interval, start, round_trip, least, spacing } = *self;
         let (proportional, history) = (0.0, History::ErrorDifference);
-        piqi_rcp::Parameters { gain, proportional, history, utilization, interval, start, round_trip, least, spacing }
+        piqi_rcp::Parameters { gain, proportional, history, utilisation, interval, start, round_trip, least, spacing }
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) trait Law: Clone + Send {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beginning {
     /// The share of the capacity that is to be used.
-    pub utilization: f64,
+    pub utilisation: f64,
     /// The first rate, as a share of the capacity.
     pub rate: f64,
     /// The average round trip, in seconds.
@@ -166,7 +166,7 @@ impl<L: Law> Link<L> {
         let is_quiet = bytes == 0 && self.probes == 0;
         self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
         let interval = (link.now.0.saturating_sub(self.began.0) as f64 / 1e12).max(LEAST_INTERVAL);
-        let capacity = self.beginning.utilization * link.capacity.0;
+        let capacity = self.beginning.utilisation * link.capacity.0;
         let Some(rate) = self.rate.filter(|_| capacity > 0.0) else { return is_quiet };
         self.average(interval, rate / capacity);
         let backlog = link.queue.backlog().0;
@@ -190,7 +190,7 @@ impl<L: Law> LinkControl for Link<L> {
             self.is_awake = true;
             self.begin_interval(link, orders);
         }
-        let capacity = self.beginning.utilization * link.capacity.0;
+        let capacity = self.beginning.utilisation * link.capacity.0;
         if self.rate.is_none() && capacity > 0.0 {
             self.rate = Some(self.beginning.rate * link.capacity.0);
         }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     fn rest(round_trip: f64) -> Link<Rest> {
-        Link::new(Rest, Beginning { utilization: 0.9, rate: 0.05, round_trip })
+        Link::new(Rest, Beginning { utilisation: 0.9, rate: 0.05, round_trip })
     }
 
     /// A link of 10 Mbit/s at a time in ms.

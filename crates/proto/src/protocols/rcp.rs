@@ -46,7 +46,7 @@ pub struct Parameters {
     /// The share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
-    pub utilization: f64,
+    pub utilisation: f64,
     /// The most that passes before a link decides anew (T0); 1 us to 100 s. The average round trip if that is less.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
@@ -71,7 +71,7 @@ impl Default for Parameters {
         Self {
             alpha: 0.1,
             beta: 1.0,
-            utilization: 1.0,
+            utilisation: 1.0,
             interval: SpanText(Span(10_000_000_000)),
             start: 0.05,
             round_trip: SpanText(Span(200_000_000_000)),
@@ -101,7 +101,7 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
         least_packets: parameters.least_packets,
     };
     let beginning = Beginning {
-        utilization: parameters.utilization,
+        utilisation: parameters.utilisation,
         rate: parameters.start,
         round_trip: parameters.round_trip.0.seconds(),
     };

@@ -37,7 +37,7 @@ pub struct RunTable {
     #[serde(deserialize_with = "control_packet")]
     pub control_packet: BytesText,
     /// The most that control packets of a subflow may take of its rate, over 0 and at most 1; they are held back until it
-    /// is so, or never if left out.
+    /// is so, but no longer than a second and not at rate 0, or never if left out.
     #[serde(deserialize_with = "control_share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub control_share: Option<f64>,
