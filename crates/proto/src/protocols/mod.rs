@@ -14,6 +14,7 @@ pub mod piqi_rcp;
 pub mod qi_rcp;
 mod rate_feedback;
 pub mod rcp;
+pub mod reno;
 pub mod s_perc;
 pub mod slbn;
 mod terms;
@@ -30,10 +31,32 @@ use serde::{Deserialize, Serialize};
 pub use terms::{Claims, Demands, Terms};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::window::WindowControl;
+
+/// What a source has of its protocol.
+pub enum Control {
+    /// One that sends control packets and is granted rates.
+    Rates(Box<dyn SourceControl>),
+    /// One that keeps windows.
+    Windows(Box<dyn WindowControl>),
+}
+
+impl From<Box<dyn SourceControl>> for Control {
+    fn from(control: Box<dyn SourceControl>) -> Self {
+        Self::Rates(control)
+    }
+}
+
+impl From<Box<dyn WindowControl>> for Control {
+    fn from(control: Box<dyn WindowControl>) -> Self {
+        Self::Windows(control)
+    }
+}
 
 /// Makes [`Protocol`] and [`PROTOCOLS`] of a list: variant, module, name in files, name that people read, what it does.
 ///
 /// The module has `TERMS`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
+/// Those of window protocols take `links` from `crate::window`.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident($module:ident): $name:literal, $title:literal, $does:literal;)*) => {
         /// A protocol with its parameters, written `protocol = "d-slen"` or `protocol.d-slen = { variant = "paper" }`.
@@ -56,9 +79,9 @@ macro_rules! protocols {
                 match self { $(Self::$variant(_) => $title,)* }
             }
 
-            /// A source control for a connection.
-            pub fn source(&self, connection: &ConnectionView) -> Box<dyn SourceControl> {
-                match self { $(Self::$variant(parameters) => $module::source(parameters, connection),)* }
+            /// A control for the source of a connection.
+            pub fn source(&self, connection: &ConnectionView) -> Control {
+                match self { $(Self::$variant(parameters) => $module::source(parameters, connection).into(),)* }
             }
 
             /// Link controls for so many links.
@@ -121,6 +144,9 @@ protocols! {
     /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
     Rcp(rcp): "rcp", "RCP",
         "one rate for all at a link, from its load and its queue [dukkipati2005]";
+    /// Reno: a packet more in a round trip, half at a loss [rfc5681].
+    Reno(reno): "reno", "Reno",
+        "additive increase and multiplicative decrease of one window [rfc5681]";
     /// s-PERC: links and sessions exchange offers and limits, and packets carry what links gave [jose2019].
     SPerc(s_perc): "s-perc", "s-PERC",
         "max-min fair rates by messages, with four numbers at a link [jose2019]";
