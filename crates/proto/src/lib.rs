@@ -17,6 +17,6 @@ pub use control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, MOST_POSITIONS, Orders, Position, Queue,
     SourceControl, Visitor,
 };
-pub use packet::{Header, Positions};
+pub use packet::{Ecn, Header, Positions};
 pub use protocols::Protocol;
 pub use window::WindowControl;

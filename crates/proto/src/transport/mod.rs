@@ -28,8 +28,6 @@ pub use source::Source;
 pub struct Settings {
     /// Bytes of a full packet.
     pub packet: Bytes,
-    /// Packets in the first window [rfc6928].
-    pub first_window: f64,
     /// How long to wait for an acknowledgement: at the least, and before the first round trip is known [rfc6298].
     pub least_wait: Span,
     /// See `least_wait`.
@@ -48,7 +46,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             packet: Bytes(1500),
-            first_window: 10.0,
             least_wait: Span(200_000_000_000),
             first_wait: Span(1_000_000_000_000),
             ack_every: 1,
