@@ -15,6 +15,8 @@ mod scheduler;
 mod sink;
 mod source;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use anabranch_core::{Bytes, Span};
 
