@@ -5,11 +5,16 @@
 
 mod aimd;
 mod no_links;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use anabranch_core::{Rate, Time};
 
-pub use aimd::{Aimd, Coupling, Flow};
+pub use aimd::{Aimd, Coupling, Flow, known};
 pub use no_links::links;
+
+/// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.
+pub const MOST_WINDOW: f64 = (1u64 << 30) as f64;
 
 /// What an acknowledgement has brought.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +67,7 @@ pub enum Signal {
 
 /// The deciding part of a source that keeps windows: one for each connection, over all of its subflows.
 ///
-/// Windows are in packets, at least 1.
+/// Windows are in packets, 1 to [`MOST_WINDOW`].
 pub trait WindowControl: Send {
     /// A subflow may be used from now on; it begins anew.
     fn open(&mut self, subflow: usize, now: Time);
