@@ -8,6 +8,7 @@ pub mod bfyz;
 pub mod charny;
 pub mod cobb;
 pub mod coupled;
+pub mod cubic;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod erica;
@@ -139,6 +140,9 @@ protocols! {
     /// Fully coupled windows: all subflows together are one Reno [wischik2011].
     Coupled(coupled): "coupled", "Fully coupled",
         "windows of several paths that are one Reno, on the best paths [wischik2011]";
+    /// CUBIC: a window that follows a curve in time since the last loss [rfc9438].
+    Cubic(cubic): "cubic", "CUBIC",
+        "one window that grows with time since a loss, not with round trips [rfc9438]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";

@@ -4,6 +4,7 @@
 //! is made for a connection and sees all of its subflows: coupled multipath control needs no other interface.
 
 mod aimd;
+mod hystart;
 mod no_links;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -11,6 +12,7 @@ pub(crate) mod testing;
 use anabranch_core::{Rate, Time};
 
 pub use aimd::{Aimd, Coupling, Flow, known};
+pub use hystart::HyStart;
 pub use no_links::links;
 
 /// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.

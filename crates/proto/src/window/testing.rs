@@ -62,8 +62,8 @@ pub fn acked(now: f64, rtt: f64) -> Acked {
     }
 }
 
-/// The mean window of subflow 0 in time over so many packets, on a path of a constant round trip that loses those packets
-/// of which `is_lost` says so; of those under way at a loss no second one counts.
+/// The mean window of subflow 0 in time over the last half of so many packets, on a path of a constant round trip that
+/// loses those packets of which `is_lost` says so; of those under way at a loss no second one counts.
 pub fn mean_window(
     control: &mut dyn WindowControl,
     rtt: f64,
@@ -71,13 +71,16 @@ pub fn mean_window(
     mut is_lost: impl FnMut(u64) -> bool,
 ) -> f64 {
     control.open(0, Time(0));
-    let (mut now, mut area) = (0.0, 0.0);
+    let (mut now, mut area, mut time) = (0.0, 0.0, 0.0);
     let (mut recovery, mut round) = (0, 0);
     for number in 0..packets {
         let window = control.window(0);
         let step = rtt / window;
         now += step;
-        area += window * step;
+        if number >= packets / 2 {
+            area += window * step;
+            time += step;
+        }
         let in_flight = window as u32;
         let next = number + u64::from(in_flight);
         if is_lost(number) && number >= recovery {
@@ -93,7 +96,7 @@ pub fn mean_window(
         let in_flight = (in_flight, in_flight.saturating_sub(1));
         control.on_ack(0, &Acked { in_flight, ends_round, is_recovering, ..acked(now, rtt) });
     }
-    area / now
+    area / time
 }
 
 /// A link with a queue that never overflows, and a source with one path over it that always has more to send.
