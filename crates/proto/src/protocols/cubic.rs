@@ -181,7 +181,7 @@ impl Cubic {
 impl WindowControl for Cubic {
     fn open(&mut self, _: usize, now: Time) {
         let new = Self::new(self.parameters.clone(), self.first);
-        let hystart = self.parameters.hystart.then(HyStart::new);
+        let hystart = self.parameters.hystart.then(HyStart::default);
         *self = Self { window: self.first, hystart, last: now, ..new };
     }
 

@@ -26,8 +26,10 @@ pub mod s_perc;
 pub mod slbn;
 mod terms;
 pub mod uncoupled;
+pub mod vegas;
 pub mod vo_le_tran;
 mod whole_rates;
+pub mod wvegas;
 pub mod xcp;
 
 use std::fmt;
@@ -182,9 +184,15 @@ protocols! {
     /// Uncoupled: Reno on each subflow, each for itself [wischik2011].
     Uncoupled(uncoupled): "uncoupled", "Uncoupled",
         "a Reno on each of several paths [wischik2011]";
+    /// Vegas: a few packets of its own in queues [brakmo1994].
+    Vegas(vegas): "vegas", "Vegas",
+        "one window that keeps a few packets in queues [brakmo1994]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
+    /// wVegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
+    Wvegas(wvegas): "wvegas", "wVegas",
+        "windows of several paths that keep ten packets in queues [cao2012]";
     /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
     Xcp(xcp): "xcp", "XCP",
         "equal shares by windows that links open and close [katabi2002]";

@@ -42,12 +42,13 @@ struct Doubt {
     rounds: u32,
 }
 
-impl HyStart {
-    /// Knows nothing.
-    pub fn new() -> Self {
+impl Default for HyStart {
+    fn default() -> Self {
         Self { last: f64::INFINITY, current: f64::INFINITY, samples: 0, doubt: None }
     }
+}
 
+impl HyStart {
     /// Takes an acknowledgement in. Gives how many packets the window grows for each that was acknowledged; `None` if slow
     /// start is over.
     pub fn on_ack(&mut self, rtt: Option<f64>, ends_round: bool) -> Option<f64> {
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn five_rounds_of_longer_round_trips_end_slow_start() {
-        let mut hystart = HyStart::new();
+        let mut hystart = HyStart::default();
         assert_eq!(round(&mut hystart, 0.1, 10), Some(1.0));
         // An eighth of 100 ms is 12.5: 112 is not enough, and then 126 is: 112 + 14.
         assert_eq!(round(&mut hystart, 0.112, 10), Some(1.0));
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_shorter_round_trip_ends_the_doubt() {
-        let mut hystart = HyStart::new();
+        let mut hystart = HyStart::default();
         round(&mut hystart, 0.01, 10);
         assert_eq!(round(&mut hystart, 0.014, 10), Some(0.25));
         assert_eq!(round(&mut hystart, 0.0139, 10), Some(1.0));
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn few_samples_say_nothing() {
-        let mut hystart = HyStart::new();
+        let mut hystart = HyStart::default();
         round(&mut hystart, 0.01, 8);
         assert_eq!(round(&mut hystart, 0.1, 7), Some(1.0));
     }

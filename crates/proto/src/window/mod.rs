@@ -6,6 +6,7 @@
 mod aimd;
 mod hystart;
 mod no_links;
+mod round_trips;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -14,6 +15,7 @@ use anabranch_core::{Rate, Time};
 pub use aimd::{Aimd, Coupling, Flow, known};
 pub use hystart::HyStart;
 pub use no_links::links;
+pub use round_trips::{RoundTrips, backlog};
 
 /// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.
 pub const MOST_WINDOW: f64 = (1u64 << 30) as f64;

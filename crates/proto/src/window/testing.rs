@@ -21,7 +21,7 @@ pub fn is_within(a: f64, b: f64, share: f64) -> bool {
     (a - b).abs() <= share * b.abs().max(1e-12)
 }
 
-/// WiFi of 10 ms that loses 4 %, and 3G of 100 ms that loses 1 % [wischik2011, sec. 2].
+/// A wireless link of 10 ms that loses 4 %, and a mobile one of 100 ms that loses 1 % [wischik2011, sec. 2].
 pub const WIFI_AND_3G: [(f64, f64); 2] = [(0.01, 0.04), (0.1, 0.01)];
 
 /// The rates in packets a second at which the mean-field equations of a coupling stand still, where each path has a round
