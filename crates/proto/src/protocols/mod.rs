@@ -4,9 +4,12 @@
 pub mod b_neck;
 mod b_neck_link;
 pub mod balia;
+pub mod bbr;
+mod bbr_model;
 pub mod bfyz;
 pub mod charny;
 pub mod cobb;
+pub mod copa;
 pub mod coupled;
 pub mod cubic;
 pub mod d_slen;
@@ -130,6 +133,9 @@ protocols! {
     /// BALIA: windows that depend on the fastest of a connection's subflows [peng2016].
     Balia(balia): "balia", "BALIA",
         "windows of several paths, balanced between friendly and quick [peng2016]";
+    /// BBR: packets at the rate that the bottleneck delivers [cardwell2016].
+    Bbr(bbr): "bbr", "BBR",
+        "one window and a pace, from delivery rates and the least round trip [cardwell2016]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
     Bfyz(bfyz): "bfyz", "BFYZ",
         "max-min fair rates with a label for each session at a link [bartal2002]";
@@ -139,6 +145,9 @@ protocols! {
     /// COBB-like: links count anew in every period whom they hold back [cobb2008].
     CobbLike(cobb): "cobb-like", "COBB-like",
         "max-min fair rates by counts made anew in every period [cobb2008]";
+    /// Copa: a rate that is the inverse of the queueing delay [arun2018].
+    Copa(copa): "copa", "Copa",
+        "one window and a pace, from the queueing delay [arun2018]";
     /// Fully coupled windows: all subflows together are one Reno [wischik2011].
     Coupled(coupled): "coupled", "Fully coupled",
         "windows of several paths that are one Reno, on the best paths [wischik2011]";

@@ -6,6 +6,7 @@
 mod aimd;
 mod hystart;
 mod no_links;
+mod recent;
 mod round_trips;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -15,10 +16,14 @@ use anabranch_core::{Rate, Time};
 pub use aimd::{Aimd, Coupling, Flow, known};
 pub use hystart::HyStart;
 pub use no_links::links;
+pub use recent::Recent;
 pub use round_trips::{RoundTrips, backlog};
 
 /// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.
 pub const MOST_WINDOW: f64 = (1u64 << 30) as f64;
+
+/// Paces are no slower and no faster, in packets a second.
+pub const PACES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 
 /// What an acknowledgement has brought.
 #[derive(Clone, Copy, Debug)]
