@@ -3,23 +3,36 @@
 
 pub mod b_neck;
 mod b_neck_link;
+pub mod balia;
+pub mod bbr;
+mod bbr_model;
 pub mod bfyz;
 pub mod charny;
 pub mod cobb;
+pub mod copa;
+pub mod coupled;
+pub mod cubic;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod erica;
+pub mod ewtcp;
+pub mod lia;
+pub mod olia;
 pub mod perc;
 pub mod piqi_rcp;
 pub mod qi_rcp;
+mod range;
 mod rate_feedback;
 pub mod rcp;
 pub mod reno;
 pub mod s_perc;
 pub mod slbn;
 mod terms;
+pub mod uncoupled;
+pub mod vegas;
 pub mod vo_le_tran;
 mod whole_rates;
+pub mod wvegas;
 pub mod xcp;
 
 use std::fmt;
@@ -117,6 +130,12 @@ protocols! {
     /// B-Neck: links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
     BNeck(b_neck): "b-neck", "B-Neck",
         "max-min fair rates, and silence once they are found [mozo2011]";
+    /// BALIA: windows that depend on the fastest of a connection's subflows [peng2016].
+    Balia(balia): "balia", "BALIA",
+        "windows of several paths, balanced between friendly and quick [peng2016]";
+    /// BBR: packets at the rate that the bottleneck delivers [cardwell2016].
+    Bbr(bbr): "bbr", "BBR",
+        "one window and a pace, from delivery rates and the least round trip [cardwell2016]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
     Bfyz(bfyz): "bfyz", "BFYZ",
         "max-min fair rates with a label for each session at a link [bartal2002]";
@@ -126,12 +145,30 @@ protocols! {
     /// COBB-like: links count anew in every period whom they hold back [cobb2008].
     CobbLike(cobb): "cobb-like", "COBB-like",
         "max-min fair rates by counts made anew in every period [cobb2008]";
+    /// Copa: a rate that is the inverse of the queueing delay [arun2018].
+    Copa(copa): "copa", "Copa",
+        "one window and a pace, from the queueing delay [arun2018]";
+    /// Fully coupled windows: all subflows together are one Reno [wischik2011].
+    Coupled(coupled): "coupled", "Fully coupled",
+        "windows of several paths that are one Reno, on the best paths [wischik2011]";
+    /// CUBIC: a window that follows a curve in time since the last loss [rfc9438].
+    Cubic(cubic): "cubic", "CUBIC",
+        "one window that grows with time since a loss, not with round trips [rfc9438]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
     /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
     Erica(erica): "erica", "ERICA",
         "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
+    /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
+    Ewtcp(ewtcp): "ewtcp", "EWTCP",
+        "windows of several paths that add up to one Reno [wischik2011]";
+    /// LIA: linked increases, as fast as the best path alone [rfc6356].
+    Lia(lia): "lia", "LIA",
+        "windows of several paths with linked increases [rfc6356]";
+    /// OLIA: linked increases that leave worse paths to others [khalili2012].
+    Olia(olia): "olia", "OLIA",
+        "windows of several paths with linked increases, on the best paths [khalili2012]";
     /// PERC: links and sessions exchange offers and limits [jose2015].
     Perc(perc): "perc", "PERC",
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
@@ -153,9 +190,18 @@ protocols! {
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn): "slbn", "SLBN",
         "max-min fair rates with three numbers at a link [mozo2012]";
+    /// Uncoupled: Reno on each subflow, each for itself [wischik2011].
+    Uncoupled(uncoupled): "uncoupled", "Uncoupled",
+        "a Reno on each of several paths [wischik2011]";
+    /// Vegas: a few packets of its own in queues [brakmo1994].
+    Vegas(vegas): "vegas", "Vegas",
+        "one window that keeps a few packets in queues [brakmo1994]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
+    /// wVegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
+    Wvegas(wvegas): "wvegas", "wVegas",
+        "windows of several paths that keep ten packets in queues [cao2012]";
     /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
     Xcp(xcp): "xcp", "XCP",
         "equal shares by windows that links open and close [katabi2002]";

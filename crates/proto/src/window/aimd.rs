@@ -12,7 +12,7 @@
 
 use anabranch_core::Time;
 
-use crate::window::{Acked, Signal, WindowControl};
+use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
 /// A subflow as couplings see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,12 +39,19 @@ impl Flow {
     }
 }
 
+/// The subflows that count.
+pub fn known(flows: &[Flow]) -> impl Iterator<Item = &Flow> + Clone {
+    flows.iter().filter(|flow| flow.is_known())
+}
+
 /// How subflows of a connection depend on each other.
 pub trait Coupling: Send {
     /// By how much the window of a subflow grows for each packet acknowledged, in congestion avoidance; may be negative.
+    ///
+    /// The subflow itself is known; of the others only those that are count.
     fn increase(&self, flows: &[Flow], subflow: usize) -> f64;
 
-    /// The window of a subflow after a loss or a mark.
+    /// The window of a subflow after a loss or a mark. Its round trip may not be known.
     fn decreased(&self, flows: &[Flow], subflow: usize) -> f64 {
         flows[subflow].window / 2.0
     }
@@ -52,6 +59,11 @@ pub trait Coupling: Send {
     /// The least window after a loss.
     fn floor(&self) -> f64 {
         2.0
+    }
+
+    /// A subflow begins anew.
+    fn on_open(&mut self, subflow: usize) {
+        let _ = subflow;
     }
 
     /// Packets of a subflow were acknowledged.
@@ -83,6 +95,7 @@ impl<C: Coupling> Aimd<C> {
 
 impl<C: Coupling> WindowControl for Aimd<C> {
     fn open(&mut self, subflow: usize, _now: Time) {
+        self.coupling.on_open(subflow);
         self.flows[subflow] = Flow { window: self.first, threshold: f64::INFINITY, rtt: 0.0, is_open: true };
     }
 
@@ -100,13 +113,13 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         let flow = &mut self.flows[subflow];
         if flow.window < flow.threshold {
             let up = packets.min(flow.threshold - flow.window);
-            flow.window += up;
+            flow.window = (flow.window + up).min(MOST_WINDOW);
             packets -= up;
         }
         if packets > 0.0 && self.flows[subflow].is_known() {
             let up = packets * self.coupling.increase(&self.flows, subflow);
             let flow = &mut self.flows[subflow];
-            flow.window = (flow.window + up).max(1.0);
+            flow.window = (flow.window + up).clamp(1.0, MOST_WINDOW);
         }
     }
 

@@ -4,12 +4,26 @@
 //! is made for a connection and sees all of its subflows: coupled multipath control needs no other interface.
 
 mod aimd;
+mod hystart;
 mod no_links;
+mod recent;
+mod round_trips;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use anabranch_core::{Rate, Time};
 
-pub use aimd::{Aimd, Coupling, Flow};
+pub use aimd::{Aimd, Coupling, Flow, known};
+pub use hystart::HyStart;
 pub use no_links::links;
+pub use recent::Recent;
+pub use round_trips::{RoundTrips, backlog};
+
+/// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.
+pub const MOST_WINDOW: f64 = (1u64 << 30) as f64;
+
+/// Paces are no slower and no faster, in packets a second.
+pub const PACES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 
 /// What an acknowledgement has brought.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +76,7 @@ pub enum Signal {
 
 /// The deciding part of a source that keeps windows: one for each connection, over all of its subflows.
 ///
-/// Windows are in packets, at least 1.
+/// Windows are in packets, 1 to [`MOST_WINDOW`].
 pub trait WindowControl: Send {
     /// A subflow may be used from now on; it begins anew.
     fn open(&mut self, subflow: usize, now: Time);
