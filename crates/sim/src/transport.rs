@@ -88,6 +88,9 @@ fn random_part(seed: u64, subflow: u32, number: u64) -> f64 {
 impl World<'_> {
     /// The source of a connection begins to send.
     pub(crate) fn begin_transport(&mut self, c: u32, control: Box<dyn WindowControl>) {
+        if !self.plan.run.data {
+            return;
+        }
         let (transfer, own) = (&self.plan.transfers[c as usize], self.subflows_of(c));
         let settings = self.plan.run.transport.settings(transfer.packet);
         let demand = Rate(self.connections[c as usize].demand);
