@@ -54,6 +54,8 @@ pub struct ConnectionView {
     pub demand: Rate,
     /// Bytes of a full data packet.
     pub packet: Bytes,
+    /// Packets in the first window of each subflow.
+    pub first_window: f64,
 }
 
 /// A control packet, or a data packet with a header, that a source wants sent.

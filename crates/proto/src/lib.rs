@@ -1,7 +1,8 @@
 //! Protocols as state machines: they decide, and neither send nor wait nor read a clock.
 //!
 //! [`control`] has the traits, [`packet`] what control packets carry, [`protocols`] one file for each protocol and the list
-//! of all, [`endpoint`] the machinery that sources and hops are made of.
+//! of all, [`endpoint`] the machinery that sources and hops are made of, [`window`] what protocols decide that keep windows,
+//! [`transport`] their sources and sinks.
 
 pub mod control;
 pub mod endpoint;
@@ -9,10 +10,13 @@ pub mod packet;
 pub mod protocols;
 #[cfg(test)]
 mod testing;
+pub mod transport;
+pub mod window;
 
 pub use control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, MOST_POSITIONS, Orders, Position, Queue,
     SourceControl, Visitor,
 };
-pub use packet::{Header, Positions};
+pub use packet::{Ecn, Header, Positions};
 pub use protocols::Protocol;
+pub use window::WindowControl;

@@ -32,5 +32,5 @@ pub fn visitor(subflow: u32, position: Position) -> Visitor {
 
 /// A connection with one subflow that takes all it can get.
 pub fn alone() -> ConnectionView {
-    ConnectionView { subflows: 1, claim: 1.0, demand: Rate(f64::INFINITY), packet: Bytes(1000) }
+    ConnectionView { subflows: 1, claim: 1.0, demand: Rate(f64::INFINITY), packet: Bytes(1000), first_window: 10.0 }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anabranch_core::{Bytes, ConnectionId, Demands, Network, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
+use anabranch_proto::transport::{Scheduler, Settings};
 
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
@@ -139,10 +140,71 @@ pub struct RunPlan {
     pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,
+    /// How sources and sinks of window protocols work.
+    pub transport: Transport,
     /// Whether data packets are sent, or only control packets.
     pub data: bool,
     /// What is recorded.
     pub record: Record,
+}
+
+/// How sources and sinks of window protocols work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transport {
+    /// Packets in the first window [rfc6928].
+    pub first_window: f64,
+    /// How long sources wait for an acknowledgement: at the least, and before the first round trip is known.
+    pub least_wait: Span,
+    /// See `least_wait`.
+    pub first_wait: Span,
+    /// One acknowledgement for so many packets, or after so long.
+    pub ack_every: u32,
+    /// See `ack_every`.
+    pub ack_delay: Span,
+    /// How large acknowledgements are.
+    pub ack: Bytes,
+    /// How much sinks keep of what is not in order; `None` for all.
+    pub buffer: Option<Bytes>,
+    /// Which path takes the next packet.
+    pub scheduler: Scheduler,
+    /// Whether links may mark packets instead of dropping them.
+    pub ecn: bool,
+    /// Each packet waits at its source for a random part of so many transmission times of its path's slowest link.
+    pub jitter: f64,
+}
+
+impl Default for Transport {
+    /// As most stacks do, but for the acknowledgement of every packet; and one transmission time against phase effects
+    /// [floyd1992].
+    fn default() -> Self {
+        Self {
+            first_window: 10.0,
+            least_wait: Span(200_000_000_000),
+            first_wait: Span(1_000_000_000_000),
+            ack_every: 1,
+            ack_delay: Span(40_000_000_000),
+            ack: Bytes(40),
+            buffer: None,
+            scheduler: Scheduler::LowestRtt,
+            ecn: false,
+            jitter: 1.0,
+        }
+    }
+}
+
+impl Transport {
+    /// As an endpoint takes it, for packets of this size.
+    pub fn settings(&self, packet: Bytes) -> Settings {
+        Settings {
+            packet,
+            least_wait: self.least_wait,
+            first_wait: self.first_wait,
+            ack_every: self.ack_every,
+            ack_delay: self.ack_delay,
+            buffer: self.buffer.map_or(u64::MAX / 4, |buffer| buffer.0),
+            scheduler: self.scheduler,
+        }
+    }
 }
 
 /// What is recorded, besides the totals of each connection, subflow and link.

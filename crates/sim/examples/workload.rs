@@ -9,7 +9,7 @@ use std::time::Instant;
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan, Record, RunPlan, Transfer};
+use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
 use anabranch_sim::simulate;
 use rand::RngExt;
 
@@ -83,6 +83,7 @@ fn plan(size: &Size) -> Plan {
             control_packet: Bytes(64),
             control_share: None,
             repair: true,
+            transport: Transport::default(),
             data: true,
             record: Record::default(),
         },

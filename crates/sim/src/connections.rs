@@ -2,6 +2,7 @@
 
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_proto::endpoint::Pace;
+use anabranch_proto::protocols::Control;
 use anabranch_proto::{ConnectionView, Header, SourceControl};
 use anabranch_scenario::plan::{Plan, Transfer};
 
@@ -142,17 +143,24 @@ impl World<'_> {
             claim: self.plan.demands.connections()[c as usize].claim(),
             demand: Rate(self.connections[c as usize].demand),
             packet: self.plan.transfers[c as usize].packet,
+            first_window: self.plan.run.transport.first_window,
         };
         let protocol = &self.plan.protocols[self.plan.transfers[c as usize].protocol];
         let connection = &mut self.connections[c as usize];
-        connection.control = Some(protocol.source(&view));
         connection.state = State::Active;
         self.has_changed = true;
-        self.call(c, |control, now, orders| control.join(now, orders));
+        match protocol.source(&view) {
+            Control::Rates(control) => {
+                connection.control = Some(control);
+                self.call(c, |control, now, orders| control.join(now, orders));
+            }
+            Control::Windows(control) => self.begin_transport(c, control),
+        }
     }
 
     /// A connection is to end, whatever it has still to send.
     pub(crate) fn on_stop(&mut self, c: u32) {
+        self.end_transport(c);
         self.leave(c);
     }
 
@@ -203,6 +211,7 @@ impl World<'_> {
             }
         }
         self.call(c, |control, now, orders| control.on_demand(now, demand, orders));
+        self.on_transport_demand(c, demand);
     }
 
     /// Calls the control of a connection, if it is there, and carries out its orders.

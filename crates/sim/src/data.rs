@@ -4,11 +4,12 @@
 //! links such a packet is among the control packets (`control_plane.rs`); on links and at the sink it is as others are.
 
 use anabranch_core::{Bytes, Time};
+use anabranch_proto::Ecn;
 use anabranch_proto::control::Order;
 
 use crate::connections::{State, UNSET};
 use crate::faults::Arrivals;
-use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES};
+use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES, Role};
 use crate::routes::END;
 use crate::world::{Kind, World};
 
@@ -35,7 +36,8 @@ impl World<'_> {
         subflow.sent += bytes;
         let is_last = connection.left == 0;
         let at = subflow.first;
-        let packet = DataPacket { sent: self.now, at, subflow: s, bytes: bytes as u32, copies: NO_COPIES };
+        let (role, ecn) = (Role::Paced, Ecn::NotEct);
+        let packet = DataPacket { sent: self.now, at, subflow: s, bytes: bytes as u16, role, ecn, copies: NO_COPIES };
         let index = self.packets.insert(packet);
         let link = self.routes.steps[at as usize];
         self.enter(link, index);
@@ -106,7 +108,7 @@ impl World<'_> {
         let link = self.routes.steps[packet.at as usize];
         if link == END {
             let packet = self.packets.remove(index);
-            self.deliver(packet);
+            if packet.role == Role::Paced { self.deliver(packet) } else { self.arrive(packet, index) }
         } else {
             self.enter(link, index);
         }
@@ -114,8 +116,8 @@ impl World<'_> {
 
     /// A data packet enters a link, or is dropped.
     #[inline]
-    fn enter(&mut self, link: u32, index: u32) {
-        let bytes = self.packets[index].bytes;
+    pub(crate) fn enter(&mut self, link: u32, index: u32) {
+        let bytes = u32::from(self.packets[index].bytes);
         let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.lose(index) };
         self.hops += 1;
         if self.data_fates.is_empty() {
@@ -149,7 +151,12 @@ impl World<'_> {
         let mut packet = self.packets[index];
         self.count_copy(&mut packet.copies);
         self.packets[index] = packet;
-        self.packets.insert(packet)
+        let copy = self.packets.insert(packet);
+        if packet.role != Role::Paced {
+            let payload = self.payloads[index as usize];
+            self.put_payload(copy, payload);
+        }
+        copy
     }
 
     /// There is one copy more of a data packet.
@@ -161,7 +168,7 @@ impl World<'_> {
     }
 
     /// A copy is no longer under way: says how many still are, and whether one had arrived before.
-    fn settle_copy(&mut self, copies: u32, has_arrived: bool) -> Copies {
+    pub(crate) fn settle_copy(&mut self, copies: u32, has_arrived: bool) -> Copies {
         let record = &mut self.copies[copies];
         record.left -= 1;
         let before = *record;
@@ -202,6 +209,9 @@ impl World<'_> {
             if copies.left > 0 || copies.has_arrived {
                 return;
             }
+        }
+        if packet.role == Role::Ack {
+            return;
         }
         let subflow = &mut self.subflows[packet.subflow as usize];
         subflow.lost += u64::from(packet.bytes);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use anabranch_core::{ConnectionId, Link, Time};
+use anabranch_core::{ConnectionId, Link, Rate, Time};
 use anabranch_scenario::plan::{LinkPlan, Plan};
 
 use crate::barrier::Barrier;
@@ -272,6 +272,20 @@ impl<'p> Shards<'_, 'p> {
     pub fn sink_of(&self, subflow: usize) -> &World<'p> {
         let connection = self.worlds[0].subflows[subflow].connection;
         &self.worlds[usize::from(self.owners.sink[connection as usize])]
+    }
+
+    /// What a subflow may send now: the rate that it is granted, or that its window comes to.
+    pub fn granted(&self, subflow: usize) -> Rate {
+        let source = self.source_of(subflow);
+        source.window_rate(subflow).unwrap_or_else(|| source.subflows[subflow].pace.rate())
+    }
+
+    /// When the sink of a connection under the transport had all, or `UNSET`; `None` for others.
+    pub fn completed_at(&self, connection: usize) -> Option<u64> {
+        let transfer = &self.plan.transfers[connection];
+        let keeps_windows = self.plan.protocols[transfer.protocol].terms().keeps_windows;
+        let sink = &self.worlds[usize::from(self.owners.sink[connection])];
+        keeps_windows.then(|| sink.endpoints[connection].completed_at)
     }
 
     /// Whether a connection takes part in the sharing.

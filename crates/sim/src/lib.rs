@@ -23,6 +23,7 @@ mod routes;
 mod shard;
 mod slab;
 mod summary;
+mod transport;
 mod world;
 
 use anabranch_scenario::plan::Plan;

@@ -1,9 +1,10 @@
 //! Packets under way.
 
 use anabranch_proto::protocols::cobb;
-use anabranch_proto::{Header, Position, Visitor};
+use anabranch_proto::transport::{Ack, Segment};
+use anabranch_proto::{Ecn, Header, Position, Visitor};
 
-/// A data packet: what each hop and the sink need.
+/// A packet among the data: what each hop and its end need.
 #[derive(Clone, Copy, Debug)]
 pub struct DataPacket {
     /// When it was sent, in picoseconds.
@@ -12,10 +13,34 @@ pub struct DataPacket {
     pub at: u32,
     /// Whose it is.
     pub subflow: u32,
-    /// How large.
-    pub bytes: u32,
+    /// How large, in bytes.
+    pub bytes: u16,
+    /// What it is.
+    pub role: Role,
+    /// What links may do to it, or have done.
+    pub ecn: Ecn,
     /// Where its copies are counted, if a link has sent it twice; [`NO_COPIES`] otherwise.
     pub copies: u32,
+}
+
+/// What a packet among the data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Data at a granted rate.
+    Paced,
+    /// Data of the transport.
+    Segment,
+    /// An acknowledgement of the transport.
+    Ack,
+}
+
+/// What a packet of the transport carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload {
+    /// Data.
+    Segment(Segment),
+    /// What has arrived.
+    Ack(Ack),
 }
 
 /// Of a packet that is the only one.
@@ -88,9 +113,10 @@ impl ControlPacket {
 
     /// What it is as a data packet.
     pub fn data(&self) -> DataPacket {
-        DataPacket { sent: self.sent, at: self.at, subflow: self.subflow, bytes: self.bytes, copies: self.copies }
+        let (sent, at, subflow, copies) = (self.sent, self.at, self.subflow, self.copies);
+        DataPacket { sent, at, subflow, bytes: self.bytes as u16, role: Role::Paced, ecn: Ecn::NotEct, copies }
     }
 }
 
-const _: () = assert!(std::mem::size_of::<DataPacket>() <= 32, "data packets are many");
+const _: () = assert!(std::mem::size_of::<DataPacket>() <= 24, "data packets are many");
 const _: () = assert!(std::mem::size_of::<ControlPacket>() <= 128, "a packet must fit into two cache lines");

@@ -182,8 +182,7 @@ impl Recorder {
     pub fn on_sample(&mut self, shards: &mut Shards<'_, '_>) {
         self.samples.time_s.push(Time(shards.now).seconds());
         let period = (shards.now - self.last_time) as f64 / 1e12;
-        let granted: Vec<f64> =
-            (0..shards.plan.paths.len()).map(|s| shards.source_of(s).subflows[s].pace.rate().0).collect();
+        let granted: Vec<f64> = (0..shards.plan.paths.len()).map(|s| shards.granted(s).0).collect();
         if self.asked.connections || self.asked.subflows {
             self.sample_rates(shards, &granted, period);
         }
@@ -309,6 +308,16 @@ fn connection_total(shards: &Shards<'_, '_>, c: usize, subflows: &[SubflowTotal]
     let own = shards.routes.subflows[c] as usize..shards.routes.subflows[c + 1] as usize;
     let is_settled = own.clone().all(|s| subflows[s].sent == subflows[s].delivered + subflows[s].lost);
     let settled_at = own.map(|s| shards.latest(|world| world.subflows[s].settled_at)).max().unwrap_or(0);
+    if let Some(completed_at) = shards.completed_at(c) {
+        // Under the transport packets may be under way that are needed no longer.
+        let finished_at = if completed_at == UNSET { connection.left_at } else { completed_at };
+        let (stopped, left) = (connection.stopped_at, connection.left_at);
+        return ConnectionTotal {
+            stopped_s: seconds(stopped),
+            finished_s: seconds(if stopped == UNSET { UNSET } else { finished_at }),
+            left_s: seconds(left),
+        };
+    }
     let is_finished = is_settled && connection.stopped_at != UNSET;
     ConnectionTotal {
         stopped_s: seconds(connection.stopped_at),

@@ -21,6 +21,8 @@ pub struct Routes {
     pub steps: Vec<u32>,
     /// The place of the first link of each subflow.
     pub first: Vec<u32>,
+    /// The place of the first link of the way back of each subflow under the transport; [`END`] for others.
+    pub back: Vec<u32>,
     /// The subflows of connection c: `subflows[c]..subflows[c + 1]`.
     pub subflows: Vec<u32>,
     /// The twin of each link, those of demands included; [`END`] for a link without one.
@@ -66,6 +68,7 @@ impl Routes {
         let mut routes = Self {
             steps: vec![END],
             first: Vec::with_capacity(plan.paths.len()),
+            back: Vec::with_capacity(plan.paths.len()),
             subflows: vec![0],
             twins: numbers.used.iter().map(twin).collect(),
             demands: Vec::new(),
@@ -76,7 +79,10 @@ impl Routes {
             let is_apart = connection.demand.is_some() && protocol.terms().demands == Demands::AsLinks;
             let own = is_apart.then(|| routes.add_demand(c));
             for path in plan.paths.of(ConnectionId::new(c)) {
-                routes.add_path(own, path.iter().map(|l| numbers.of[l.index()]));
+                let path = path.iter().map(|l| numbers.of[l.index()]);
+                let back = protocol.terms().keeps_windows.then(|| routes.add_way_back(path.clone()));
+                routes.add_path(own, path);
+                routes.back.push(back.unwrap_or(END));
             }
             routes.subflows.push(routes.first.len() as u32);
         }
@@ -101,6 +107,15 @@ impl Routes {
         self.twins.extend([link + 1, link]);
         self.demands.extend([connection as u32; 2]);
         link
+    }
+
+    /// The twins of a path's links from the last on; gives the place of the first.
+    fn add_way_back(&mut self, path: impl DoubleEndedIterator<Item = u32>) -> u32 {
+        let first = u32::try_from(self.steps.len()).expect("fewer than 2^32 steps");
+        let twins = &self.twins;
+        self.steps.extend(path.rev().map(|link| twins[link as usize]));
+        self.steps.push(END);
+        first
     }
 
     fn add_path(&mut self, own: Option<u32>, path: impl Iterator<Item = u32>) {

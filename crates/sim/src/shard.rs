@@ -7,7 +7,7 @@ use anabranch_core::{ConnectionId, LinkId, NodeId};
 use anabranch_proto::endpoint::Frame;
 use anabranch_scenario::plan::Plan;
 
-use crate::packet::{ControlPacket, DataPacket};
+use crate::packet::{ControlPacket, DataPacket, Payload};
 use crate::routes::Routes;
 
 /// Which shard has what.
@@ -61,6 +61,7 @@ pub struct Message {
 #[derive(Debug)]
 pub enum Cargo {
     Data(DataPacket),
+    Transport(DataPacket, Payload),
     Control(ControlPacket),
     Frame(Frame<ControlPacket>),
 }

@@ -15,14 +15,15 @@ use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
 use crate::faults::Fates;
 use crate::link::Links;
-use crate::packet::{ControlPacket, Copies, DataPacket};
+use crate::packet::{ControlPacket, Copies, DataPacket, Payload, Role};
 use crate::record::Grant;
 use crate::routes::Routes;
 use crate::shard::{Cargo, Message, Shard};
 use crate::slab::Slab;
+use crate::transport::{Endpoint, Line};
 
 /// Bits of a key that say of what the event is; those above say what kind of event.
-pub(crate) const ID_BITS: u32 = 28;
+pub(crate) const ID_BITS: u32 = 27;
 
 /// Kinds of events, in the order in which those of the same time are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +55,17 @@ pub(crate) enum Kind {
     Release,
     /// A subflow may send its next packet.
     Send,
+    /// A packet of the transport enters its first link.
+    Enter,
+    /// A path of the transport has waited long enough for acknowledgements.
+    Patience,
+    /// A sink of the transport has waited long enough before it acknowledges.
+    Tell,
+    /// A source of the transport may have something to send.
+    Poll,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 17] = [
     Kind::Join,
     Kind::Stop,
     Kind::Data,
@@ -70,6 +79,10 @@ const KINDS: [Kind; 13] = [
     Kind::LinkTimer,
     Kind::Release,
     Kind::Send,
+    Kind::Enter,
+    Kind::Patience,
+    Kind::Tell,
+    Kind::Poll,
 ];
 
 /// Everything that is there.
@@ -83,6 +96,11 @@ pub struct World<'p> {
     pub(crate) calendar: Calendar,
     pub(crate) links: Links,
     pub(crate) packets: Slab<DataPacket>,
+    /// What packets of the transport carry, at the places of these packets.
+    pub(crate) payloads: Vec<Payload>,
+    /// The ends of connections under the transport, and what their paths need besides; empty if there are none.
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) lines: Vec<Line>,
     pub(crate) copies: Slab<Copies>,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
@@ -123,6 +141,9 @@ impl<'p> World<'p> {
             end: plan.run.duration.0,
             calendar: Calendar::default(),
             packets: Slab::default(),
+            payloads: Vec::new(),
+            endpoints: Endpoint::all(plan),
+            lines: Line::all(plan, routes),
             copies: Slab::default(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
             lanes: Lanes::new(plan, routes, &links),
@@ -216,6 +237,10 @@ impl<'p> World<'p> {
             Kind::Wake => self.on_wake(id),
             Kind::LinkTimer => self.on_link_timer(id, event.packet),
             Kind::Release => self.on_release(id, event.packet),
+            Kind::Enter => self.on_enter(event.packet),
+            Kind::Patience => self.on_patience(id),
+            Kind::Tell => self.on_tell(id),
+            Kind::Poll => self.on_poll(id),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
         }
@@ -241,7 +266,12 @@ impl<'p> World<'p> {
         if self.shard.keeps(link) || time > self.end {
             return self.schedule_packet(time, Kind::Data, link, packet);
         }
-        let cargo = Cargo::Data(self.packets.remove(packet));
+        let index = packet;
+        let packet = self.packets.remove(index);
+        let cargo = match packet.role {
+            Role::Paced => Cargo::Data(packet),
+            Role::Segment | Role::Ack => Cargo::Transport(packet, self.payloads[index as usize]),
+        };
         self.shard.send(Message { time, link, cargo });
     }
 
@@ -269,6 +299,11 @@ impl<'p> World<'p> {
         for Message { time, link, cargo } in messages {
             let (kind, index) = match cargo {
                 Cargo::Data(packet) => (Kind::Data, self.packets.insert(packet)),
+                Cargo::Transport(packet, payload) => {
+                    let index = self.packets.insert(packet);
+                    self.put_payload(index, payload);
+                    (Kind::Data, index)
+                }
                 Cargo::Control(packet) => (kind(&packet), self.lanes.packets.insert(packet)),
                 Cargo::Frame(frame) => (Kind::Frame, self.lanes.frames.insert(Some(frame))),
             };

@@ -9,9 +9,11 @@ use anabranch_scenario::plan::{ControlPlane, DemandChange, Faults, Limit, Plan};
 use anabranch_sim::Outcome;
 use common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run, timed};
 
-/// Each protocol, and how long it may take to settle on these networks, in seconds.
+/// Each protocol that grants rates, and how long it may take to settle on these networks, in seconds. Those that keep
+/// windows are in `windows.rs`.
 fn all() -> impl Iterator<Item = (Protocol, f64)> {
-    PROTOCOLS.iter().map(|(name, ..)| (Protocol::named(name).unwrap(), settling(name)))
+    let named = PROTOCOLS.iter().map(|(name, ..)| (Protocol::named(name).unwrap(), settling(name)));
+    named.filter(|(protocol, _)| !protocol.terms().keeps_windows)
 }
 
 fn settling(name: &str) -> f64 {

@@ -3,22 +3,36 @@
 
 pub mod b_neck;
 mod b_neck_link;
+pub mod balia;
+pub mod bbr;
+mod bbr_model;
 pub mod bfyz;
 pub mod charny;
 pub mod cobb;
+pub mod copa;
+pub mod coupled;
+pub mod cubic;
 pub mod d_slen;
 mod d_slen_as_printed;
 pub mod erica;
+pub mod ewtcp;
+pub mod lia;
+pub mod olia;
 pub mod perc;
 pub mod piqi_rcp;
 pub mod qi_rcp;
+mod range;
 mod rate_feedback;
 pub mod rcp;
+pub mod reno;
 pub mod s_perc;
 pub mod slbn;
 mod terms;
+pub mod uncoupled;
+pub mod vegas;
 pub mod vo_le_tran;
 mod whole_rates;
+pub mod wvegas;
 pub mod xcp;
 
 use std::fmt;
@@ -30,10 +44,32 @@ use serde::{Deserialize, Serialize};
 pub use terms::{Claims, Demands, Terms};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::window::WindowControl;
+
+/// What a source has of its protocol.
+pub enum Control {
+    /// One that sends control packets and is granted rates.
+    Rates(Box<dyn SourceControl>),
+    /// One that keeps windows.
+    Windows(Box<dyn WindowControl>),
+}
+
+impl From<Box<dyn SourceControl>> for Control {
+    fn from(control: Box<dyn SourceControl>) -> Self {
+        Self::Rates(control)
+    }
+}
+
+impl From<Box<dyn WindowControl>> for Control {
+    fn from(control: Box<dyn WindowControl>) -> Self {
+        Self::Windows(control)
+    }
+}
 
 /// Makes [`Protocol`] and [`PROTOCOLS`] of a list: variant, module, name in files, name that people read, what it does.
 ///
 /// The module has `TERMS`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
+/// Those of window protocols take `links` from `crate::window`.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident($module:ident): $name:literal, $title:literal, $does:literal;)*) => {
         /// A protocol with its parameters, written `protocol = "d-slen"` or `protocol.d-slen = { variant = "paper" }`.
@@ -56,9 +92,9 @@ macro_rules! protocols {
                 match self { $(Self::$variant(_) => $title,)* }
             }
 
-            /// A source control for a connection.
-            pub fn source(&self, connection: &ConnectionView) -> Box<dyn SourceControl> {
-                match self { $(Self::$variant(parameters) => $module::source(parameters, connection),)* }
+            /// A control for the source of a connection.
+            pub fn source(&self, connection: &ConnectionView) -> Control {
+                match self { $(Self::$variant(parameters) => $module::source(parameters, connection).into(),)* }
             }
 
             /// Link controls for so many links.
@@ -94,6 +130,12 @@ protocols! {
     /// B-Neck (reconstruction): links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
     BNeck(b_neck): "b-neck", "B-Neck (reconstruction)",
         "max-min fair rates, and silence once they are found [mozo2011]";
+    /// BALIA: windows that depend on the fastest of a connection's subflows [peng2016].
+    Balia(balia): "balia", "BALIA",
+        "windows of several paths, balanced between friendly and quick [peng2016]";
+    /// BBR: packets at the rate that the bottleneck delivers [cardwell2016].
+    Bbr(bbr): "bbr", "BBR",
+        "one window and a pace, from delivery rates and the least round trip [cardwell2016]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
     Bfyz(bfyz): "bfyz", "BFYZ (reconstruction)",
         "max-min fair rates with a label for each session at a link [bartal2002]";
@@ -103,12 +145,30 @@ protocols! {
     /// COBB-like: links count anew in every period whom they hold back [cobb2008].
     CobbLike(cobb): "cobb-like", "COBB-like",
         "max-min fair rates by counts made anew in every period [cobb2008]";
+    /// Copa: a rate that is the inverse of the queueing delay [arun2018].
+    Copa(copa): "copa", "Copa",
+        "one window and a pace, from the queueing delay [arun2018]";
+    /// Fully coupled windows: all subflows together are one Reno [wischik2011].
+    Coupled(coupled): "coupled", "Fully coupled",
+        "windows of several paths that are one Reno, on the best paths [wischik2011]";
+    /// CUBIC: a window that follows a curve in time since the last loss [rfc9438].
+    Cubic(cubic): "cubic", "CUBIC",
+        "one window that grows with time since a loss, not with round trips [rfc9438]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
     /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
     Erica(erica): "erica", "ERICA",
         "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
+    /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
+    Ewtcp(ewtcp): "ewtcp", "EWTCP",
+        "windows of several paths that add up to one Reno [wischik2011]";
+    /// LIA: linked increases, as fast as the best path alone [rfc6356].
+    Lia(lia): "lia", "LIA",
+        "windows of several paths with linked increases [rfc6356]";
+    /// OLIA: linked increases that leave worse paths to others [khalili2012].
+    Olia(olia): "olia", "OLIA",
+        "windows of several paths with linked increases, on the best paths [khalili2012]";
     /// PERC: links and sessions exchange offers and limits [jose2015].
     Perc(perc): "perc", "PERC",
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
@@ -121,15 +181,27 @@ protocols! {
     /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
     Rcp(rcp): "rcp", "RCP",
         "one rate for all at a link, from its load and its queue [dukkipati2005]";
+    /// Reno: a packet more in a round trip, half at a loss [rfc5681].
+    Reno(reno): "reno", "Reno",
+        "additive increase and multiplicative decrease of one window [rfc5681]";
     /// s-PERC: links and sessions exchange offers and limits, and packets carry what links gave [jose2019].
     SPerc(s_perc): "s-perc", "s-PERC",
         "max-min fair rates by messages, with four numbers at a link [jose2019]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn): "slbn", "SLBN",
         "max-min fair rates with three numbers at a link [mozo2012]";
+    /// Uncoupled: Reno on each subflow, each for itself [wischik2011].
+    Uncoupled(uncoupled): "uncoupled", "Uncoupled",
+        "a Reno on each of several paths [wischik2011]";
+    /// Vegas: a few packets of its own in queues [brakmo1994].
+    Vegas(vegas): "vegas", "Vegas",
+        "one window that keeps a few packets in queues [brakmo1994]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
         "upward max-min fair rates by prices of links [vo2019]";
+    /// wVegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
+    Wvegas(wvegas): "wvegas", "wVegas",
+        "windows of several paths that keep ten packets in queues [cao2012]";
     /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
     Xcp(xcp): "xcp", "XCP",
         "equal shares by windows that links open and close [katabi2002]";

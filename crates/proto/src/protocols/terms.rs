@@ -21,6 +21,8 @@ pub struct Terms {
     pub hears_capacities: bool,
     /// Whether a control packet that is held back is needless once there is a newer one.
     pub supersedes: bool,
+    /// Whether sources keep windows over the transport, instead of being granted rates.
+    pub keeps_windows: bool,
     /// What a sink does to a control packet that wants a reply; false if it sends none after all.
     pub turn: fn(&mut Header) -> bool,
 }
@@ -33,8 +35,13 @@ impl Terms {
         demands: Demands::AsLinks,
         hears_capacities: false,
         supersedes: false,
+        keeps_windows: false,
         turn: send_back,
     };
+
+    /// Connections over the transport, whose sources keep windows and share equally.
+    pub const WINDOWS: Self =
+        Self { many_paths: true, demands: Demands::AtSource, keeps_windows: true, ..Self::SINGLE_PATH };
 
     /// Why a connection of this claim and so many paths cannot be served, if so; `title` is the protocol's.
     pub(super) fn check(&self, title: &str, claim: f64, paths: usize) -> Result<(), String> {

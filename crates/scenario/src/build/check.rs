@@ -15,7 +15,7 @@ use crate::plan::Record;
 use crate::plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, MOST_DELAY, RunPlan, Transfer};
 
 /// The most paths and links that can be told apart in a run.
-const MOST_IDS: usize = 1 << 28;
+const MOST_IDS: usize = 1 << 27;
 
 /// The most numbers that a run records at its samples.
 const MOST_RECORDED: u64 = 200_000_000;
@@ -54,11 +54,15 @@ impl Scenario {
         paths: &Paths,
     ) -> Result<(), ScenarioError> {
         let has_limit = network.links().iter().zip(plans).map(|(link, plan)| has_limit(link.capacity, plan)).collect();
-        let checks = Checks { network, plans, has_limit, run: self.run().plan() };
+        let run_table = self.run();
+        let checks = Checks { network, plans, has_limit, run: run_table.plan() };
         for (c, connection) in wants.demands.connections().iter().enumerate() {
             let transfer = &wants.transfers[c];
-            let checked = wants.protocols[transfer.protocol]
+            let protocol = &wants.protocols[transfer.protocol];
+            let mistake = run_table.transport.mistake(transfer.packet).filter(|_| protocol.terms().keeps_windows);
+            let checked = protocol
                 .check(connection.claim(), paths.of(ConnectionId::new(c)).len())
+                .and_then(|()| mistake.map_or(Ok(()), Err))
                 .and_then(|()| checks.connection(connection, transfer, paths.of(ConnectionId::new(c))));
             checked
                 .map_err(|reason| self.error(wants.span(c), format!("connection `{}`: {reason}", connection.name)))?;

@@ -11,6 +11,7 @@ pub mod network;
 mod protocol;
 pub mod run;
 pub mod traffic;
+pub mod transport;
 pub mod words;
 
 use anabranch_core::Span;

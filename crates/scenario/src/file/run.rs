@@ -7,6 +7,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use super::connection::packet_size;
+use super::transport::TransportTable;
 use crate::plan::{ControlPlane, Record, RunPlan};
 
 /// The longest run: 200 days.
@@ -43,6 +44,8 @@ pub struct RunTable {
     pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,
+    /// How sources and sinks of window protocols work.
+    pub transport: TransportTable,
     /// Whether data packets are sent, or only control packets.
     pub data: bool,
     /// What is recorded.
@@ -91,6 +94,7 @@ impl Default for RunTable {
             control_packet: BytesText(Bytes(64)),
             control_share: None,
             repair: true,
+            transport: TransportTable::default(),
             data: true,
             record: vec![Connections, Subflows, Links, Fairness],
         }
@@ -118,6 +122,7 @@ impl RunTable {
             control_packet: self.control_packet.0,
             control_share: self.control_share,
             repair: self.repair,
+            transport: self.transport.plan(),
             data: self.data,
             record: Record {
                 connections: has(Recorded::Connections),

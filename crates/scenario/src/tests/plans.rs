@@ -4,7 +4,7 @@ use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
 use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
-use crate::plan::{ControlPlane, DemandChange, Faults, Limit, LinkPlan, Record, RunPlan, Transfer};
+use crate::plan::{ControlPlane, DemandChange, Faults, Limit, LinkPlan, Record, RunPlan, Transfer, Transport};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -23,6 +23,7 @@ fn a_bare_scenario_has_every_default() {
         control_packet: Bytes(64),
         control_share: None,
         repair: true,
+        transport: Transport::default(),
         data: true,
         record,
     };
@@ -194,6 +195,7 @@ record = ["grants"]
             control_packet: Bytes(100),
             control_share: Some(0.01),
             repair: false,
+            transport: Transport::default(),
             data: false,
             record: Record { grants: true, ..Record::default() },
         }

@@ -1,0 +1,429 @@
+//! BBR, version 1: packets go at the rate that the bottleneck delivers, and about as many as fit without a queue
+//! [cardwell2016].
+//!
+//! ```text
+//! bandwidth = greatest delivery rate of ten rounds      round trip = least of ten seconds
+//! pace      = pacing gain 0.99 bandwidth                window = window gain bandwidth round trip + 3, even
+//!
+//! startup   both gains 2 / ln 2, until the bandwidth has grown by less than a quarter in three rounds
+//! drain     pacing gain ln 2 / 2, until no more is under way than fits
+//! probing   pacing gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, each for about a round trip; window gain 2
+//! round trip probing   a window of 4 for 200 ms and a round, where no round trip was as short for ten seconds
+//! ```
+//!
+//! A round lasts until a packet is acknowledged that was sent after it began. Marks and losses change nothing, but that at a
+//! loss the window holds as many as were under way, for a round. After a timeout it is 1 until an acknowledgement comes.
+//!
+//! differs: where probing begins is random in the original, but never with 0.75; here the digits of the present stand for
+//! chance. There are no bursts to make room for but three packets. Policers are not looked for.
+
+use anabranch_core::quantity::SpanText;
+use anabranch_core::{Rate, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::bbr_model::Model;
+use crate::protocols::range;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Acked, MOST_WINDOW, PACES, Signal, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+
+/// The gain that doubles the rate in a round trip: 2 / ln 2.
+const HIGH: f64 = 2.0 * std::f64::consts::LOG2_E;
+
+/// Pacing gains while probing for bandwidth.
+const PHASES: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// A little less than the bandwidth is paced, so that queues do not last.
+const MARGIN: f64 = 0.99;
+
+/// Room for packets that wait to be sent and acknowledgements that wait to be told, in packets.
+const ROOM: f64 = 3.0;
+
+/// The least window, in packets, but after a timeout.
+const LEAST: f64 = 4.0;
+
+/// What a round trip is taken for before the first is known, in seconds.
+const FIRST_RTT: f64 = 1e-3;
+
+/// Parameters of BBR; as in Linux.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "BbrParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// How many times what fits without a queue may be under way while it probes for bandwidth, 1 to 10.
+    #[serde(deserialize_with = "gain")]
+    #[schemars(range(min = 1, max = 10))]
+    pub window_gain: f64,
+    /// How long the least round trip counts before it is probed for; 100 ms to 1000 s.
+    #[serde(deserialize_with = "memory")]
+    pub round_trip_memory: SpanText,
+    /// How long that probing takes at the least; 1 ms to 10 s.
+    #[serde(deserialize_with = "probe")]
+    pub round_trip_probe: SpanText,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            window_gain: 2.0,
+            round_trip_memory: SpanText(Span(10_000_000_000_000)),
+            round_trip_probe: SpanText(Span(200_000_000_000)),
+        }
+    }
+}
+
+fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1.0..=10.0, deserializer)
+}
+
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    range::span(Span(100_000_000_000)..=Span(1_000_000_000_000_000), deserializer)
+}
+
+fn probe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    range::span(Span(1_000_000_000)..=Span(10_000_000_000_000), deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let packet = 8.0 * connection.packet.0 as f64;
+    Box::new(Bbr::new(parameters.clone(), packet, connection.first_window))
+}
+
+/// What it is at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Startup,
+    Drain,
+    /// Probing for bandwidth: the phase, and since when it lasts, in seconds.
+    Bandwidth(usize, f64),
+    /// Probing for the round trip; from when on no more is under way than is to be.
+    RoundTrip(Option<Probe>),
+}
+
+/// The window is as small as it is to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Probe {
+    /// Until when at the least, in seconds.
+    end: f64,
+    /// Whether it has been so for a round.
+    has_lasted: bool,
+}
+
+struct Bbr {
+    parameters: Parameters,
+    /// In bits.
+    packet: f64,
+    first: f64,
+    mode: Mode,
+    model: Model,
+    window: f64,
+    /// The window before a loss, or before it probed for the round trip.
+    prior: f64,
+    recovery: Recovery,
+    has_lost: bool,
+    is_restarting: bool,
+    /// In packets a second.
+    pace: f64,
+}
+
+/// Where it stands after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    None,
+    /// A loss is known, its acknowledgement not yet seen.
+    Begins,
+    /// As many go as come, for a round.
+    Conserves,
+    Grows,
+    /// All was lost.
+    TimedOut,
+}
+
+impl Bbr {
+    fn new(parameters: Parameters, packet: f64, first: f64) -> Self {
+        Self {
+            parameters,
+            packet,
+            first,
+            mode: Mode::Startup,
+            model: Model::new(),
+            window: first,
+            prior: 0.0,
+            recovery: Recovery::None,
+            has_lost: false,
+            is_restarting: false,
+            pace: HIGH * first / FIRST_RTT,
+        }
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => HIGH,
+            Mode::Drain => 1.0 / HIGH,
+            Mode::Bandwidth(phase, _) => PHASES[phase],
+            Mode::RoundTrip(_) => 1.0,
+        }
+    }
+
+    fn window_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH,
+            Mode::Bandwidth(..) => self.parameters.window_gain,
+            Mode::RoundTrip(_) => 1.0,
+        }
+    }
+
+    /// The window that holds so many times what fits.
+    fn target(&self, gain: f64) -> f64 {
+        let Some(fits) = self.model.fits(gain) else { return self.first };
+        let even = ((fits.ceil() + ROOM) * 0.5).ceil() * 2.0;
+        if matches!(self.mode, Mode::Bandwidth(0, _)) { even + 2.0 } else { even }
+    }
+
+    fn probe_bandwidth(&mut self, now: Time) {
+        // Any but the second.
+        let phase = (chance(now.0) % 7) as usize;
+        self.mode = Mode::Bandwidth(if phase == 0 { 0 } else { phase + 1 }, now.seconds());
+    }
+
+    /// Goes from phase to phase while it probes for bandwidth.
+    fn advance(&mut self, acked: &Acked) {
+        let Mode::Bandwidth(phase, since) = self.mode else { return };
+        let now = acked.now.seconds();
+        let is_over = now - since > self.model.rtt;
+        let in_flight = f64::from(acked.in_flight.0);
+        let gain = PHASES[phase];
+        let goes_on = if gain > 1.0 {
+            is_over && (self.has_lost || in_flight >= self.target(gain))
+        } else {
+            is_over || (gain < 1.0 && in_flight <= self.target(1.0))
+        };
+        if goes_on {
+            self.mode = Mode::Bandwidth((phase + 1) % PHASES.len(), now);
+        }
+    }
+
+    /// Finds out whether startup has filled the pipe, and drains what it has put too much there.
+    fn leave_startup(&mut self, acked: &Acked, begins_round: bool) {
+        let is_told = begins_round && acked.delivery.is_some_and(|delivery| !delivery.is_limited_by_source);
+        if is_told && !self.model.is_full {
+            self.model.look_for_plateau();
+        }
+        if self.mode == Mode::Startup && self.model.is_full {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && f64::from(acked.in_flight.1) <= self.target(1.0) {
+            self.probe_bandwidth(acked.now);
+        }
+    }
+
+    /// Measures the least round trip, and makes room to measure it anew where it has become old.
+    fn measure_round_trip(&mut self, acked: &Acked, begins_round: bool) {
+        let now = acked.now.seconds();
+        let is_old = now > self.model.rtt_at + self.parameters.round_trip_memory.0.seconds();
+        if let Some(rtt) = acked.rtt.filter(|&rtt| rtt <= self.model.rtt || is_old) {
+            (self.model.rtt, self.model.rtt_at) = (rtt, now);
+        }
+        let is_probing = matches!(self.mode, Mode::RoundTrip(_));
+        if is_old && !is_probing && !self.is_restarting {
+            self.save();
+            self.mode = Mode::RoundTrip(None);
+        }
+        match self.mode {
+            Mode::RoundTrip(None) if f64::from(acked.in_flight.1) <= LEAST => {
+                let end = now + self.parameters.round_trip_probe.0.seconds();
+                self.mode = Mode::RoundTrip(Some(Probe { end, has_lasted: false }));
+                self.model.begin_round();
+            }
+            Mode::RoundTrip(Some(probe)) => {
+                let has_lasted = probe.has_lasted || begins_round;
+                self.mode = Mode::RoundTrip(Some(Probe { has_lasted, ..probe }));
+                if has_lasted && now > probe.end {
+                    self.model.rtt_at = now;
+                    self.window = self.window.max(self.prior);
+                    if self.model.is_full { self.probe_bandwidth(acked.now) } else { self.mode = Mode::Startup }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps the window for when a loss or a probe is over.
+    fn save(&mut self) {
+        let is_disturbed = self.recovery != Recovery::None || matches!(self.mode, Mode::RoundTrip(_));
+        self.prior = if is_disturbed { self.prior.max(self.window) } else { self.window };
+    }
+
+    /// Whether recovery says what the window is.
+    fn recover(&mut self, acked: &Acked, begins_round: bool) -> bool {
+        let fits = f64::from(acked.in_flight.1) + f64::from(acked.packets);
+        match self.recovery {
+            Recovery::None => return false,
+            _ if !acked.is_recovering => {
+                self.recovery = Recovery::None;
+                self.window = self.window.max(self.prior);
+                return false;
+            }
+            Recovery::Begins | Recovery::TimedOut => {
+                self.recovery = Recovery::Conserves;
+                self.model.begin_round();
+                self.window = fits;
+            }
+            Recovery::Conserves if begins_round => self.recovery = Recovery::Grows,
+            Recovery::Conserves => self.window = self.window.max(fits),
+            Recovery::Grows => {}
+        }
+        self.recovery == Recovery::Conserves
+    }
+
+    fn set_window(&mut self, acked: &Acked, begins_round: bool) {
+        if !self.recover(acked, begins_round) {
+            let target = self.target(self.window_gain());
+            let packets = f64::from(acked.packets);
+            if self.model.is_full {
+                self.window = (self.window + packets).min(target);
+            } else if self.window < target || (self.model.delivered as f64) < self.first {
+                self.window += packets;
+            }
+            self.window = self.window.max(LEAST);
+        }
+        let most = if matches!(self.mode, Mode::RoundTrip(_)) { LEAST } else { MOST_WINDOW };
+        self.window = self.window.clamp(1.0, most);
+    }
+
+    fn set_pace(&mut self, acked: &Acked) {
+        let bandwidth = self.model.bandwidth();
+        let gain = self.pacing_gain();
+        if bandwidth > 0.0 {
+            let pace = gain * MARGIN * bandwidth;
+            // While it starts, few delivery rates tell of the path.
+            if self.model.is_full || pace > self.pace || self.model.round <= 1 {
+                self.pace = pace;
+            }
+        } else if acked.smoothed > 0.0 {
+            self.pace = HIGH * self.first / acked.smoothed;
+        }
+    }
+}
+
+/// Spreads the bits of a number over all of it.
+fn chance(seed: u64) -> u64 {
+    let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl WindowControl for Bbr {
+    fn open(&mut self, _: usize, now: Time) {
+        *self = Self::new(self.parameters.clone(), self.packet, self.first);
+        self.model.rtt_at = now.seconds();
+    }
+
+    fn close(&mut self, _: usize) {}
+
+    fn on_ack(&mut self, _: usize, acked: &Acked) {
+        let begins_round = acked.delivery.is_some_and(|delivery| self.model.on_delivery(&delivery));
+        self.advance(acked);
+        self.leave_startup(acked, begins_round);
+        self.measure_round_trip(acked, begins_round);
+        self.set_pace(acked);
+        self.set_window(acked, begins_round);
+        (self.has_lost, self.is_restarting) = (false, false);
+    }
+
+    fn on_signal(&mut self, _: usize, signal: Signal, _: u32, _: Time) {
+        if signal == Signal::Mark {
+            return;
+        }
+        self.save();
+        self.has_lost = true;
+        self.recovery = if signal == Signal::Loss { Recovery::Begins } else { Recovery::TimedOut };
+        if signal == Signal::Timeout {
+            self.window = 1.0;
+            self.model.forget_plateau();
+        }
+    }
+
+    fn on_idle(&mut self, _: usize) {
+        self.is_restarting = true;
+        if matches!(self.mode, Mode::Bandwidth(..)) {
+            self.pace = MARGIN * self.model.bandwidth();
+        }
+    }
+
+    fn window(&self, _: usize) -> f64 {
+        self.window
+    }
+
+    fn pace(&self, _: usize) -> Option<Rate> {
+        Some(Rate(self.packet * self.pace.clamp(*PACES.start(), *PACES.end())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{ToyLink, acked, is_near, is_within};
+
+    const LINK: ToyLink = ToyLink { rate: 1000.0, delay: 0.05, packet: 8000.0 };
+
+    fn bbr() -> Bbr {
+        Bbr::new(Parameters::default(), 8000.0, 10.0)
+    }
+
+    #[test]
+    fn it_finds_bandwidth_and_round_trip_and_keeps_queues_short() {
+        let mut bbr = bbr();
+        let (mut in_flight, mut queue, mut packets) = (0.0, 0.0, 0.0);
+        LINK.run(&mut bbr, 9.0, |seen| {
+            if seen.now > 2.0 {
+                in_flight += f64::from(seen.in_flight);
+                queue += seen.queue;
+                packets += 1.0;
+            }
+        });
+        assert!(matches!(bbr.mode, Mode::Bandwidth(..)), "{:?}", bbr.mode);
+        // 1000 packets a second; 50 ms and one to send it.
+        assert!(is_within(bbr.model.bandwidth(), 1000.0, 0.02), "{}", bbr.model.bandwidth());
+        assert!(is_within(bbr.model.rtt, 0.051, 0.02), "{}", bbr.model.rtt);
+        // 51 packets fit without a queue. In one of eight phases a quarter more is under way.
+        assert!(is_within(in_flight / packets, 51.0, 0.15) && queue / packets < 8.0, "{}", in_flight / packets);
+        assert!(is_within(packets, 7000.0, 0.03), "{packets}");
+    }
+
+    #[test]
+    fn every_ten_seconds_it_looks_for_a_shorter_round_trip() {
+        let mut bbr = bbr();
+        let mut least = u32::MAX;
+        LINK.run(&mut bbr, 11.0, |seen| {
+            if seen.now > 2.0 {
+                least = least.min(seen.in_flight);
+            }
+        });
+        assert!(least <= 4 && matches!(bbr.mode, Mode::Bandwidth(..)), "{least} {:?}", bbr.mode);
+    }
+
+    #[test]
+    fn marks_change_nothing_and_losses_keep_what_is_under_way() {
+        let mut bbr = bbr();
+        LINK.run(&mut bbr, 5.0, |_| {});
+        let window = bbr.window;
+        bbr.on_signal(0, Signal::Mark, 60, Time(0));
+        assert!(is_near(bbr.window, window));
+        bbr.on_signal(0, Signal::Loss, 60, Time(0));
+        bbr.on_ack(0, &Acked { in_flight: (60, 56), is_recovering: true, ..acked(5.0, 0.06) });
+        assert!(is_near(bbr.window, 57.0), "{}", bbr.window);
+        bbr.on_ack(0, &Acked { in_flight: (60, 56), ..acked(5.1, 0.06) });
+        assert!(is_near(bbr.window, window), "{} {window}", bbr.window);
+        bbr.on_signal(0, Signal::Timeout, 60, Time(0));
+        assert!(is_near(bbr.window, 1.0));
+        bbr.on_ack(0, &Acked { in_flight: (1, 0), ..acked(6.0, 0.06) });
+        assert!(is_near(bbr.window, window), "{} {window}", bbr.window);
+    }
+}

@@ -1,0 +1,300 @@
+//! Copa: a rate that is the inverse of the queueing delay, so that two packets of each connection wait [arun2018].
+//!
+//! ```text
+//! target  = 1 / (delta queueing)      packets a second,  queueing = standing - least round trip
+//! window += velocity / (delta window)    for each packet acknowledged, if window / standing <= target
+//! window -= velocity / (delta window)    otherwise
+//! ```
+//!
+//! The standing round trip is the least of the last half of a round trip, the least one that of ten seconds. The velocity
+//! doubles once a round trip after the window has gone the same way for three, and is 1 again when it turns. Packets are
+//! sent at twice the window in a standing round trip. The window doubles in a round trip until the rate is over the target.
+//!
+//! With connections of its kind the queue empties every few round trips. If for five it did not, some other fills it: then,
+//! in competitive mode, 1 / delta grows by one in a round trip and halves at a loss, as Reno's window does. Otherwise losses
+//! change nothing.
+//!
+//! differs: the velocity is at most delta times the window, so that the window doubles in a round trip at the most; and it
+//! is 1 as soon as the window turns, where in the paper it is so at the end of that round trip, which makes it swing.
+
+use anabranch_core::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::range;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Acked, MOST_WINDOW, PACES, Recent, Signal, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+
+/// The least window, in packets.
+const LEAST: f64 = 2.0;
+
+/// For so long the least round trip counts, in seconds [arun2018, sec. 2].
+const LEAST_SPAN: f64 = 10.0;
+
+/// For so many round trips others count.
+const STANDING_SPAN: f64 = 0.5;
+const MOST_SPAN: f64 = 4.0;
+
+/// A queueing delay of this share of the greatest is an empty queue; there must be one in so many round trips.
+const EMPTY: f64 = 0.1;
+const PATIENCE: f64 = 5.0;
+
+/// So many round trips of the same direction before the velocity doubles.
+const STEADY: u32 = 3;
+
+/// Packets are sent so many times as fast as windows come to.
+const HASTE: f64 = 2.0;
+
+/// Parameters of Copa; as in the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CopaParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// One over the packets that are to wait (delta), 1e-3 to 1 [arun2018, sec. 2].
+    #[serde(deserialize_with = "delta")]
+    #[schemars(range(min = 1e-3, max = 1))]
+    pub delta: f64,
+    /// Whether it looks for others that fill queues, and competes with them [arun2018, sec. 2.2].
+    pub competitive: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { delta: 0.5, competitive: true }
+    }
+}
+
+fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1e-3..=1.0, deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let packet = 8.0 * connection.packet.0 as f64;
+    Box::new(Copa::new(parameters.clone(), packet, connection.first_window))
+}
+
+struct Copa {
+    parameters: Parameters,
+    /// In bits.
+    packet: f64,
+    first: f64,
+    window: f64,
+    is_starting: bool,
+    /// Packets that are to wait: 1 / delta.
+    waiting: f64,
+    course: Course,
+    standing: Recent,
+    least: Recent,
+    most: Recent,
+    /// When the queue last was nearly empty, in seconds.
+    emptied: Option<f64>,
+    is_competing: bool,
+    has_lost: bool,
+}
+
+/// Which way the window goes.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    velocity: f64,
+    /// Whether it grew in the last round, and in how many before it went the same way.
+    grows: bool,
+    steady: u32,
+    /// The window when this round began.
+    began: f64,
+}
+
+impl Course {
+    fn new(window: f64) -> Self {
+        Self { velocity: 1.0, grows: true, steady: 0, began: window }
+    }
+
+    /// Slows down where the window turns, and where it would more than double in a round trip; gives the velocity.
+    fn steer(&mut self, grows: bool, window: f64, waiting: f64) -> f64 {
+        if grows != self.grows && self.velocity > 1.0 {
+            *self = Self { grows, ..Self::new(window) };
+        }
+        self.velocity = self.velocity.min(window / waiting).max(1.0);
+        self.velocity
+    }
+
+    fn end_round(&mut self, window: f64) {
+        let grows = window > self.began;
+        self.steady = if grows == self.grows { self.steady + 1 } else { 0 };
+        self.velocity = match self.steady {
+            0 => 1.0,
+            STEADY.. => self.velocity * 2.0,
+            _ => self.velocity,
+        };
+        (self.grows, self.began) = (grows, window);
+    }
+}
+
+impl Copa {
+    fn new(parameters: Parameters, packet: f64, first: f64) -> Self {
+        Self {
+            packet,
+            first,
+            window: first,
+            is_starting: true,
+            waiting: 1.0 / parameters.delta,
+            course: Course::new(first),
+            standing: Recent::default(),
+            least: Recent::default(),
+            most: Recent::default(),
+            emptied: None,
+            is_competing: false,
+            has_lost: false,
+            parameters,
+        }
+    }
+
+    /// Measures; gives the queueing delay in seconds.
+    fn queueing(&mut self, now: f64, rtt: f64, smoothed: f64) -> f64 {
+        self.standing.add(now, rtt, STANDING_SPAN * smoothed);
+        self.least.add(now, rtt, LEAST_SPAN);
+        self.most.add(now, rtt, MOST_SPAN * smoothed);
+        let least = self.least.least();
+        let queueing = (self.standing.least() - least).max(0.0);
+        let emptied = *self.emptied.get_or_insert(now);
+        if queueing <= EMPTY * (self.most.most() - least) {
+            self.emptied = Some(now);
+        }
+        self.is_competing = self.parameters.competitive && now - emptied > PATIENCE * smoothed;
+        if !self.is_competing {
+            self.waiting = 1.0 / self.parameters.delta;
+        }
+        queueing
+    }
+
+    fn end_round(&mut self) {
+        self.course.end_round(self.window);
+        if self.is_competing && !self.has_lost {
+            self.waiting = (self.waiting + 1.0).min(MOST_WINDOW);
+        }
+        self.has_lost = false;
+    }
+}
+
+impl WindowControl for Copa {
+    fn open(&mut self, _: usize, _: Time) {
+        *self = Self::new(self.parameters.clone(), self.packet, self.first);
+    }
+
+    fn close(&mut self, _: usize) {}
+
+    fn on_ack(&mut self, _: usize, acked: &Acked) {
+        let Some(rtt) = acked.rtt else { return };
+        let queueing = self.queueing(acked.now.seconds(), rtt, acked.smoothed);
+        // Paced packets may not have filled the window yet.
+        let is_limited = acked.is_limited || 2.0 * f64::from(acked.in_flight.0) > self.window;
+        let is_under = self.window / self.standing.least() * queueing <= self.waiting;
+        let packets = f64::from(acked.packets);
+        if self.is_starting && is_under {
+            self.window += if is_limited { packets } else { 0.0 };
+        } else {
+            self.is_starting = false;
+            let velocity = self.course.steer(is_under, self.window, self.waiting);
+            let step = velocity * self.waiting * packets / self.window;
+            if !is_under {
+                self.window -= step;
+            } else if is_limited {
+                self.window += step;
+            }
+        }
+        self.window = self.window.clamp(LEAST, MOST_WINDOW);
+        if acked.ends_round {
+            self.end_round();
+        }
+    }
+
+    fn on_signal(&mut self, _: usize, signal: Signal, _: u32, _: Time) {
+        self.has_lost = true;
+        if self.is_competing {
+            self.waiting = (self.waiting / 2.0).max(1.0 / self.parameters.delta);
+        }
+        if signal == Signal::Timeout {
+            (self.window, self.course, self.is_starting) = (LEAST, Course::new(LEAST), true);
+        }
+    }
+
+    fn on_idle(&mut self, _: usize) {
+        self.window = self.window.min(self.first);
+        (self.course, self.emptied) = (Course::new(self.window), None);
+    }
+
+    fn window(&self, _: usize) -> f64 {
+        self.window
+    }
+
+    fn pace(&self, _: usize) -> Option<Rate> {
+        let standing = self.standing.least();
+        let pace = HASTE * self.window / standing;
+        standing.is_finite().then(|| Rate(self.packet * pace.clamp(*PACES.start(), *PACES.end())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+    use crate::window::testing::{ToyLink, acked, is_near, is_within};
+
+    const LINK: ToyLink = ToyLink { rate: 1000.0, delay: 0.05, packet: 8000.0 };
+
+    #[test]
+    fn two_and_a_half_packets_wait_in_the_mean() {
+        // The queue swings between nothing and 2.5 / delta = 5 packets [arun2018, sec. 3].
+        let mut control = source(&Parameters::default(), &alone());
+        let mean = LINK.mean_queue(control.as_mut(), 10.0, 100.0);
+        assert!(is_within(mean, 2.5, 0.2), "{mean}");
+    }
+
+    #[test]
+    fn it_fills_a_link_of_its_own() {
+        let mut control = source(&Parameters::default(), &alone());
+        let (mut packets, mut most) = (0, 0.0_f64);
+        LINK.run(control.as_mut(), 100.0, |seen| {
+            if seen.now > 10.0 {
+                packets += 1;
+                most = most.max(seen.queue);
+            }
+        });
+        assert!(is_within(f64::from(packets), 90_000.0, 0.01) && most < 20.0, "{packets} {most}");
+    }
+
+    #[test]
+    fn a_queue_that_never_empties_makes_it_compete() {
+        let mut copa = Copa::new(Parameters::default(), 8000.0, 10.0);
+        // Round trips between 100 and 200 ms, the least once at the beginning.
+        copa.on_ack(0, &acked(0.0, 0.1));
+        for round in 1..=20 {
+            let now = 0.2 * f64::from(round);
+            for (now, rtt, ends_round) in [(now, 0.18, false), (now + 0.1, 0.2, true)] {
+                copa.on_ack(0, &Acked { ends_round, smoothed: 0.2, ..acked(now, rtt) });
+            }
+        }
+        // Five round trips of 200 ms go by, then 1 / delta grows by one in each: at 1.1, 1.3 up to 4.1 s.
+        assert!(copa.is_competing && is_near(copa.waiting, 2.0 + 16.0), "{}", copa.waiting);
+        copa.on_signal(0, Signal::Loss, 10, Time(0));
+        assert!(is_near(copa.waiting, 9.0));
+        // Back to delta once it empties.
+        copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(4.2, 0.1) });
+        copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(4.3, 0.1) });
+        assert!(!copa.is_competing && is_near(copa.waiting, 2.0));
+    }
+
+    #[test]
+    fn losses_alone_change_nothing() {
+        let mut copa = Copa::new(Parameters::default(), 8000.0, 10.0);
+        copa.on_signal(0, Signal::Loss, 10, Time(0));
+        assert!(is_near(copa.window(0), 10.0));
+        copa.on_signal(0, Signal::Timeout, 10, Time(0));
+        assert!(is_near(copa.window(0), 2.0));
+    }
+}

@@ -1,0 +1,166 @@
+//! OLIA, opportunistic linked increases: LIA mended so that worse paths are left to others [khalili2012].
+//!
+//! ```text
+//! increase  = (window / rtt^2) / (sum of window / rtt)^2 + alpha / window    for each packet acknowledged; may be negative
+//! decreased = window / 2
+//!
+//! alpha =  1 / (n |B \ M|)   on a best path whose window is not among the largest
+//!         -1 / (n |M|)       on a path with a largest window, if there is such a best path
+//!          0                 otherwise
+//! ```
+//!
+//! n is the number of subflows, M those with the largest window, B those with the largest l / rtt^2. l is the greater of
+//! the packets acknowledged between the last two losses and since the last: an estimate of 1 / p without a delay.
+//!
+//! differs: as in the authors' code for Linux l / rtt^2 ranks paths, the square of the rate that Reno would get; the paper
+//! says l^2 / rtt. Windows that are equal but for rounding count as equal.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::WINDOWS;
+
+/// Windows so near to the largest, relative to it, are largest as well.
+const SAME_WINDOW: f64 = 1e-9;
+
+/// Paths so near to the best, relative to it, are best as well.
+const SAME_RANK: f64 = 1e-6;
+
+/// Parameters of OLIA: none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OliaParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {}
+
+/// The control of a connection.
+pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let olia = Olia { runs: vec![Run::default(); connection.subflows] };
+    Box::new(Aimd::new(connection.subflows, connection.first_window, olia))
+}
+
+/// Packets of a subflow that went without a loss.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// Between the last two losses (l1).
+    before: u64,
+    /// Since the last (l2).
+    since: u64,
+}
+
+struct Olia {
+    runs: Vec<Run>,
+}
+
+impl Olia {
+    /// What a path is worth: the packets between losses over the square of the round trip.
+    fn rank(&self, flows: &[Flow], subflow: usize) -> f64 {
+        let run = self.runs[subflow];
+        run.before.max(run.since) as f64 / flows[subflow].rtt.powi(2)
+    }
+
+    /// What moves windows from the largest to those on better paths.
+    fn alpha(&self, flows: &[Flow], subflow: usize) -> f64 {
+        let largest = known(flows).map(|flow| flow.window).fold(0.0, f64::max);
+        let all = || (0..flows.len()).filter(|&i| flows[i].is_known());
+        let best = all().map(|i| self.rank(flows, i)).fold(0.0, f64::max);
+        let is_largest = |i: usize| flows[i].window >= largest * (1.0 - SAME_WINDOW);
+        let is_poor_best = |i: usize| !is_largest(i) && self.rank(flows, i) >= best * (1.0 - SAME_RANK);
+        let poor = all().filter(|&i| is_poor_best(i)).count();
+        let count = all().count();
+        if poor == 0 {
+            0.0
+        } else if is_poor_best(subflow) {
+            1.0 / (count * poor) as f64
+        } else if is_largest(subflow) {
+            -1.0 / (count * all().filter(|&i| is_largest(i)).count()) as f64
+        } else {
+            0.0
+        }
+    }
+}
+
+impl Coupling for Olia {
+    fn increase(&self, flows: &[Flow], subflow: usize) -> f64 {
+        let own = flows[subflow];
+        let rate: f64 = known(flows).map(Flow::rate).sum();
+        own.rate() / own.rtt / (rate * rate) + self.alpha(flows, subflow) / own.window
+    }
+
+    fn on_open(&mut self, subflow: usize) {
+        self.runs[subflow] = Run::default();
+    }
+
+    fn on_ack(&mut self, subflow: usize, packets: u32) {
+        self.runs[subflow].since += u64::from(packets);
+    }
+
+    fn on_signal(&mut self, subflow: usize) {
+        let run = &mut self.runs[subflow];
+        if run.since > 0 {
+            *run = Run { before: run.since, since: 0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{flow, is_near};
+
+    fn olia(runs: &[u64]) -> Olia {
+        Olia { runs: runs.iter().map(|&before| Run { before, since: 0 }).collect() }
+    }
+
+    #[test]
+    fn the_larger_window_shrinks_for_the_better_path() {
+        // 400 / 0.05^2 = 160000 and 900 / 0.1^2 = 90000: the first is best, the second has the larger window.
+        // Increases (10 / 0.05^2) / 400^2 = 0.025 and (20 / 0.1^2) / 400^2 = 0.0125, alpha 1/2 and -1/2:
+        // 0.025 + 0.5 / 10 and 0.0125 - 0.5 / 20.
+        let flows = [flow(10.0, 0.05), flow(20.0, 0.1)];
+        let olia = olia(&[400, 900]);
+        assert!(is_near(olia.increase(&flows, 0), 0.075) && is_near(olia.increase(&flows, 1), -0.0125));
+    }
+
+    #[test]
+    fn nothing_moves_where_the_best_path_has_the_largest_window() {
+        // 1600 / 0.1^2 = 160000 as well: both are best, so one of them has the largest window, and the other grows.
+        let flows = [flow(10.0, 0.05), flow(20.0, 0.1)];
+        assert!(is_near(olia(&[400, 1600]).alpha(&flows, 0), 0.5));
+        // Only the second is best.
+        assert!([0, 1].iter().all(|&i| is_near(1.0 + olia(&[400, 1700]).alpha(&flows, i), 1.0)));
+    }
+
+    #[test]
+    fn windows_that_differ_by_rounding_are_equally_large() {
+        let flows = [flow(0.3, 0.1), flow(0.1 + 0.2, 0.1), flow(0.1, 0.1)];
+        // The third is best: 1/3 for it, and half of that from each of the others.
+        let alphas: Vec<f64> = (0..3).map(|i| olia(&[1, 1, 9]).alpha(&flows, i)).collect();
+        assert!(is_near(alphas[0], -1.0 / 6.0) && is_near(alphas[1], -1.0 / 6.0) && is_near(alphas[2], 1.0 / 3.0));
+    }
+
+    #[test]
+    fn packets_count_from_loss_to_loss() {
+        let mut olia = olia(&[0]);
+        let flows = [flow(10.0, 1.0)];
+        for (packets, rank) in [(7, 7.0), (5, 7.0), (4, 5.0)] {
+            olia.on_ack(0, packets);
+            assert!(is_near(olia.rank(&flows, 0), rank));
+            olia.on_signal(0);
+            // A second loss with nothing in between is none.
+            olia.on_signal(0);
+        }
+    }
+
+    #[test]
+    fn alone_it_is_reno() {
+        let mut flows = [flow(10.0, 0.05), flow(20.0, 0.1)];
+        flows[1].is_open = false;
+        assert!(is_near(olia(&[1, 9]).increase(&flows, 0), 0.1));
+    }
+}

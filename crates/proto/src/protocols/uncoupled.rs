@@ -1,0 +1,44 @@
+//! Reno on each subflow, each for itself [wischik2011, sec. 2].
+//!
+//! ```text
+//! increase  = 1 / window     for each packet acknowledged
+//! decreased = window / 2
+//! ```
+//!
+//! Where several subflows cross one link, a connection takes as much of it as so many connections.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::reno::Reno;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Aimd, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::WINDOWS;
+
+/// Parameters of uncoupled Reno: none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "UncoupledParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {}
+
+/// The control of a connection.
+pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    Box::new(Aimd::new(connection.subflows, connection.first_window, Reno))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{WIFI_AND_3G, is_within, settled};
+
+    #[test]
+    fn each_subflow_gets_what_reno_would() {
+        // Windows of sqrt(2 / p): sqrt(50) in 10 ms and sqrt(200) in 100 ms, 707.1 and 141.4 packets a second.
+        let rates = settled(&Reno, &WIFI_AND_3G);
+        assert!(is_within(rates[0], 707.1, 1e-3) && is_within(rates[1], 141.4, 1e-3), "{rates:?}");
+    }
+}

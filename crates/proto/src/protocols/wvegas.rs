@@ -1,0 +1,364 @@
+//! wVegas, weighted Vegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
+//!
+//! Once a round, with the mean round trip of the round and the least of all, the base [cao2012, alg. 3]:
+//!
+//! ```text
+//! backlog = window (rtt - base) / rtt
+//!
+//! backlog >= alpha:  rate = window / rtt,  weight = rate / sum of rates  for all subflows with a rate,
+//!                    alpha = max(least alpha, weight total_alpha)
+//! backlog < alpha:   window + 1
+//! backlog > alpha:   window - 1
+//! queue > 2 least:   window <- window base / (2 rtt), and the least queueing delay is forgotten      queue = rtt - base
+//! loss, mark:        window / 2, and rate and the least queueing delay are forgotten
+//! ```
+//!
+//! A subflow with a larger rate has a shorter queueing delay for its packets, so more of them move to it, until delays are
+//! equal: then no path is more congested than another. Slow start doubles the window every other round trip until the
+//! backlog is over gamma; then the window is as in Vegas.
+//!
+//! differs: the sentence below [cao2012, eq. 13] has the signs the wrong way round. As printed, the first queueing delay
+//! after a drain is next to nothing, the next is more than twice that, and windows fall again; unless the clock is so coarse
+//! that it measures 0, which stands for none, as with `clock = "1 ms"`. With `drain = "saturated"` the least queueing delay
+//! is recorded and compared only in rounds with a backlog of alpha or more.
+
+use anabranch_core::quantity::SpanText;
+use anabranch_core::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::range;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, WindowControl, backlog};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::WINDOWS;
+
+/// The least window, in packets, but right after a timeout [cao2012, alg. 3].
+const LEAST: f64 = 2.0;
+
+/// A queueing delay of so many times the least asks for a drain, which leaves this share of what fits without queues.
+const LONG: f64 = 2.0;
+const REST: f64 = 0.5;
+
+/// Parameters of wVegas, as in the paper but for `drain` and `clock`; packets are those that wait in queues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "WvegasParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// How many packets all subflows want to have waiting, 0.1 to 1e4.
+    #[serde(deserialize_with = "packets")]
+    #[schemars(range(min = 0.1, max = 1e4))]
+    pub total_alpha: f64,
+    /// How many each wants at first and at the least, 0.1 to 1e4.
+    #[serde(deserialize_with = "packets")]
+    #[schemars(range(min = 0.1, max = 1e4))]
+    pub alpha: f64,
+    /// With more of them slow start is over, 0.1 to 1e4.
+    #[serde(deserialize_with = "packets")]
+    #[schemars(range(min = 0.1, max = 1e4))]
+    pub gamma: f64,
+    /// When windows fall to drain queues, so that bases are right: "saturated", "paper" as it is printed, or "off".
+    pub drain: Drain,
+    /// Round trips are whole numbers of this; 0 s to 1 s. "0 s" for as exact as time is.
+    #[serde(deserialize_with = "clock")]
+    pub clock: SpanText,
+}
+
+/// When windows fall to drain queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drain {
+    /// Where queueing delays double of rounds with a backlog of alpha or more.
+    #[default]
+    Saturated,
+    /// Where queueing delays of any rounds double.
+    Paper,
+    /// Never.
+    Off,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { total_alpha: 10.0, alpha: 2.0, gamma: 1.0, drain: Drain::Saturated, clock: SpanText(Span(0)) }
+    }
+}
+
+fn packets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(0.1..=1e4, deserializer)
+}
+
+fn clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    range::span(Span(0)..=Span(1_000_000_000_000), deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let (count, first) = (connection.subflows, connection.first_window);
+    let closed = Subflow::new(1.0, parameters.alpha, count);
+    Box::new(Wvegas { parameters: parameters.clone(), first, subflows: vec![closed; count] })
+}
+
+struct Wvegas {
+    parameters: Parameters,
+    first: f64,
+    subflows: Vec<Subflow>,
+}
+
+#[derive(Clone, Debug)]
+struct Subflow {
+    window: f64,
+    threshold: f64,
+    trips: RoundTrips,
+    /// Whether the window grows in this round of slow start.
+    is_growing: bool,
+    /// How many packets are to wait.
+    alpha: f64,
+    /// Its part of all that are to wait.
+    weight: f64,
+    /// Its rate when it last was saturated, in packets a second; 0 if it was not, or has lost packets since.
+    rate: f64,
+    /// The least queueing delay since the last drain or loss, in seconds; 0 if there is none.
+    least_queue: f64,
+}
+
+impl Subflow {
+    fn new(window: f64, alpha: f64, count: usize) -> Self {
+        Self {
+            window,
+            threshold: f64::INFINITY,
+            trips: RoundTrips::default(),
+            is_growing: true,
+            alpha,
+            weight: 1.0 / count as f64,
+            rate: 0.0,
+            least_queue: 0.0,
+        }
+    }
+
+    /// Falls if the queue has become long.
+    fn drain(&mut self, rtt: f64, base: f64) {
+        let queue = rtt - base;
+        if self.least_queue <= 0.0 || self.least_queue > queue {
+            self.least_queue = queue;
+        }
+        if queue > LONG * self.least_queue {
+            self.window *= REST * base / rtt;
+            self.least_queue = 0.0;
+        }
+    }
+}
+
+impl Wvegas {
+    /// A time in seconds as the clock tells it.
+    fn told(&self, seconds: f64) -> f64 {
+        let unit = self.parameters.clock.0.seconds();
+        if unit > 0.0 { ((seconds / unit).round() * unit).max(unit) } else { seconds }
+    }
+
+    fn end_round(&mut self, subflow: usize, is_limited: bool) {
+        let Some(rtt) = self.subflows[subflow].trips.mean() else { return };
+        let rtt = self.told(rtt);
+        let own = &mut self.subflows[subflow];
+        let base = own.trips.base();
+        let backlog = backlog(own.window, rtt, base);
+        if own.window < own.threshold {
+            if backlog > self.parameters.gamma {
+                own.window = own.window.min((own.window * base / rtt).floor() + 1.0);
+                own.threshold = own.window;
+            }
+            own.is_growing = !own.is_growing;
+            return;
+        }
+        let is_saturated = backlog >= own.alpha;
+        if is_saturated {
+            own.rate = own.window / rtt;
+            self.weigh();
+            let own = &mut self.subflows[subflow];
+            own.alpha = (own.weight * self.parameters.total_alpha).max(self.parameters.alpha);
+        }
+        let own = &mut self.subflows[subflow];
+        if backlog < own.alpha && is_limited {
+            own.window += 1.0;
+        } else if backlog > own.alpha {
+            own.window -= 1.0;
+        }
+        if self.parameters.drain == Drain::Paper || (self.parameters.drain == Drain::Saturated && is_saturated) {
+            own.drain(rtt, base);
+        }
+        own.threshold = own.threshold.min(own.window);
+    }
+
+    /// Finds the weights of all subflows that have a rate.
+    fn weigh(&mut self) {
+        let total: f64 = self.subflows.iter().map(|subflow| subflow.rate).sum();
+        for subflow in self.subflows.iter_mut().filter(|subflow| subflow.rate > 0.0) {
+            subflow.weight = subflow.rate / total;
+        }
+    }
+}
+
+impl WindowControl for Wvegas {
+    fn open(&mut self, subflow: usize, _: Time) {
+        self.subflows[subflow] = Subflow::new(self.first, self.parameters.alpha, self.subflows.len());
+    }
+
+    fn close(&mut self, subflow: usize) {
+        self.subflows[subflow].rate = 0.0;
+    }
+
+    fn on_ack(&mut self, subflow: usize, acked: &Acked) {
+        if let Some(rtt) = acked.rtt {
+            let rtt = self.told(rtt);
+            self.subflows[subflow].trips.add(rtt);
+        }
+        let own = &mut self.subflows[subflow];
+        if acked.is_recovering {
+            own.trips.begin_round();
+            return;
+        }
+        if own.window < own.threshold && own.is_growing && acked.is_limited {
+            own.window = (own.window + f64::from(acked.packets)).min(own.threshold);
+        }
+        if acked.ends_round {
+            self.end_round(subflow, acked.is_limited);
+            let own = &mut self.subflows[subflow];
+            own.window = own.window.max(LEAST);
+            own.trips.begin_round();
+        }
+        let own = &mut self.subflows[subflow];
+        own.window = own.window.min(MOST_WINDOW);
+    }
+
+    fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _: Time) {
+        let own = &mut self.subflows[subflow];
+        // Half of what is under way, if that is less than the window: a window that was not used says nothing.
+        let window = own.window.min(f64::from(in_flight.max(1)) + 1.0);
+        own.threshold = (window / 2.0).max(LEAST);
+        own.window = if signal == Signal::Timeout { 1.0 } else { own.threshold };
+        own.trips.begin_round();
+        (own.rate, own.least_queue) = (0.0, 0.0);
+    }
+
+    fn on_idle(&mut self, subflow: usize) {
+        let own = &mut self.subflows[subflow];
+        own.window = own.window.min(self.first);
+    }
+
+    fn window(&self, subflow: usize) -> f64 {
+        self.subflows[subflow].window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+    use crate::window::testing::{ToyLink, acked, is_near, is_within};
+
+    fn wvegas(parameters: Parameters, windows: &[f64]) -> Wvegas {
+        let count = windows.len();
+        let new = |&window: &f64| Subflow { threshold: 2.0, ..Subflow::new(window, parameters.alpha, count) };
+        let subflows = windows.iter().map(new).collect();
+        Wvegas { parameters, first: 10.0, subflows }
+    }
+
+    /// A round of a subflow with these samples.
+    fn round(wvegas: &mut Wvegas, subflow: usize, rtts: &[f64]) {
+        for (i, &rtt) in rtts.iter().enumerate() {
+            wvegas.on_ack(subflow, &Acked { ends_round: i + 1 == rtts.len(), ..acked(0.0, rtt) });
+        }
+    }
+
+    #[test]
+    fn weights_follow_rates_where_there_are_any() {
+        let mut wvegas = wvegas(Parameters::default(), &[10.0; 3]);
+        for (subflow, rate) in [100.0, 0.0, 300.0].into_iter().enumerate() {
+            wvegas.subflows[subflow].rate = rate;
+        }
+        // 100 / 400, as it was, and 300 / 400.
+        wvegas.weigh();
+        let weights: Vec<f64> = wvegas.subflows.iter().map(|subflow| subflow.weight).collect();
+        assert!(is_near(weights[0], 0.25) && is_near(weights[1], 1.0 / 3.0) && is_near(weights[2], 0.75));
+    }
+
+    #[test]
+    fn alpha_is_the_weight_times_ten_and_at_least_two() {
+        // 30 100 / 200 = 15 packets wait: 30 / 0.2 = 150 a second, 150 / (150 + 50) of 10 is 7.5.
+        for (sibling, alpha) in [(50.0, 7.5), (450.0, 2.5), (1350.0, 2.0)] {
+            let mut wvegas = wvegas(Parameters::default(), &[30.0, 10.0]);
+            wvegas.subflows[1].rate = sibling;
+            wvegas.subflows[0].trips.add(0.1);
+            wvegas.subflows[0].trips.begin_round();
+            round(&mut wvegas, 0, &[0.15, 0.25]);
+            assert!(is_near(wvegas.subflows[0].alpha, alpha), "{}", wvegas.subflows[0].alpha);
+            // Its sibling's weight has changed with it: 450 / 600 where it was a half.
+            assert!(is_near(wvegas.subflows[1].weight, sibling / (sibling + 150.0)));
+            // 15 is more than any of these.
+            assert!(is_near(wvegas.window(0), 29.0));
+        }
+    }
+
+    #[test]
+    fn a_queue_twice_as_long_as_the_least_is_drained() {
+        // 1/6 of 30 waits, then 15: 20 ms and 100 ms. Half of (30 + 1 - 1) 100 / 200.
+        for (drain, window) in [(Drain::Saturated, 7.5), (Drain::Paper, 7.5), (Drain::Off, 30.0)] {
+            let parameters = Parameters { drain, total_alpha: 5.5, ..Parameters::default() };
+            let mut wvegas = wvegas(parameters, &[30.0]);
+            wvegas.subflows[0].trips.add(0.1);
+            wvegas.subflows[0].trips.begin_round();
+            round(&mut wvegas, 0, &[0.12, 0.12]);
+            assert!(is_near(wvegas.window(0), 31.0) && is_near(wvegas.subflows[0].alpha, 5.5));
+            round(&mut wvegas, 0, &[0.2]);
+            assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_until_a_packet_waits() {
+        let mut wvegas = wvegas(Parameters::default(), &[10.0]);
+        wvegas.subflows[0].threshold = f64::INFINITY;
+        for window in [14.0, 14.0, 18.0] {
+            round(&mut wvegas, 0, &[0.1; 4]);
+            assert!(is_near(wvegas.window(0), window));
+        }
+        // 18 10 / 110 = 1.6: down to the whole part of 16.4, and one.
+        round(&mut wvegas, 0, &[0.11]);
+        assert!(is_near(wvegas.window(0), 17.0));
+        round(&mut wvegas, 0, &[0.1]);
+        assert!(is_near(wvegas.window(0), 18.0));
+    }
+
+    #[test]
+    fn a_loss_makes_it_forget_its_rate() {
+        let mut wvegas = wvegas(Parameters::default(), &[30.0]);
+        (wvegas.subflows[0].rate, wvegas.subflows[0].least_queue) = (5.0, 0.1);
+        wvegas.on_signal(0, Signal::Loss, 30, Time(0));
+        assert!(is_near(wvegas.window(0), 15.0));
+        assert!(wvegas.subflows[0].rate <= 0.0 && wvegas.subflows[0].least_queue <= 0.0);
+    }
+
+    #[test]
+    fn ten_packets_wait_at_a_link_of_its_own_unless_as_printed_with_an_exact_clock() {
+        // 9 Mbit/s of packets of 1000 bytes, 100 ms: 1125 packets a second.
+        let link = ToyLink { rate: 1125.0, delay: 0.1, packet: 8000.0 };
+        let rate = |drain, clock| {
+            let clock = SpanText(Span(clock));
+            let mut control = source(&Parameters { drain, clock, ..Parameters::default() }, &alone());
+            let mut packets = 0;
+            link.run(control.as_mut(), 200.0, |seen| packets += u32::from(seen.now > 40.0));
+            (f64::from(packets) / 160.0, control.window(0) - 1125.0 * 0.1 - 1.0)
+        };
+        let (full, waiting) = rate(Drain::Saturated, 0);
+        assert!(is_within(full, 1125.0, 0.01) && (8.0..=12.0).contains(&waiting), "{full} {waiting}");
+        let (full, _) = rate(Drain::Off, 0);
+        assert!(is_within(full, 1125.0, 0.01), "{full}");
+        // With an exact clock the first queue after a drain is next to nothing, so it drains again and again. In whole
+        // milliseconds it is 1, so it drains at 3, to a half: three quarters in the mean.
+        let (collapsed, _) = rate(Drain::Paper, 0);
+        let (coarse, _) = rate(Drain::Paper, 1_000_000_000);
+        assert!(collapsed < 500.0 && is_within(coarse, 0.75 * 1125.0, 0.05), "{collapsed} {coarse}");
+    }
+}

@@ -1,0 +1,59 @@
+//! A transport for window protocols: sources that send a stream over several paths, sinks that put it together.
+//!
+//! Packets have numbers of their own on each path, so an acknowledgement tells without doubt which have arrived, and what
+//! is sent again may take any path. It is reliable and in order: what was lost is sent again, on the path with the
+//! scheduler's choice. The window control decides how much may be under way on each path.
+//!
+//! What happens is what TCP does with selective acknowledgements, time stamps and time-based loss detection [rfc6675,
+//! rfc6298, rfc8985], or multipath QUIC [rfc9002]. There is no handshake: a connection sends as soon as it begins.
+
+mod outstanding;
+mod packets;
+mod ranges;
+mod rtt;
+mod scheduler;
+mod sink;
+mod source;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use anabranch_core::{Bytes, Span};
+
+pub use packets::{Ack, Chunk, Segment};
+pub use scheduler::Scheduler;
+pub use sink::Sink;
+pub use source::Source;
+
+/// What does not change while a connection lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Bytes of a full packet.
+    pub packet: Bytes,
+    /// How long to wait for an acknowledgement: at the least, and before the first round trip is known [rfc6298].
+    pub least_wait: Span,
+    /// See `least_wait`.
+    pub first_wait: Span,
+    /// One acknowledgement for so many packets, or after so long.
+    pub ack_every: u32,
+    /// See `ack_every`.
+    pub ack_delay: Span,
+    /// Bytes that the sink keeps for what is not in order.
+    pub buffer: u64,
+    /// Which path takes the next packet.
+    pub scheduler: Scheduler,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            packet: Bytes(1500),
+            least_wait: Span(200_000_000_000),
+            first_wait: Span(1_000_000_000_000),
+            ack_every: 1,
+            ack_delay: Span(40_000_000_000),
+            buffer: u64::MAX / 4,
+            scheduler: Scheduler::LowestRtt,
+        }
+    }
+}

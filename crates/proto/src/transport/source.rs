@@ -1,0 +1,436 @@
+//! The source of a connection: sends its stream over its paths, finds out what was lost, and asks the control for windows.
+//!
+//! Whoever drives it calls `poll` after everything that happens, until nothing more may be sent; then `wake_at` says when
+//! to ask again, and `deadline` when a path has waited too long.
+
+use anabranch_core::{Rate, Span, Time};
+
+use super::outstanding::{News, Outstanding, Sent};
+use super::packets::{Ack, Chunk, Segment};
+use super::rtt::Rtt;
+use super::stream::{Lack, Stream};
+use super::{Scheduler, Settings};
+use crate::window::{Acked, Delivery, Signal, WindowControl};
+
+/// Bits in a byte times picoseconds in a second.
+const BIT_PICOSECONDS: f64 = 8e12;
+
+/// In picoseconds: nothing waits longer for an acknowledgement [rfc6298, sec. 2.5].
+const MOST_WAIT: u64 = 60_000_000_000_000;
+
+/// What windows may lack of a whole packet, by rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// The source of a connection.
+pub struct Source {
+    control: Box<dyn WindowControl>,
+    settings: Settings,
+    stream: Stream,
+    paths: Vec<Path>,
+    /// Whether a path may have had room in its window and nothing to send.
+    is_starved: bool,
+    /// When to poll again, though nothing happens until then.
+    wake: Option<Time>,
+    /// The path that sent last.
+    last: usize,
+    /// The data up to here were not worth sending once more on another path.
+    reinjected: Option<u64>,
+}
+
+/// A path of a connection.
+#[derive(Clone, Debug, Default)]
+struct Path {
+    is_open: bool,
+    sent: Outstanding,
+    rtt: Rtt,
+    /// When patience is over, and how often it was in a row.
+    patience: Option<Time>,
+    timeouts: u32,
+    /// Packets with lesser numbers had been sent when a loss or a mark was last found.
+    recovery: u64,
+    /// The round ends when those with lesser numbers are acknowledged or lost.
+    round: u64,
+    /// Whether the window held it back when it last sent.
+    is_limited: bool,
+    /// What the sink has counted of marks.
+    marked: u32,
+    last_sent: Time,
+    /// Its pace lets no packet go before.
+    next_send: Time,
+    /// Packets delivered, when the last was told of, and when that had been sent.
+    delivered: u64,
+    delivered_at: Time,
+    first_at: Time,
+    /// Under the redundant scheduler the next byte that it sends.
+    copied: u64,
+}
+
+impl Path {
+    /// How long to wait for an acknowledgement.
+    fn wait(&self, settings: &Settings) -> u64 {
+        let wait = self.rtt.patience().map_or(settings.first_wait, |wait| wait.max(settings.least_wait));
+        wait.0.saturating_mul(1 << self.timeouts.min(16)).min(MOST_WAIT.max(settings.first_wait.0))
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.sent.first() < self.recovery
+    }
+
+    /// A packet is sent; gives its number.
+    fn send(&mut self, now: Time, chunk: Chunk, settings: &Settings) -> u64 {
+        if self.sent.in_flight() == 0 {
+            (self.delivered_at, self.first_at) = (now, now);
+        }
+        if self.patience.is_none() {
+            self.patience = Some(Time(now.0.saturating_add(self.wait(settings))));
+        }
+        self.last_sent = now;
+        let (delivered, delivered_at, first_at) = (self.delivered, self.delivered_at, self.first_at);
+        let is_limited = !self.is_limited;
+        self.sent.push(Sent { delivered, delivered_at, first_at, is_limited, ..Sent::new(chunk, now) })
+    }
+
+    /// How fast packets were delivered since the newest acknowledged one was sent.
+    fn delivery(&mut self, now: Time, news: &News) -> Option<Delivery> {
+        self.delivered += u64::from(news.packets);
+        self.delivered_at = now;
+        let newest = news.newest?;
+        let sending = newest.at.0.saturating_sub(newest.first_at.0);
+        let arriving = now.0.saturating_sub(newest.delivered_at.0);
+        self.first_at = newest.at;
+        let seconds = Span(sending.max(arriving)).seconds();
+        let rate = (self.delivered - newest.delivered) as f64 / seconds;
+        (seconds > 0.0).then_some(Delivery {
+            rate,
+            before: newest.delivered,
+            delivered: self.delivered,
+            is_limited_by_source: newest.is_limited,
+        })
+    }
+}
+
+impl Source {
+    /// A source with so many paths, none of them open, for so many bytes or without end, written at the rate of `demand`.
+    pub fn new(
+        control: Box<dyn WindowControl>,
+        settings: Settings,
+        now: Time,
+        paths: usize,
+        amount: Option<u64>,
+        demand: Rate,
+    ) -> Self {
+        Self {
+            control,
+            settings,
+            stream: Stream::new(now, amount, settings.buffer, demand),
+            paths: vec![Path::default(); paths],
+            is_starved: true,
+            wake: None,
+            last: 0,
+            reinjected: None,
+        }
+    }
+
+    /// A path may be used from now on.
+    pub fn open(&mut self, path: usize, now: Time) {
+        let own = &mut self.paths[path];
+        if !own.is_open {
+            let sent = std::mem::take(&mut own.sent);
+            *own = Path {
+                is_open: true,
+                recovery: sent.next(),
+                round: sent.next(),
+                sent,
+                marked: own.marked,
+                ..Path::default()
+            };
+            own.copied = self.stream.complete();
+            self.control.open(path, now);
+            self.is_starved = true;
+        }
+    }
+
+    /// A path is used no longer; what is under way there goes over others.
+    pub fn close(&mut self, path: usize) {
+        let own = &mut self.paths[path];
+        if own.is_open {
+            own.is_open = false;
+            own.patience = None;
+            own.sent.give_up().for_each(|chunk| self.stream.on_lost(chunk));
+            self.control.close(path);
+            self.is_starved = true;
+        }
+    }
+
+    /// The application writes at another rate from now on.
+    pub fn set_demand(&mut self, now: Time, demand: Rate) {
+        self.stream.set_demand(now, demand);
+        self.is_starved = true;
+    }
+
+    /// Nothing is sent any more.
+    pub fn stop(&mut self) {
+        self.stream.stop();
+        (0..self.paths.len()).for_each(|path| self.close(path));
+    }
+
+    /// Whether the sink has all data.
+    pub fn is_done(&self) -> bool {
+        self.stream.is_done()
+    }
+
+    /// Whether all data were sent at least once.
+    pub fn is_sent(&self) -> bool {
+        self.stream.is_sent()
+    }
+
+    /// The window of a path in packets, and its smoothed round trip in seconds, 0 before the first.
+    pub fn state(&self, path: usize) -> (f64, f64) {
+        let own = &self.paths[path];
+        (if own.is_open { self.control.window(path) } else { 0.0 }, own.rtt.smoothed())
+    }
+
+    /// The rate that the window of a path comes to.
+    pub fn rate(&self, path: usize) -> Rate {
+        let (window, rtt) = self.state(path);
+        if rtt > 0.0 { Rate(8.0 * self.settings.packet.0 as f64 * window / rtt) } else { Rate(0.0) }
+    }
+
+    /// An acknowledgement arrives on a path.
+    pub fn on_ack(&mut self, now: Time, path: usize, ack: &Ack) {
+        self.stream.on_ack(ack.complete, ack.room);
+        let own = &mut self.paths[path];
+        if !own.is_open {
+            return;
+        }
+        let before = own.sent.in_flight();
+        let news = own.sent.on_ack(ack);
+        let marked = ack.marked.wrapping_sub(own.marked);
+        let marked = if marked < u32::MAX / 2 { marked } else { 0 };
+        own.marked = own.marked.wrapping_add(marked);
+        let rtt = news.newest.map(|newest| {
+            let delay = u64::from(ack.delay_ns) * 1000;
+            Span(now.0.saturating_sub(newest.at.0).saturating_sub(delay).max(1)).seconds()
+        });
+        if let Some(rtt) = rtt {
+            own.rtt.on_sample(rtt);
+            own.timeouts = 0;
+        }
+        if news.packets > 0 {
+            own.patience = Some(Time(now.0.saturating_add(own.wait(&self.settings))));
+        }
+        let delivery = own.delivery(now, &news);
+        let is_newly_marked = marked > 0 && ack.newest >= own.recovery;
+        if !self.find_losses(now, path, before) && is_newly_marked {
+            self.signal(now, path, Signal::Mark, before);
+        }
+        let own = &mut self.paths[path];
+        if own.sent.in_flight() == 0 {
+            own.patience = None;
+        }
+        if news.packets == 0 && marked == 0 {
+            return;
+        }
+        let ends_round = own.sent.first() >= own.round;
+        if ends_round {
+            own.round = own.sent.next();
+        }
+        let acked = Acked {
+            now,
+            packets: news.packets,
+            marked,
+            rtt,
+            smoothed: own.rtt.smoothed(),
+            in_flight: (before, own.sent.in_flight()),
+            is_limited: own.is_limited,
+            ends_round,
+            is_recovering: own.is_recovering(),
+            delivery,
+        };
+        self.control.on_ack(path, &acked);
+    }
+
+    /// Takes what is lost off a path; says whether that lowered the window.
+    fn find_losses(&mut self, now: Time, path: usize, in_flight: u32) -> bool {
+        let own = &mut self.paths[path];
+        let wait = own.rtt.reordering();
+        let mut is_new = false;
+        while let Some((number, chunk)) = own.sent.next_lost(now, wait) {
+            is_new |= number >= own.recovery;
+            self.stream.on_lost(chunk);
+            self.is_starved = true;
+        }
+        if is_new {
+            self.signal(now, path, Signal::Loss, in_flight);
+        }
+        is_new
+    }
+
+    fn signal(&mut self, now: Time, path: usize, signal: Signal, in_flight: u32) {
+        let own = &mut self.paths[path];
+        own.recovery = own.sent.next();
+        self.control.on_signal(path, signal, in_flight, now);
+    }
+
+    /// When a path has waited too long, for an acknowledgement or for a packet that others have overtaken.
+    pub fn deadline(&self, path: usize) -> Option<Time> {
+        let own = &self.paths[path];
+        let late = own.sent.late_at(own.rtt.reordering());
+        own.patience.into_iter().chain(late).min()
+    }
+
+    /// The time may have come that `deadline` gave.
+    pub fn on_deadline(&mut self, now: Time, path: usize) {
+        let own = &mut self.paths[path];
+        let in_flight = own.sent.in_flight();
+        if own.patience.is_some_and(|time| time <= now) {
+            own.timeouts += 1;
+            own.patience = None;
+            own.sent.give_up().for_each(|chunk| self.stream.on_lost(chunk));
+            self.is_starved = true;
+            self.signal(now, path, Signal::Timeout, in_flight);
+        } else {
+            self.find_losses(now, path, in_flight);
+            let own = &mut self.paths[path];
+            if own.sent.in_flight() == 0 {
+                own.patience = None;
+            }
+        }
+    }
+
+    /// The next packet to send now, and on which path; `hint` is the path on which something has just happened.
+    pub fn poll(&mut self, now: Time, hint: usize) -> Option<(usize, Segment)> {
+        self.wake = None;
+        let path = self.choose(now, hint)?;
+        let chunk = match self.take(now, path) {
+            Ok(chunk) => chunk,
+            Err(lack) => {
+                self.is_starved = true;
+                self.paths[path].is_limited = false;
+                if let Lack::Until(time) = lack {
+                    self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
+                }
+                return None;
+            }
+        };
+        if self.paths[path].timeouts > 0 && self.has_better(path) {
+            // It may not come through.
+            self.stream.on_lost(chunk);
+        }
+        self.last = path;
+        let is_last = f64::from(self.paths[path].sent.in_flight() + 2) > self.control.window(path) + ROUNDING;
+        let own = &mut self.paths[path];
+        own.is_limited = is_last;
+        let number = own.send(now, chunk, &self.settings);
+        if let Some(pace) = self.control.pace(path) {
+            let gap = f64::from(chunk.bytes) * BIT_PICOSECONDS / pace.0.max(1.0);
+            own.next_send = Time(now.0.max(own.next_send.0).saturating_add(gap as u64));
+        }
+        Some((path, Segment { number, chunk }))
+    }
+
+    /// When to poll again though nothing happens until then, after `poll` has given nothing.
+    pub fn wake_at(&self) -> Option<Time> {
+        self.wake
+    }
+
+    /// Which path takes the next packet.
+    fn choose(&mut self, now: Time, hint: usize) -> Option<usize> {
+        if !self.is_starved {
+            return self.may_send(now, hint).then_some(hint);
+        }
+        let count = self.paths.len();
+        let mut best: Option<(f64, usize)> = None;
+        for step in 1..=count {
+            // From the one after the last on, so that equals take turns.
+            let path = (self.last + step) % count;
+            if !self.may_send(now, path) {
+                continue;
+            }
+            let rank = match self.settings.scheduler {
+                Scheduler::LowestRtt => self.paths[path].rtt.smoothed(),
+                Scheduler::RoundRobin | Scheduler::Redundant => step as f64,
+            };
+            if best.is_none_or(|(least, _)| rank < least) {
+                best = Some((rank, path));
+            }
+        }
+        if best.is_none() {
+            self.is_starved = self.wake.is_some();
+        }
+        best.map(|(_, path)| path)
+    }
+
+    /// Whether a path may send a packet now; if only its pace forbids it, that is when to poll again.
+    fn may_send(&mut self, now: Time, path: usize) -> bool {
+        let own = &mut self.paths[path];
+        if !own.is_open || f64::from(own.sent.in_flight() + 1) > self.control.window(path) + ROUNDING {
+            return false;
+        }
+        if own.sent.in_flight() == 0 && own.sent.next() > 0 {
+            let idle = now.0.saturating_sub(own.last_sent.0);
+            if idle > own.wait(&self.settings) && own.timeouts == 0 {
+                own.last_sent = now;
+                self.control.on_idle(path);
+            }
+        }
+        if self.control.pace(path).is_some() && own.next_send > now {
+            let time = own.next_send;
+            self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
+            self.is_starved = true;
+            return false;
+        }
+        true
+    }
+
+    /// Whether another path works better than one that has timed out.
+    fn has_better(&self, path: usize) -> bool {
+        self.paths.iter().enumerate().any(|(other, own)| other != path && own.is_open && own.timeouts == 0)
+    }
+
+    /// What a path sends next.
+    fn take(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
+        let most = self.settings.packet.0 as u32;
+        if self.settings.scheduler == Scheduler::Redundant {
+            return self.copy(now, path, most);
+        }
+        match self.stream.take(now, most) {
+            Err(Lack::Room) => self.reinject(now, path).ok_or(Lack::Room),
+            other => other,
+        }
+    }
+
+    /// What a path sends next if each sends all.
+    fn copy(&mut self, now: Time, path: usize, most: u32) -> Result<Chunk, Lack> {
+        let offset = self.paths[path].copied.max(self.stream.complete());
+        if offset >= self.stream.next() {
+            let chunk = self.stream.take(now, most)?;
+            // What was lost may come first.
+            self.paths[path].copied = chunk.end().max(offset);
+            return Ok(chunk);
+        }
+        let chunk = self.stream.at(offset, now, most)?;
+        self.paths[path].copied = chunk.end();
+        Ok(chunk)
+    }
+
+    /// The sink has no room for more since something is missing: a path that could send sends that once more, and the
+    /// one that holds all up slows down.
+    fn reinject(&mut self, now: Time, path: usize) -> Option<Chunk> {
+        let missing = self.stream.complete();
+        if self.reinjected == Some(missing) {
+            return None;
+        }
+        let holds = |(other, own): (usize, &Path)| {
+            let chunk = own.sent.oldest().filter(|_| other != path)?.chunk;
+            (chunk.offset <= missing && missing < chunk.end()).then_some((other, chunk))
+        };
+        let (slow, chunk) = self.paths.iter().enumerate().find_map(holds)?;
+        self.reinjected = Some(missing);
+        if !self.paths[slow].is_recovering() {
+            let in_flight = self.paths[slow].sent.in_flight();
+            self.signal(now, slow, Signal::Loss, in_flight);
+        }
+        Some(chunk)
+    }
+}

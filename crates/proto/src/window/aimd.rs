@@ -1,0 +1,147 @@
+//! What TCP Reno and all that couple it over several paths have in common: slow start, additive increase, and a decrease
+//! at a loss or a mark [rfc5681].
+//!
+//! ```text
+//! slow start, window < threshold:   window += packets acknowledged
+//! congestion avoidance:             window += increase, for each packet acknowledged
+//! loss or mark, once a window:      threshold = window = decreased, at least the floor
+//! timeout:                          threshold = decreased, window = 1
+//! ```
+//!
+//! What `increase` and `decreased` are is all that sets the protocols apart.
+
+use anabranch_core::Time;
+
+use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
+
+/// A subflow as couplings see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flow {
+    /// In packets.
+    pub window: f64,
+    /// Below it the window grows by slow start.
+    pub threshold: f64,
+    /// The smoothed round trip in seconds; 0 before the first.
+    pub rtt: f64,
+    /// Whether it is in use.
+    pub is_open: bool,
+}
+
+impl Flow {
+    /// Whether it counts: it is in use, and its round trip is known.
+    pub fn is_known(&self) -> bool {
+        self.is_open && self.rtt > 0.0
+    }
+
+    /// Its window over its round trip, in packets a second.
+    pub fn rate(&self) -> f64 {
+        self.window / self.rtt
+    }
+}
+
+/// The subflows that count.
+pub fn known(flows: &[Flow]) -> impl Iterator<Item = &Flow> + Clone {
+    flows.iter().filter(|flow| flow.is_known())
+}
+
+/// How subflows of a connection depend on each other.
+pub trait Coupling: Send {
+    /// By how much the window of a subflow grows for each packet acknowledged, in congestion avoidance; may be negative.
+    ///
+    /// The subflow itself is known; of the others only those that are count.
+    fn increase(&self, flows: &[Flow], subflow: usize) -> f64;
+
+    /// The window of a subflow after a loss or a mark. Its round trip may not be known.
+    fn decreased(&self, flows: &[Flow], subflow: usize) -> f64 {
+        flows[subflow].window / 2.0
+    }
+
+    /// The least window after a loss.
+    fn floor(&self) -> f64 {
+        2.0
+    }
+
+    /// A subflow begins anew.
+    fn on_open(&mut self, subflow: usize) {
+        let _ = subflow;
+    }
+
+    /// Packets of a subflow were acknowledged.
+    fn on_ack(&mut self, subflow: usize, packets: u32) {
+        let _ = (subflow, packets);
+    }
+
+    /// Packets of a subflow were lost or marked.
+    fn on_signal(&mut self, subflow: usize) {
+        let _ = subflow;
+    }
+}
+
+/// Additive increase and multiplicative decrease under a coupling.
+#[derive(Clone, Debug)]
+pub struct Aimd<C> {
+    flows: Vec<Flow>,
+    coupling: C,
+    first: f64,
+}
+
+impl<C: Coupling> Aimd<C> {
+    /// For so many subflows, with a first window of `first` packets.
+    pub fn new(subflows: usize, first: f64, coupling: C) -> Self {
+        let closed = Flow { window: 1.0, threshold: f64::INFINITY, rtt: 0.0, is_open: false };
+        Self { flows: vec![closed; subflows], coupling, first }
+    }
+}
+
+impl<C: Coupling> WindowControl for Aimd<C> {
+    fn open(&mut self, subflow: usize, _now: Time) {
+        self.coupling.on_open(subflow);
+        self.flows[subflow] = Flow { window: self.first, threshold: f64::INFINITY, rtt: 0.0, is_open: true };
+    }
+
+    fn close(&mut self, subflow: usize) {
+        self.flows[subflow].is_open = false;
+    }
+
+    fn on_ack(&mut self, subflow: usize, acked: &Acked) {
+        self.flows[subflow].rtt = acked.smoothed;
+        self.coupling.on_ack(subflow, acked.packets);
+        if acked.is_recovering || !acked.is_limited {
+            return;
+        }
+        let mut packets = f64::from(acked.packets);
+        let flow = &mut self.flows[subflow];
+        if flow.window < flow.threshold {
+            let up = packets.min(flow.threshold - flow.window);
+            flow.window = (flow.window + up).min(MOST_WINDOW);
+            packets -= up;
+        }
+        if packets > 0.0 && self.flows[subflow].is_known() {
+            let up = packets * self.coupling.increase(&self.flows, subflow);
+            let flow = &mut self.flows[subflow];
+            flow.window = (flow.window + up).clamp(1.0, MOST_WINDOW);
+        }
+    }
+
+    fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _now: Time) {
+        self.coupling.on_signal(subflow);
+        let least = self.coupling.floor();
+        // Half of what is under way, if that is less than the window: a window that was not used says nothing.
+        let used = f64::from(in_flight.max(1));
+        let window = self.flows[subflow].window;
+        self.flows[subflow].window = window.min(used + 1.0);
+        let down = self.coupling.decreased(&self.flows, subflow).max(least);
+        let flow = &mut self.flows[subflow];
+        flow.threshold = down;
+        flow.window = if signal == Signal::Timeout { 1.0 } else { down };
+    }
+
+    fn on_idle(&mut self, subflow: usize) {
+        let flow = &mut self.flows[subflow];
+        flow.window = flow.window.min(self.first);
+    }
+
+    fn window(&self, subflow: usize) -> f64 {
+        self.flows[subflow].window
+    }
+}

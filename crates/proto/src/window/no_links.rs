@@ -1,0 +1,23 @@
+//! The link controls of protocols that have none.
+
+use crate::control::{LinkControl, LinkControls, LinkOrders, LinkView, Visitor};
+use crate::packet::Header;
+
+/// Decides nothing.
+#[derive(Clone, Copy)]
+struct NoControl;
+
+impl LinkControl for NoControl {
+    fn on_arrival(&mut self, _: &LinkView, _: Visitor, _: &mut Header, _: &mut LinkOrders) {}
+
+    fn on_return(&mut self, _: &LinkView, _: Visitor, _: &mut Header, _: &mut LinkOrders) {}
+
+    fn is_clear(&self) -> bool {
+        true
+    }
+}
+
+/// Link controls for so many links, which take no memory.
+pub fn links<P>(_: &P, count: usize) -> Box<dyn LinkControls> {
+    Box::new(vec![NoControl; count])
+}

@@ -1,0 +1,129 @@
+//! `[run.transport]`: how sources and sinks of window protocols work.
+
+use anabranch_core::Bytes;
+use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_proto::transport::Scheduler;
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+
+use super::connection::packet_size;
+use crate::plan::Transport;
+
+/// The most packets that wait for one acknowledgement.
+const MOST_EVERY: u32 = 64;
+
+/// The most packets in a first window.
+const MOST_FIRST_WINDOW: f64 = 1_048_576.0;
+
+/// The most transmission times that packets wait at random.
+const MOST_JITTER: f64 = 1e6;
+
+/// `[run.transport]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransportTable {
+    /// Packets in the first window of a subflow, 1 to 1,048,576.
+    #[serde(deserialize_with = "first_window")]
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub first_window: f64,
+    /// The least time that a source waits for an acknowledgement before it takes all packets for lost.
+    pub least_wait: SpanText,
+    /// How long it waits before a round trip is known.
+    pub first_wait: SpanText,
+    /// A sink acknowledges every packet, every second, up to every 64th.
+    #[serde(deserialize_with = "ack_every")]
+    #[schemars(range(min = 1, max = 64))]
+    pub ack_every: u32,
+    /// The longest that it waits for these.
+    pub ack_delay: SpanText,
+    /// How large acknowledgements are.
+    #[serde(deserialize_with = "ack")]
+    pub ack: BytesText,
+    /// How much a sink keeps of what is not in order; without limit if left out.
+    pub buffer: Option<BytesText>,
+    /// Which path takes the next packet.
+    pub scheduler: Scheduler,
+    /// Whether links may mark packets instead of dropping them.
+    pub ecn: bool,
+    /// Against phase effects each data packet waits at its source for a random part of so many transmission times of the
+    /// slowest link of its path; 0 for none.
+    #[serde(deserialize_with = "jitter")]
+    #[schemars(range(min = 0, max = 1e6))]
+    pub jitter: f64,
+}
+
+impl Default for TransportTable {
+    fn default() -> Self {
+        let Transport {
+            first_window,
+            least_wait,
+            first_wait,
+            ack_every,
+            ack_delay,
+            ack,
+            buffer,
+            scheduler,
+            ecn,
+            jitter,
+        } = Transport::default();
+        Self {
+            first_window,
+            least_wait: SpanText(least_wait),
+            first_wait: SpanText(first_wait),
+            ack_every,
+            ack_delay: SpanText(ack_delay),
+            ack: BytesText(ack),
+            buffer: buffer.map(BytesText),
+            scheduler,
+            ecn,
+            jitter,
+        }
+    }
+}
+
+impl TransportTable {
+    /// As the simulator takes it.
+    pub fn plan(&self) -> Transport {
+        Transport {
+            first_window: self.first_window,
+            least_wait: self.least_wait.0,
+            first_wait: self.first_wait.0,
+            ack_every: self.ack_every,
+            ack_delay: self.ack_delay.0,
+            ack: self.ack.0,
+            buffer: self.buffer.map(|buffer| buffer.0),
+            scheduler: self.scheduler,
+            ecn: self.ecn,
+            jitter: self.jitter,
+        }
+    }
+
+    /// Why a connection with packets of this size cannot send, if so.
+    pub(crate) fn mistake(&self, packet: Bytes) -> Option<String> {
+        let buffer = self.buffer.filter(|buffer| buffer.0 < packet)?;
+        Some(format!("buffer is {} B, and packets have {} B; it must hold one", buffer.0.0, packet.0))
+    }
+}
+
+fn first_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let window = f64::deserialize(deserializer)?;
+    let message = || format!("first_window is {window}; it must be 1 to 1048576 packets");
+    if (1.0..=MOST_FIRST_WINDOW).contains(&window) { Ok(window) } else { Err(D::Error::custom(message())) }
+}
+
+fn ack_every<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let every = i64::deserialize(deserializer)?;
+    let count = u32::try_from(every).ok().filter(|n| (1..=MOST_EVERY).contains(n));
+    count.ok_or_else(|| D::Error::custom(format!("ack_every is {every}; it must be 1 to 64")))
+}
+
+fn ack<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesText, D::Error> {
+    packet_size(deserializer, 1)
+}
+
+fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let jitter = f64::deserialize(deserializer)?;
+    let message = || format!("jitter is {jitter}; it must be 0 to 1e6 transmission times");
+    if (0.0..=MOST_JITTER).contains(&jitter) { Ok(jitter) } else { Err(D::Error::custom(message())) }
+}

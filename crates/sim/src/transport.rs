@@ -1,0 +1,327 @@
+//! Connections under window protocols: their sources and sinks, and what carries these out in simulated time.
+//!
+//! Their packets go with the data, acknowledgements over the twins of the path's links. Against phase effects each
+//! packet waits at its source for a random part of a transmission time of its path's slowest link, and packets of a
+//! subflow keep their order [floyd1992]: otherwise drop-tail queues that fill in step with round trips drop the packets of
+//! some connections and never those of others. The random part depends on nothing but seed, subflow and packet number.
+
+use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_proto::transport::{Ack, Segment, Sink, Source};
+use anabranch_proto::{Ecn, WindowControl};
+use anabranch_scenario::plan::Plan;
+
+use crate::connections::{State, UNSET};
+use crate::packet::{DataPacket, NO_COPIES, Payload, Role};
+use crate::routes::Routes;
+use crate::world::{Kind, World};
+
+/// Picoseconds in a second times bits in a byte.
+const BIT_PICOSECONDS: f64 = 8e12;
+
+/// Both ends of a connection; of one from one shard to another each keeps its own.
+#[derive(Default)]
+pub(crate) struct Endpoint {
+    pub source: Option<Box<Source>>,
+    pub sink: Option<Box<Sink>>,
+    /// When the source is polled next.
+    poll: u64,
+    /// When the sink had all.
+    pub completed_at: u64,
+}
+
+/// What a path needs besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    /// When its patience is looked at, and when its sink may have to acknowledge.
+    patience: u64,
+    tell: u64,
+    /// When the last packet entered its first link.
+    entered: u64,
+    /// Packets wait for a random part of so many picoseconds.
+    jitter: f64,
+}
+
+impl Endpoint {
+    /// One for each connection; none if no connection is under the transport.
+    pub fn all(plan: &Plan) -> Vec<Self> {
+        let new = |_: &_| Self { poll: UNSET, completed_at: UNSET, ..Self::default() };
+        if is_needed(plan) { plan.transfers.iter().map(new).collect() } else { Vec::new() }
+    }
+}
+
+impl Line {
+    /// One for each subflow; none if no connection is under the transport.
+    pub fn all(plan: &Plan, routes: &Routes) -> Vec<Self> {
+        if !is_needed(plan) {
+            return Vec::new();
+        }
+        let slowest = |path: &[_]| path.iter().map(|&l| plan.network.link(l).capacity.0).fold(f64::INFINITY, f64::min);
+        let of = |c: usize| plan.paths.of(ConnectionId::new(c)).map(move |path| (c, path));
+        let line = |(c, path): (usize, &[_])| {
+            let bits = plan.transfers[c].packet.0 as f64 * BIT_PICOSECONDS;
+            let slowest = slowest(path);
+            let jitter = if slowest > 0.0 { plan.run.transport.jitter * bits / slowest } else { 0.0 };
+            Self { patience: UNSET, tell: UNSET, entered: 0, jitter }
+        };
+        let lines: Vec<Self> = (0..plan.transfers.len()).flat_map(of).map(line).collect();
+        debug_assert_eq!(lines.len(), routes.first.len(), "a line for each subflow");
+        lines
+    }
+}
+
+fn is_needed(plan: &Plan) -> bool {
+    plan.protocols.iter().any(|protocol| protocol.terms().keeps_windows)
+}
+
+/// A number from 0 to 1 that depends on these and on nothing else; the mixing is that of splitmix64.
+fn random_part(seed: u64, subflow: u32, number: u64) -> f64 {
+    let mut x = seed.wrapping_add(u64::from(subflow).wrapping_mul(0xd1b5_4a32_d192_ed03)) ^ number.rotate_left(32);
+    for _ in 0..2 {
+        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^= x >> 31;
+    }
+    (x >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl World<'_> {
+    /// The source of a connection begins to send.
+    pub(crate) fn begin_transport(&mut self, c: u32, control: Box<dyn WindowControl>) {
+        if !self.plan.run.data {
+            return;
+        }
+        let (transfer, own) = (&self.plan.transfers[c as usize], self.subflows_of(c));
+        let settings = self.plan.run.transport.settings(transfer.packet);
+        let demand = Rate(self.connections[c as usize].demand);
+        let amount = transfer.amount.map(|amount| amount.0);
+        let mut source = Source::new(control, settings, Time(self.now), own.len(), amount, demand);
+        (0..own.len()).for_each(|path| source.open(path, Time(self.now)));
+        self.endpoints[c as usize].source = Some(Box::new(source));
+        self.pump(c, 0);
+    }
+
+    /// Sends what the source of a connection may send, after something has happened on a path.
+    fn pump(&mut self, c: u32, hint: usize) {
+        let Some(mut source) = self.endpoints[c as usize].source.take() else { return };
+        let first = self.subflows_of(c).start;
+        while let Some((path, segment)) = source.poll(Time(self.now), hint) {
+            self.send_segment((first + path) as u32, segment);
+            if path != hint {
+                self.watch_path(&source, (first + path) as u32, path);
+            }
+        }
+        self.watch_path(&source, (first + hint) as u32, hint);
+        if let Some(time) = source.wake_at() {
+            let poll = &mut self.endpoints[c as usize].poll;
+            if time.0 < *poll {
+                *poll = time.0;
+                self.schedule(time.0, Kind::Poll, c);
+            }
+        }
+        let connection = &mut self.connections[c as usize];
+        if connection.stopped_at == UNSET && source.is_sent() {
+            connection.stopped_at = self.now;
+        }
+        if source.is_done() {
+            self.finish_transport(c);
+        } else {
+            self.endpoints[c as usize].source = Some(source);
+        }
+    }
+
+    /// Schedules a look at a path's deadline, unless one comes before it anyway.
+    fn watch_path(&mut self, source: &Source, s: u32, path: usize) {
+        let line = &mut self.lines[s as usize];
+        if let Some(time) = source.deadline(path)
+            && time.0 < line.patience
+        {
+            line.patience = time.0;
+            self.schedule(time.0, Kind::Patience, s);
+        }
+    }
+
+    /// All that a source had to send has arrived.
+    fn finish_transport(&mut self, c: u32) {
+        let connection = &mut self.connections[c as usize];
+        connection.state = State::Gone;
+        connection.left = 0;
+        connection.left_at = self.now;
+        self.has_changed = true;
+    }
+
+    /// A connection is to end: its source stops at once.
+    pub(crate) fn end_transport(&mut self, c: u32) {
+        let Some(endpoint) = self.endpoints.get_mut(c as usize) else { return };
+        if endpoint.source.take().is_some() {
+            let connection = &mut self.connections[c as usize];
+            connection.stopped_at = connection.stopped_at.min(self.now);
+            self.finish_transport(c);
+        }
+    }
+
+    /// A connection can use more or less.
+    pub(crate) fn on_transport_demand(&mut self, c: u32, demand: Rate) {
+        let Some(endpoint) = self.endpoints.get_mut(c as usize) else { return };
+        if let Some(source) = &mut endpoint.source {
+            source.set_demand(Time(self.now), demand);
+            self.pump(c, 0);
+        }
+    }
+
+    /// What the window of a subflow comes to; `None` if it has none.
+    pub(crate) fn window_rate(&self, s: usize) -> Option<Rate> {
+        let c = self.subflows[s].connection;
+        let source = self.endpoints.get(c as usize)?.source.as_ref()?;
+        Some(source.rate(s - self.subflows_of(c).start))
+    }
+
+    /// A data packet leaves its source, now or a little later.
+    fn send_segment(&mut self, s: u32, segment: Segment) {
+        let subflow = &mut self.subflows[s as usize];
+        let (at, bytes) = (subflow.first, segment.chunk.bytes as u16);
+        subflow.sent += u64::from(bytes);
+        let ecn = if self.plan.run.transport.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        let packet = DataPacket { sent: self.now, at, subflow: s, bytes, role: Role::Segment, ecn, copies: NO_COPIES };
+        let index = self.packets.insert(packet);
+        self.put_payload(index, Payload::Segment(segment));
+        let line = &mut self.lines[s as usize];
+        if line.jitter == 0.0 {
+            return self.enter_first(index);
+        }
+        let wait = (line.jitter * random_part(self.plan.run.seed, s, segment.number)) as u64;
+        let time = self.now.saturating_add(wait).max(line.entered.saturating_add(1));
+        line.entered = time;
+        self.schedule_packet(time, Kind::Enter, s, index);
+    }
+
+    /// A packet enters its first link.
+    pub(crate) fn on_enter(&mut self, index: u32) {
+        self.enter_first(index);
+    }
+
+    fn enter_first(&mut self, index: u32) {
+        let link = self.routes.steps[self.packets[index].at as usize];
+        self.enter(link, index);
+    }
+
+    /// Keeps what a packet of the transport carries.
+    #[inline]
+    pub(crate) fn put_payload(&mut self, index: u32, payload: Payload) {
+        let place = index as usize;
+        if place >= self.payloads.len() {
+            self.payloads.resize(place + 1, payload);
+        }
+        self.payloads[place] = payload;
+    }
+
+    /// A packet of the transport is at its end.
+    pub(crate) fn arrive(&mut self, packet: DataPacket, index: u32) {
+        if packet.copies != NO_COPIES {
+            self.settle_copy(packet.copies, true);
+        }
+        match self.payloads[index as usize] {
+            Payload::Segment(segment) => self.on_segment(packet, &segment),
+            Payload::Ack(ack) => self.on_ack(packet.subflow, &ack),
+        }
+    }
+
+    /// A data packet is at its sink.
+    fn on_segment(&mut self, packet: DataPacket, segment: &Segment) {
+        let s = packet.subflow;
+        let subflow = &mut self.subflows[s as usize];
+        let c = subflow.connection as usize;
+        let own = self.routes.subflows[c] as usize..self.routes.subflows[c + 1] as usize;
+        let transfer = &self.plan.transfers[c];
+        let settings = self.plan.run.transport.settings(transfer.packet);
+        let endpoint = &mut self.endpoints[c];
+        let sink = endpoint.sink.get_or_insert_with(|| Box::new(Sink::new(own.len())));
+        let (path, is_marked) = (s as usize - own.start, packet.ecn == Ecn::Ce);
+        let (new, ack) = sink.on_segment(&settings, Time(self.now), path, segment, is_marked);
+        let due = sink.due(path);
+        if endpoint.completed_at == UNSET && transfer.amount.is_some_and(|amount| sink.complete() >= amount.0) {
+            endpoint.completed_at = self.now;
+        }
+        subflow.delivered += new;
+        subflow.repeated += u64::from(segment.chunk.bytes) - new;
+        let delay = self.now - packet.sent;
+        subflow.packets += 1;
+        subflow.delay_sum += delay as f64;
+        subflow.delay_most = subflow.delay_most.max(delay);
+        subflow.settled_at = self.now;
+        if let Some(ack) = ack {
+            self.send_ack(s, ack);
+        } else if let Some(due) = due {
+            let line = &mut self.lines[s as usize];
+            if due.0 < line.tell {
+                line.tell = due.0;
+                self.schedule(due.0, Kind::Tell, s);
+            }
+        }
+    }
+
+    /// A sink acknowledges.
+    fn send_ack(&mut self, s: u32, ack: Ack) {
+        let at = self.routes.back[s as usize];
+        let bytes = self.plan.run.transport.ack.0 as u16;
+        let (role, ecn) = (Role::Ack, Ecn::NotEct);
+        let index =
+            self.packets.insert(DataPacket { sent: self.now, at, subflow: s, bytes, role, ecn, copies: NO_COPIES });
+        self.put_payload(index, Payload::Ack(ack));
+        self.enter_first(index);
+    }
+
+    /// A sink may have waited long enough.
+    pub(crate) fn on_tell(&mut self, s: u32) {
+        let line = &mut self.lines[s as usize];
+        if line.tell != self.now {
+            return;
+        }
+        line.tell = UNSET;
+        let c = self.subflows[s as usize].connection;
+        let path = s as usize - self.subflows_of(c).start;
+        let settings = self.plan.run.transport.settings(self.plan.transfers[c as usize].packet);
+        let Some(sink) = &mut self.endpoints[c as usize].sink else { return };
+        let Some(due) = sink.due(path) else { return };
+        if due.0 > self.now {
+            self.lines[s as usize].tell = due.0;
+            return self.schedule(due.0, Kind::Tell, s);
+        }
+        let ack = sink.tell(&settings, Time(self.now), path);
+        self.send_ack(s, ack);
+    }
+
+    /// An acknowledgement is back at its source.
+    fn on_ack(&mut self, s: u32, ack: &Ack) {
+        let c = self.subflows[s as usize].connection;
+        let path = s as usize - self.subflows_of(c).start;
+        let Some(source) = &mut self.endpoints[c as usize].source else { return };
+        source.on_ack(Time(self.now), path, ack);
+        self.pump(c, path);
+    }
+
+    /// A path may have waited long enough.
+    pub(crate) fn on_patience(&mut self, s: u32) {
+        let line = &mut self.lines[s as usize];
+        if line.patience != self.now {
+            return;
+        }
+        line.patience = UNSET;
+        let c = self.subflows[s as usize].connection;
+        let path = s as usize - self.subflows_of(c).start;
+        let Some(source) = &mut self.endpoints[c as usize].source else { return };
+        if source.deadline(path).is_some_and(|time| time.0 <= self.now) {
+            source.on_deadline(Time(self.now), path);
+        }
+        self.pump(c, path);
+    }
+
+    /// A source may have something to send.
+    pub(crate) fn on_poll(&mut self, c: u32) {
+        let poll = &mut self.endpoints[c as usize].poll;
+        if *poll == self.now {
+            *poll = UNSET;
+            self.pump(c, 0);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What every protocol that keeps windows must do: fill a link, share it, recover, repeat itself, and leave nothing behind.
+
+mod common;
+
+use anabranch_core::{Bytes, Connection, Demands, Rate, Span, Time};
+use anabranch_proto::Protocol;
+use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_proto::transport::Scheduler;
+use anabranch_scenario::plan::{Faults, Limit, Plan};
+use anabranch_sim::{Outcome, simulate_on};
+use common::{MEGA, MILLISECOND, network, plan, run, timed};
+
+fn all() -> impl Iterator<Item = Protocol> {
+    let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());
+    named.filter(|protocol| protocol.terms().keeps_windows)
+}
+
+/// Some connections over one link of 10 Mbit/s and 20 ms with a queue of a round trip: 50 packets of 1,000 bytes.
+fn one_link(count: usize, protocol: Protocol, seconds: f64) -> Plan {
+    let path: &[&[&str]] = &[&["a", "b", "c"]];
+    let links = [("a", "b", 1000.0, 1.0), ("b", "c", 10.0, 19.0)];
+    let mut plan = plan(network(&links), &vec![path; count], protocol, seconds);
+    plan.links[2].limit = Limit { packets: Some(50), bytes: None };
+    plan
+}
+
+/// What each connection of one path delivered after the warm-up, in Mbit/s.
+fn delivered(plan: &Plan, outcome: &Outcome) -> Vec<f64> {
+    let seconds = plan.run.duration.seconds() - plan.run.warm_up.seconds();
+    outcome.subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / seconds / MEGA).collect()
+}
+
+#[test]
+fn it_fills_a_link() {
+    for protocol in all() {
+        let mut plan = one_link(1, protocol, 30.0);
+        plan.run.warm_up = Span(10_000 * MILLISECOND);
+        let rate = delivered(&plan, &run(&plan))[0];
+        assert!((9.3..=10.0).contains(&rate), "{}: {rate} Mbit/s", plan.protocols[0].name());
+    }
+}
+
+#[test]
+fn it_shares_a_link() {
+    for protocol in all() {
+        let mut plan = one_link(2, protocol, 120.0);
+        timed(&mut plan, &[(0.0, None), (0.3, None)]);
+        plan.run.warm_up = Span(30_000 * MILLISECOND);
+        let rates = delivered(&plan, &run(&plan));
+        let (least, sum) = (rates[0].min(rates[1]), rates[0] + rates[1]);
+        // Half each would be 0.5; who measures delays takes those of the first for the path's.
+        assert!(least > 0.3 * sum && sum > 9.3, "{}: {rates:?} Mbit/s", plan.protocols[0].name());
+    }
+}
+
+#[test]
+fn it_recovers_from_an_outage() {
+    for protocol in all() {
+        let mut plan = one_link(1, protocol, 40.0);
+        let at = |seconds: f64| Time::from_seconds(seconds).unwrap();
+        plan.links[2].changes = vec![(at(5.0), Rate(0.0)), (at(8.0), Rate(10.0 * MEGA))];
+        plan.run.warm_up = Span(20_000 * MILLISECOND);
+        let rate = delivered(&plan, &run(&plan))[0];
+        assert!(rate > 9.0, "{}: {rate} Mbit/s", plan.protocols[0].name());
+    }
+}
+
+#[test]
+fn a_transfer_arrives_whole_however_much_is_lost_and_leaves_nothing_behind() {
+    for protocol in all() {
+        let mut plan = one_link(2, protocol, 300.0);
+        for link in &mut plan.links {
+            link.data = Faults { loss: 0.02, duplicate: 0.02, reorder: 0.02, late: Span(3 * MILLISECOND) };
+        }
+        plan.transfers.iter_mut().for_each(|transfer| transfer.amount = Some(Bytes(1_234_567)));
+        let outcome = run(&plan);
+        for (subflow, connection) in outcome.subflows.iter().zip(&outcome.connections) {
+            assert_eq!(subflow.delivered, 1_234_567, "{}", plan.protocols[0].name());
+            assert!(connection.finished_s >= 0.98 && connection.left_s >= connection.finished_s + 0.02);
+            assert!(connection.left_s < 200.0, "{}: {connection:?}", plan.protocols[0].name());
+        }
+        assert_eq!(outcome.under_way, 0);
+        let mut longer = plan.clone();
+        longer.run.duration = Span(2 * plan.run.duration.0);
+        longer.run.sample = Span(2 * plan.run.sample.0);
+        assert_eq!(run(&longer).hops, outcome.hops);
+    }
+}
+
+#[test]
+fn a_connection_that_is_told_to_stop_sends_no_more() {
+    for protocol in all() {
+        let mut plan = one_link(2, protocol, 3.0);
+        timed(&mut plan, &[(0.0, Some(1.0)), (0.0, Some(0.0001))]);
+        let outcome = run(&plan);
+        assert_eq!(outcome.under_way, 0);
+        assert!(outcome.connections.iter().all(|c| c.left_s <= 1.0 && c.finished_s.is_finite()));
+    }
+}
+
+#[test]
+fn it_sends_no_more_than_its_demand() {
+    for protocol in all() {
+        let mut plan = one_link(2, protocol, 20.0);
+        let mut all: Vec<Connection> = plan.demands.connections().to_vec();
+        all[0].demand = Some(Rate(2.0 * MEGA));
+        plan.demands = Demands::new(&plan.network, all).unwrap();
+        let rates = delivered(&plan, &run(&plan));
+        assert!((1.5..=2.0).contains(&rates[0]) && rates[1] > 5.0, "{}: {rates:?}", plan.protocols[0].name());
+    }
+}
+
+#[test]
+fn it_repeats_itself_to_the_last_bit_on_any_number_of_threads() {
+    for protocol in all() {
+        let plan = one_link(4, protocol, 3.0);
+        let alone = format!("{:?}", run(&plan));
+        assert_eq!(alone, format!("{:?}", run(&plan)));
+        let mut together = simulate_on(&plan, 2, &mut |_| true);
+        together.threads = 1;
+        assert!(alone == format!("{together:?}"), "{}", plan.protocols[0].name());
+    }
+}
+
+#[test]
+fn several_paths_are_all_used() {
+    for protocol in all().filter(|protocol| protocol.terms().many_paths) {
+        for scheduler in [Scheduler::LowestRtt, Scheduler::RoundRobin] {
+            let links =
+                [("a", "x", 10.0, 10.0), ("x", "b", 100.0, 1.0), ("a", "y", 10.0, 30.0), ("y", "b", 100.0, 1.0)];
+            let paths: &[&[&str]] = &[&["a", "x", "b"], &["a", "y", "b"]];
+            let mut plan = plan(network(&links), &[paths], protocol.clone(), 60.0);
+            plan.links.iter_mut().for_each(|link| link.limit = Limit { packets: Some(80), bytes: None });
+            plan.run.warm_up = Span(20_000 * MILLISECOND);
+            plan.run.transport.scheduler = scheduler;
+            let rates = delivered(&plan, &run(&plan));
+            assert!(rates.iter().all(|&rate| rate > 2.0), "{}: {rates:?}", plan.protocols[0].name());
+        }
+    }
+}
+
+#[test]
+fn a_connection_outlives_one_of_its_paths() {
+    for protocol in all().filter(|protocol| protocol.terms().many_paths) {
+        let links = [("a", "x", 10.0, 10.0), ("x", "b", 100.0, 1.0), ("a", "y", 10.0, 10.0), ("y", "b", 100.0, 1.0)];
+        let paths: &[&[&str]] = &[&["a", "x", "b"], &["a", "y", "b"]];
+        let mut plan = plan(network(&links), &[paths], protocol, 60.0);
+        plan.links.iter_mut().for_each(|link| link.limit = Limit { packets: Some(50), bytes: None });
+        plan.links[0].changes = vec![(Time::from_seconds(2.0).unwrap(), Rate(0.0))];
+        plan.transfers[0].amount = Some(Bytes(10_000_000));
+        let outcome = run(&plan);
+        // 10 MB over what is left, 10 Mbit/s, take 8 s.
+        let done = outcome.connections[0].finished_s;
+        assert!(done < 14.0, "{}: {done} s", plan.protocols[0].name());
+    }
+}
