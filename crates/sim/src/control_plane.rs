@@ -10,7 +10,6 @@ use anabranch_proto::endpoint::Frame;
 use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
 use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
-use crate::connections::UNSET;
 use crate::faults::{Arrivals, Fates};
 use crate::held_back::Behind;
 use crate::link::Links;

@@ -61,6 +61,8 @@ struct Path {
     delivered: u64,
     delivered_at: Time,
     first_at: Time,
+    /// Rates say little of the path until so many are delivered, since there was too little to send.
+    starved_until: u64,
     /// Under the redundant scheduler the next byte that it sends.
     copied: u64,
 }
@@ -86,8 +88,8 @@ impl Path {
         }
         self.last_sent = now;
         let (delivered, delivered_at, first_at) = (self.delivered, self.delivered_at, self.first_at);
-        let is_limited = !self.is_limited;
-        self.sent.push(Sent { delivered, delivered_at, first_at, is_limited, ..Sent::new(chunk, now) })
+        let is_limited = delivered < self.starved_until;
+        self.sent.push(Sent { is_limited, delivered, delivered_at, first_at, ..Sent::new(chunk, now) })
     }
 
     /// How fast packets were delivered since the newest acknowledged one was sent.
@@ -306,7 +308,9 @@ impl Source {
             Ok(chunk) => chunk,
             Err(lack) => {
                 self.is_starved = true;
-                self.paths[path].is_limited = false;
+                let own = &mut self.paths[path];
+                own.is_limited = false;
+                own.starved_until = own.delivered + u64::from(own.sent.in_flight()).max(1);
                 if let Lack::Until(time) = lack {
                     self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
                 }
