@@ -248,7 +248,7 @@ def test_list_protocols_names_them_as_files_do():
     done = anabranch("list", "protocols")
     assert done.stdout.splitlines()[1].split()[:2] == ["b-neck", "B-Neck"]
     named = json.loads(anabranch("list", "protocols", "--json").stdout)
-    assert len(named) == 14
+    assert len(named) == 26
     for protocol in named:
         # Its second connection has one path, which all can serve.
         facts = json.loads(
