@@ -193,6 +193,22 @@ fn it_leaves_nothing_behind() {
 }
 
 #[test]
+fn links_rest_when_all_have_left() {
+    // Those that keep nothing of a connection are always clear; but none may measure and wake for ever. RCP's links and
+    // those of its relatives sleep after a thousand intervals without a packet at the latest, which are 10 s.
+    for (protocol, _) in all() {
+        let served = [20.0, 40.0].map(|seconds| {
+            let mut plan = one_link(2, protocol.clone(), seconds);
+            timed(&mut plan, &[(0.0, Some(0.5)), (0.0, Some(0.7))]);
+            plan.run.sample = Span(plan.run.duration.0 + 1);
+            let outcome = run(&plan);
+            (outcome.hops, outcome.events)
+        });
+        assert_eq!(served[0], served[1], "{}", protocol.name());
+    }
+}
+
+#[test]
 fn it_repeats_itself_to_the_last_bit_in_any_order_of_threads() {
     let plans: Vec<Plan> = all()
         .map(|(protocol, _)| {

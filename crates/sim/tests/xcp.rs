@@ -38,20 +38,28 @@ fn dropped(outcome: &Outcome) -> u64 {
     outcome.links.iter().map(|link| link.totals.dropped).sum()
 }
 
-/// Throughputs that ns-2 tells of its scenario "simple-xcp": time in seconds, Mbit/s of each connection.
-const TRACE: [(f64, [f64; 3]); 12] = [
-    (0.15, [8.2, 0.0, 0.0]),
-    (0.5, [19.8, 0.0, 0.0]),
-    (5.0, [19.3, 0.0, 0.0]),
-    (10.2, [16.9, 2.4, 0.0]),
-    (10.4, [14.1, 5.1, 0.0]),
-    (10.6, [12.3, 7.1, 0.0]),
-    (10.8, [11.2, 8.3, 0.0]),
-    (11.0, [10.1, 9.0, 0.0]),
-    (12.0, [9.8, 9.5, 0.0]),
-    (15.0, [9.8, 9.5, 0.0]),
-    (23.0, [6.3, 6.6, 6.5]),
-    (29.9, [6.3, 6.5, 6.6]),
+/// Throughputs that ns-2 tells of its scenario "simple-xcp": time in seconds, Mbit/s of each connection, and how far ours
+/// may be from them, relative. Ours is faster at the very beginning, and the third connection comes in a little later;
+/// there the ends of the first intervals are drawn at random.
+const TRACE: [(f64, [f64; 3], f64); 18] = [
+    (0.15, [8.2, 0.0, 0.0], 0.15),
+    (0.2, [12.9, 0.0, 0.0], 0.45),
+    (0.25, [18.4, 0.0, 0.0], 0.25),
+    (0.3, [19.8, 0.0, 0.0], 0.15),
+    (0.5, [19.8, 0.0, 0.0], 0.05),
+    (5.0, [19.3, 0.0, 0.0], 0.05),
+    (10.2, [16.9, 2.4, 0.0], 0.05),
+    (10.4, [14.1, 5.1, 0.0], 0.05),
+    (10.6, [12.3, 7.1, 0.0], 0.05),
+    (10.8, [11.2, 8.3, 0.0], 0.05),
+    (11.0, [10.1, 9.0, 0.0], 0.05),
+    (12.0, [9.8, 9.5, 0.0], 0.05),
+    (15.0, [9.8, 9.5, 0.0], 0.05),
+    (20.2, [8.6, 8.7, 1.8], 0.15),
+    (20.5, [7.4, 7.2, 4.6], 0.1),
+    (21.0, [6.7, 6.7, 6.0], 0.05),
+    (23.0, [6.3, 6.6, 6.5], 0.05),
+    (29.9, [6.3, 6.5, 6.6], 0.05),
 ];
 
 #[test]
@@ -64,12 +72,11 @@ fn three_connections_go_as_in_the_authors_simulation() {
     // There a packet has 40 bytes of headers besides, which do not count.
     plan.transfers.iter_mut().for_each(|transfer| transfer.packet = Bytes(1040));
     let outcome = run(&plan);
-    for (time, wanted) in TRACE {
+    for (time, wanted, tolerance) in TRACE {
         let sample = (time / 0.05).round() as usize - 1;
         let rates = &outcome.samples.connection_granted_bps[3 * sample..][..3];
         for (rate, wanted) in rates.iter().zip(wanted) {
             let got = rate / MEGA * 1000.0 / 1040.0;
-            let tolerance = if time < 1.0 { 0.15 } else { 0.05 };
             assert!((got - wanted).abs() <= tolerance * wanted, "at {time} s {got}, not {wanted}");
         }
     }

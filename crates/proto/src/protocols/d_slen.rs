@@ -52,6 +52,7 @@ const NONE: Position = Position::MAX;
 
 /// Parameters of d-SLEN.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DSlenParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
     /// Which protocol: "corrected", or "paper" as it is printed, for comparison.
@@ -68,6 +69,7 @@ pub struct Parameters {
 
 /// Which d-SLEN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DSlenVariant")]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// With the four changes above.

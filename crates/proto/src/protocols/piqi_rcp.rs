@@ -95,6 +95,7 @@ impl Default for Parameters {
 
 /// How the past counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PiqiRcpHistory")]
 #[serde(rename_all = "kebab-case")]
 pub enum History {
     /// By the error of the interval before.

@@ -41,6 +41,7 @@ const NONE: Position = Position::MAX;
 
 /// Parameters of SLBN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SlbnParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
     /// Which protocol: "corrected"; "demands", which mends only those; or "paper" as it is printed, for comparison.
@@ -49,6 +50,7 @@ pub struct Parameters {
 
 /// Which SLBN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SlbnVariant")]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// With both changes above.

@@ -38,6 +38,7 @@ const LEAST_PORTION: f64 = 1e-9;
 
 /// Parameters of Vo-Le-Tran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "VoLeTranParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
     /// What a Mbit/s over the capacity adds to the price in a round, in 1/(Mbit/s); over 0 and at most 1.
