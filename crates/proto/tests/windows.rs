@@ -92,7 +92,7 @@ fn all() -> Vec<Protocol> {
         Protocol::Balia(balia::Parameters { alpha: balia::Alpha::Whole }),
         Protocol::Cubic(cubic::Parameters { c: 1e3, beta: 0.95, hystart: false, fast_convergence: false }),
     ];
-    named.chain(others).filter(|protocol| protocol.terms().keeps_windows).collect()
+    named.chain(others).filter(|protocol| protocol.terms().keeps_windows()).collect()
 }
 
 fn control(protocol: &Protocol, subflows: usize, first_window: f64) -> Box<dyn WindowControl> {

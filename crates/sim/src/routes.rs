@@ -80,7 +80,7 @@ impl Routes {
             let own = is_apart.then(|| routes.add_demand(c));
             for path in plan.paths.of(ConnectionId::new(c)) {
                 let path = path.iter().map(|l| numbers.of[l.index()]);
-                let back = protocol.terms().keeps_windows.then(|| routes.add_way_back(path.clone()));
+                let back = protocol.terms().keeps_windows().then(|| routes.add_way_back(path.clone()));
                 routes.add_path(own, path);
                 routes.back.push(back.unwrap_or(END));
             }

@@ -70,7 +70,7 @@ impl Line {
 }
 
 fn is_needed(plan: &Plan) -> bool {
-    plan.protocols.iter().any(|protocol| protocol.terms().keeps_windows)
+    plan.protocols.iter().any(|protocol| protocol.terms().keeps_windows())
 }
 
 /// A number from 0 to 1 that depends on these and on nothing else; the mixing is that of splitmix64.

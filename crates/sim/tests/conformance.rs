@@ -13,7 +13,7 @@ use common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run, ti
 /// windows are in `windows.rs`.
 fn all() -> impl Iterator<Item = (Protocol, f64)> {
     let named = PROTOCOLS.iter().map(|(name, ..)| (Protocol::named(name).unwrap(), settling(name)));
-    named.filter(|(protocol, _)| !protocol.terms().keeps_windows)
+    named.filter(|(protocol, _)| !protocol.terms().keeps_windows())
 }
 
 fn settling(name: &str) -> f64 {

@@ -12,7 +12,7 @@ use common::{MEGA, MILLISECOND, network, plan, run, timed};
 
 fn all() -> impl Iterator<Item = Protocol> {
     let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());
-    named.filter(|protocol| protocol.terms().keeps_windows)
+    named.filter(|protocol| protocol.terms().keeps_windows())
 }
 
 /// Some connections over one link of 10 Mbit/s and 20 ms with a queue of a round trip: 50 packets of 1,000 bytes.

@@ -41,7 +41,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-pub use terms::{Claims, Demands, Terms};
+pub use terms::{Claims, Demands, Sources, Terms};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;

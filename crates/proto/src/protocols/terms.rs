@@ -21,8 +21,8 @@ pub struct Terms {
     pub hears_capacities: bool,
     /// Whether a control packet that is held back is needless once there is a newer one.
     pub supersedes: bool,
-    /// Whether sources keep windows over the transport, instead of being granted rates.
-    pub keeps_windows: bool,
+    /// What tells sources how much to send.
+    pub sources: Sources,
     /// What a sink does to a control packet that wants a reply; false if it sends none after all.
     pub turn: fn(&mut Header) -> bool,
 }
@@ -35,13 +35,18 @@ impl Terms {
         demands: Demands::AsLinks,
         hears_capacities: false,
         supersedes: false,
-        keeps_windows: false,
+        sources: Sources::Rates,
         turn: send_back,
     };
 
     /// Connections over the transport, whose sources keep windows and share equally.
     pub const WINDOWS: Self =
-        Self { many_paths: true, demands: Demands::AtSource, keeps_windows: true, ..Self::SINGLE_PATH };
+        Self { many_paths: true, demands: Demands::AtSource, sources: Sources::Windows, ..Self::SINGLE_PATH };
+
+    /// Whether sources keep windows.
+    pub fn keeps_windows(&self) -> bool {
+        self.sources == Sources::Windows
+    }
 
     /// Why a connection of this claim and so many paths cannot be served, if so; `title` is the protocol's.
     pub(super) fn check(&self, title: &str, claim: f64, paths: usize) -> Result<(), String> {
@@ -55,6 +60,15 @@ impl Terms {
 /// Replies with the same packet.
 fn send_back(_: &mut Header) -> bool {
     true
+}
+
+/// What tells sources how much to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// The rates that they are granted.
+    Rates,
+    /// Their windows, over the transport.
+    Windows,
 }
 
 /// How the controls of links learn of a connection's demand.

@@ -59,7 +59,7 @@ impl Scenario {
         for (c, connection) in wants.demands.connections().iter().enumerate() {
             let transfer = &wants.transfers[c];
             let protocol = &wants.protocols[transfer.protocol];
-            let mistake = run_table.transport.mistake(transfer.packet).filter(|_| protocol.terms().keeps_windows);
+            let mistake = run_table.transport.mistake(transfer.packet).filter(|_| protocol.terms().keeps_windows());
             let checked = protocol
                 .check(connection.claim(), paths.of(ConnectionId::new(c)).len())
                 .and_then(|()| mistake.map_or(Ok(()), Err))
