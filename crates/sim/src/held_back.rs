@@ -158,7 +158,7 @@ mod tests {
     fn all_that_are_held_back_go_at_once_when_the_connection_stops() {
         let stop = |world: &mut World, time: u64| {
             if time == 5120 {
-                world.leave(0)
+                world.leave(0);
             }
         };
         assert_eq!(looks("cobb-like", &[5119, 5120, 50_000], stop), [(0, 1, 2), (5120, 5, 0), (5120, 5, 0)]);
