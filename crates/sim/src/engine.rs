@@ -38,8 +38,9 @@ pub struct Progress {
 
 /// Runs a plan to its end on up to `threads` threads, or until `watch` says no; it is asked every 65,536 events.
 ///
-/// The outcome does not depend on the number of threads. Fewer are used where the network cannot be divided, or links
-/// lose, repeat or delay packets at random.
+/// The outcome is the same to the last bit on any number of threads, but for [`Outcome::threads`]: how many were used.
+/// Those are fewer where the network cannot be divided into so many parts, each with work, and one where links lose,
+/// repeat or delay packets at random; never more than 64.
 pub fn simulate_on(plan: &Plan, threads: usize, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
     let routes = Routes::new(plan);
     let (owners, lookahead) = divide(plan, &routes, threads).unwrap_or_else(|| (Owners::alone(plan, &routes), NEVER));

@@ -27,7 +27,7 @@ const MOST_SHARDS: usize = 64;
 
 /// Divides a network into up to `shards`; gives who has what, and how long links between shards take at the least.
 ///
-/// `None` where there is nothing to divide, or something happens to packets at random.
+/// Every shard has work. `None` where there is nothing to divide, or something happens to packets at random.
 pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u64)> {
     let is_random = plan.links.iter().any(|link| !link.data.is_none() || !link.control.is_none());
     if shards < 2 || is_random || plan.transfers.is_empty() {
@@ -38,7 +38,11 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
     let work = work(plan, &packets);
     let part = work.iter().sum::<f64>() / shards as f64;
     let groups = LARGEST_GROUP.iter().find_map(|most| groups(plan, routes, &work, most * part))?;
-    let shard_of_group = grow(plan, routes, &packets, &groups, shards);
+    let mut shard_of_group = grow(plan, routes, &packets, &groups, shards);
+    let shards = drop_idle(&groups, &mut shard_of_group);
+    if shards < 2 {
+        return None;
+    }
     let of_node = |node: NodeId| shard_of_group[groups.of[node.index()] as usize];
     let is_cut = |l: &&LinkId| {
         let link = plan.network.link(**l);
@@ -154,6 +158,23 @@ fn grow(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups, shards: 
     }
     refine(groups, &neighbours, &mut shard_of, shards);
     shard_of
+}
+
+/// Numbers the shards that have work anew, and gives their number; groups without work go to the first.
+fn drop_idle(groups: &Groups, shard_of: &mut [u8]) -> usize {
+    let mut new: [Option<u8>; MOST_SHARDS] = [None; MOST_SHARDS];
+    let mut count = 0;
+    for (&shard, _) in shard_of.iter().zip(&groups.work).filter(|(_, work)| **work > 0.0) {
+        let number = &mut new[usize::from(shard)];
+        if number.is_none() {
+            *number = Some(count);
+            count += 1;
+        }
+    }
+    for shard in shard_of {
+        *shard = new[usize::from(*shard)].unwrap_or(0);
+    }
+    usize::from(count)
 }
 
 /// Moves groups to the shard that they have most traffic with, as long as shards stay about equal.

@@ -2,12 +2,13 @@
 
 mod common;
 
-use anabranch_core::{Rate, Span, Time};
+use anabranch_core::{ConnectionId, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_scenario::plan::{ControlPlane, Plan, Record};
+use anabranch_scenario::plan::{ControlPlane, DemandChange, Limit, Plan, Record};
 use anabranch_sim::{Progress, simulate_on};
 use common::random::{Pattern, random_plan};
+use common::{network, plan};
 
 /// Network number `seed` with data packets, capacities that change, and everything recorded.
 fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
@@ -32,11 +33,67 @@ fn any_number_of_threads_gives_the_same_bits() {
             let alone = format!("{:?}", simulate_on(&plan, 1, &mut |_| true));
             for threads in [2, 3, 7] {
                 let mut together = simulate_on(&plan, threads, &mut |_| true);
-                assert_eq!(std::mem::replace(&mut together.threads, 1), threads as u32);
+                // There may be less than a part with work for each.
+                let used = std::mem::replace(&mut together.threads, 1);
+                assert!((2..=threads as u32).contains(&used), "{name} on {used} of {threads} threads");
                 assert!(alone == format!("{together:?}"), "{name} on {threads} threads");
             }
         }
     }
+}
+
+/// The same with all else that a scenario may have and that is not random: demands that are links and change, capacities
+/// that change, and control packets that share full queues with data, so that hops repair what these drop, and are held
+/// back.
+fn busy_plan(seed: u64, protocol: Protocol) -> Plan {
+    let mut plan = whole_plan(seed, protocol, ControlPlane::InBand);
+    let at = |part: u64| Time(plan.run.duration.0 / 8 * part);
+    let mut all = plan.demands.connections().to_vec();
+    for connection in all.iter_mut().step_by(3) {
+        connection.demand = Some(Rate(2e6));
+    }
+    let change = |c: usize, part: u64, mbps: f64| DemandChange {
+        time: at(part),
+        connection: ConnectionId::new(c),
+        demand: Rate(mbps * 1e6),
+    };
+    let changing = (0..all.len()).step_by(6);
+    plan.demand_changes =
+        changing.clone().map(|c| change(c, 2, 0.5)).chain(changing.map(|c| change(c, 5, 8.0))).collect();
+    plan.demands = Demands::new(&plan.network, all).unwrap();
+    for (l, link) in plan.links.iter_mut().enumerate() {
+        link.limit = Limit { packets: Some(5), bytes: None };
+        if l % 5 == 0 {
+            link.changes = vec![(at(3), Rate(3e6)), (at(6), Rate(20e6))];
+        }
+    }
+    plan.run.control_share = Some(0.01);
+    plan
+}
+
+#[test]
+fn nor_does_it_matter_with_changes_full_queues_and_repair() {
+    for (seed, (name, ..)) in (100..).zip(PROTOCOLS) {
+        let plan = busy_plan(seed, Protocol::named(name).unwrap());
+        let outcome = simulate_on(&plan, 1, &mut |_| true);
+        assert!(outcome.links.iter().any(|link| link.totals.dropped > 0), "{name}: no queue is full");
+        let alone = format!("{outcome:?}");
+        for threads in [2, 5] {
+            let mut together = simulate_on(&plan, threads, &mut |_| true);
+            let used = std::mem::replace(&mut together.threads, 1);
+            assert!((2..=threads as u32).contains(&used), "{name} on {used} of {threads} threads");
+            assert!(alone == format!("{together:?}"), "{name} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn no_thread_has_nothing_to_do() {
+    // Of two nodes with as much to do each, two threads have one each; a third would have none.
+    let path: &[&[&str]] = &[&["a", "b"]];
+    let plan = plan(network(&[("a", "b", 10.0, 5.0)]), &[path], Protocol::default(), 0.1);
+    let threads = [1, 2, 3].map(|threads| simulate_on(&plan, threads, &mut |_| true).threads);
+    assert_eq!(threads, [1, 2, 2]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Scenario {
             return Err(self.error(0..0, message));
         }
         // Rates of connections and subflows are granted and delivered ones; links have fair loads, capacities and queues
-        // as well.
+        // as well; errors are the seven numbers of two summaries, and the longest queue.
         let has_samples = run.record != Record { grants: run.record.grants, ..Record::default() };
         let counted = [
             (has_samples, 1),
@@ -87,6 +87,7 @@ impl Scenario {
             (run.record.subflows, 2 * paths.len()),
             (run.record.links, 6 * network.links().len()),
             (run.record.fairness, paths.connections() + 3),
+            (run.record.errors, 15),
         ];
         let values: usize = counted.iter().filter(|(is_recorded, _)| *is_recorded).map(|(_, count)| count).sum();
         if samples.saturating_mul(values as u64) <= MOST_RECORDED {

@@ -218,6 +218,9 @@ fn what_can_be_solved_but_not_run_is_refused() {
     // at the beginning.
     assert!(recorded.starts_with("line 10, column 1: 21 values at each of 100000001 samples"), "{recorded}");
     assert!(plan(&format!("{PAIR}[run]\nsample = \"100 ns\"\nrecord = [\"grants\"]\n")).is_ok());
+    // The time, seven numbers of the errors of connections, seven of those of bottlenecks, and the longest queue.
+    let errors = said("", "", "[run]\nsample = \"100 ns\"\nrecord = [\"errors\"]");
+    assert!(errors.starts_with("line 10, column 1: 16 values at each of"), "{errors}");
 }
 
 #[test]
