@@ -15,6 +15,7 @@ pub mod problem;
 pub mod proportional;
 pub mod start;
 pub mod upward;
+pub mod weights;
 
 pub use allocation::Allocation;
 pub use certify::{Bottleneck, Certificate, certify};
@@ -26,3 +27,4 @@ pub use problem::{Problem, ProblemError, ProblemParts};
 pub use proportional::{Priced, UtilityError, alpha_fair};
 pub use start::{Start, StartError};
 pub use upward::CSlen;
+pub use weights::{Steps, Trace, WeightAdjustment, WeightAllocation, WeightError};

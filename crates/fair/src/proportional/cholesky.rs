@@ -125,10 +125,12 @@ mod tests {
     fn rows_that_say_the_same_twice_do_no_harm() {
         // x + y = 2 twice: the second drops out.
         let mut matrix = Matrix::zero(2);
-        [(0, 0), (1, 0), (1, 1)].into_iter().for_each(|(i, j)| matrix.add(i, j, 1.0));
+        for (i, j) in [(0, 0), (1, 0), (1, 1)] {
+            matrix.add(i, j, 1.0);
+        }
         matrix.factorise();
         let mut right = [2.0, 2.0];
         matrix.solve(&mut right);
-        assert_eq!(right, [2.0, 0.0]);
+        assert!((right[0] - 2.0).abs() < 1e-12 && right[1].abs() < 1e-12, "{right:?}");
     }
 }

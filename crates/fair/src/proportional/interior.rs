@@ -13,7 +13,7 @@
 //! as for those far too great. The first point meets all conditions with t = 1, and its products are the shares; so
 //! what is at stake on each path and link sets the scale of its product. Then t goes to 0. Each step solves the
 //! linearised conditions twice with one matrix: first for t = 0, then for the t that the first try deserves and with
-//! its products (Mehrotra's predictor and corrector).
+//! its products (predictor and corrector [mehrotra1992]).
 
 use super::scaled::Scaled;
 use super::start;

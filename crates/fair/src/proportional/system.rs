@@ -113,13 +113,13 @@ impl System {
     /// Solves the system, with refinement.
     pub fn solve(&self, scaled: &Scaled, point: &Point, eta: &[f64], right: &Unknowns) -> Unknowns {
         let mut found = self.solve_softly(scaled, right);
-        let (mut rest, mut least) = rest(scaled, point, eta, right, &found);
+        let (mut rest, mut least) = remainder(scaled, point, eta, right, &found);
         for _ in 0..ROUNDS {
             if least <= SOLVED {
                 break;
             }
             let refined = found.plus(&self.solve_softly(scaled, &rest));
-            let (new_rest, error) = rest(scaled, point, eta, right, &refined);
+            let (new_rest, error) = remainder(scaled, point, eta, right, &refined);
             if error.is_nan() || error >= least {
                 break;
             }
@@ -164,7 +164,7 @@ impl System {
 }
 
 /// What `found` leaves of the right sides, and the greatest of it, relative to money and capacities.
-fn rest(scaled: &Scaled, point: &Point, eta: &[f64], right: &Unknowns, found: &Unknowns) -> (Unknowns, f64) {
+fn remainder(scaled: &Scaled, point: &Point, eta: &[f64], right: &Unknowns, found: &Unknowns) -> (Unknowns, f64) {
     let mut rest = right.clone();
     for (row, load) in rest.kappa.iter_mut().enumerate() {
         *load += point.s[row] / point.kappa[row] * found.kappa[row];
