@@ -14,6 +14,7 @@ from anabranch.errors import CertificateError, ConvergenceWarning, RunInterrupte
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.network import Network, from_networkx
 from anabranch.paths import Paths, find_paths, given_paths
+from anabranch.priced import PricedAllocation
 from anabranch.problem import Problem, problem_of
 from anabranch.read import read_demands, read_network
 from anabranch.result import Result, read_result
@@ -32,6 +33,7 @@ __all__ = [
     "Demands",
     "Network",
     "Paths",
+    "PricedAllocation",
     "Problem",
     "Result",
     "RunInterrupted",

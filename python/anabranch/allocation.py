@@ -79,7 +79,7 @@ class Allocation:
             array.flags.writeable = False
 
     @cached_property
-    def certificate(self) -> _core.Certificate:
+    def certificate(self) -> _core.Certificate | _core.PriceCertificate:
         """What an independent check finds, from the definitions alone."""
         return self.problem.core.certify(self.path_rates, self.tolerance)
 
@@ -111,7 +111,7 @@ class Allocation:
         """The largest shortfall of any path from its best bottleneck; 0 is exactly fair."""
         return self.certificate.residual
 
-    def certify(self, *, allow_overload: float = 0.0) -> _core.Certificate:
+    def certify(self, *, allow_overload: float = 0.0) -> _core.Certificate | _core.PriceCertificate:
         """Prove the allocation feasible and fair.
 
         Parameters
@@ -143,12 +143,18 @@ class Allocation:
         if found.over_demand_connection is not None and found.over_demand > allowed:
             name = self._connection(found.over_demand_connection)
             raise CertificateError(f"connection {name}: its rate is {found.over_demand:.3g} over its demand")
+        self._refuse_unfair()
+        return found
+
+    def _refuse_unfair(self) -> None:
+        """Raise if the certificate finds that the rates are not fair."""
+        found = self.certificate
+        assert isinstance(found, _core.Certificate)
         if found.worst_path is not None and not found.residual <= self.tolerance:
             raise CertificateError(
                 f"{self._path(found.worst_path)}: no link holds it back: its best one is {found.residual:.3g} short of"
                 f" a bottleneck, by slack or by a greater level of others, over the tolerance of {self.tolerance:g}"
             )
-        return found
 
     def _rate(self, rate: float) -> str:
         return f"{rate:.6g}" if self.paths is None else _core.format_rate(rate)

@@ -15,6 +15,7 @@ from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.exact import global_max_min
 from anabranch.network import Network, rate_bps
 from anabranch.paths import Metric, Paths, find_paths
+from anabranch.priced import PricedAllocation
 from anabranch.problem import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -24,19 +25,27 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-Fairness = Literal["max-min", "upward-max-min"]
-Method = Literal["c-slen", "iewf", "progressive-filling", "lp"]
+Fairness = Literal["max-min", "upward-max-min", "proportional", "alpha"]
+Method = Literal["c-slen", "iewf", "progressive-filling", "lp", "interior-point"]
 
 METHODS: dict[str, tuple[str, ...]] = {
     "max-min": ("progressive-filling", "lp"),
     "upward-max-min": ("c-slen", "iewf", "progressive-filling"),
+    "proportional": ("interior-point",),
+    "alpha": ("interior-point",),
 }
 """The methods for each kind of fairness, the usual one for several paths first or second."""
+
+PRICED = ("proportional", "alpha")
+"""Kinds of fairness that come with prices."""
 
 DEFAULT_PATHS = 4
 
 DEFAULT_TOLERANCE = 1e-2
 """Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""
+
+EXACT_TOLERANCE = 1e-6
+"""For proportional and alpha fairness, whose method goes as far as numbers let it."""
 
 LOOK_S = 0.2
 """How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
@@ -52,7 +61,8 @@ def solve(
     paths: int | Paths | None = ...,
     metric: Metric | NDArray[np.float64] | None = ...,
     start: str | float | ArrayLike = ...,
-    tolerance: float = ...,
+    alpha: float | None = ...,
+    tolerance: float | None = ...,
     max_passes: int = ...,
     stop_change: float | str | None = ...,
     unit: float | str | None = ...,
@@ -69,7 +79,8 @@ def solve(
     fairness: Fairness = ...,
     method: Method | None = ...,
     start: str | float | ArrayLike = ...,
-    tolerance: float = ...,
+    alpha: float | None = ...,
+    tolerance: float | None = ...,
     max_passes: int = ...,
     stop_change: float | str | None = ...,
     unit: float | str | None = ...,
@@ -86,7 +97,8 @@ def solve(
     paths: int | Paths | None = None,
     metric: Metric | NDArray[np.float64] | None = None,
     start: str | float | ArrayLike = "equal",
-    tolerance: float = DEFAULT_TOLERANCE,
+    alpha: float | None = None,
+    tolerance: float | None = None,
     max_passes: int = 10_000,
     stop_change: float | str | None = None,
     unit: float | str | None = None,
@@ -101,13 +113,16 @@ def solve(
         A network with its `demands`, or a problem as index arrays on its own.
     demands : Demands
         On this network.
-    fairness : {"upward-max-min", "max-min"}
+    fairness : {"upward-max-min", "max-min", "proportional", "alpha"}
         Upward max-min: no connection can gain even if all with greater rates are removed [danna2017]. Max-min: the
         least rate is as great as can be, then the second least, and so on, over all ways to use the paths.
-    method : {"c-slen", "iewf", "progressive-filling", "lp"}, optional
+        Proportional: the sum of ``weight * log(rate)`` is as great as can be [kelly1998]. Alpha: that of ``weight *
+        level ** (1 - alpha) / (1 - alpha)`` is, with the level rate by weight [mo2000]; the greater `alpha`, the
+        nearer to max-min. The last two give a `PricedAllocation`, which has the prices of links and paths besides.
+    method : {"c-slen", "iewf", "progressive-filling", "lp", "interior-point"}, optional
         The usual one if not given: progressive filling where every connection has one path at the most; else c-SLEN
         [ludena2021] for upward max-min, and a chain of linear programs for max-min (exact, and slow beyond some
-        thousand subflows).
+        thousand subflows). Proportional and alpha fairness have one, an interior-point method.
     paths : int or Paths, optional
         The most shortest loopless paths for each connection, or paths found otherwise (`find_paths`, `given_paths`).
         If neither this nor `metric` is given, those that came with the demands, or else 4.
@@ -116,8 +131,11 @@ def solve(
     start : {"equal"}, float or array_like
         Starting portions of the iterative methods: equal, geometric (``ratio ** rank``; favours the shortest path), or
         one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
-    tolerance : float
-        Relative; the answer is done when every path has a bottleneck to this tolerance.
+    alpha : float, optional
+        From 0.1 to 100, for alpha fairness only; 1 is proportional fairness.
+    tolerance : float, optional
+        Relative; the answer is done when every path has a bottleneck to this tolerance. 0.01 if not given. For
+        proportional and alpha fairness 1e-6; to this, prices and rates must be those of the optimum.
     max_passes : int
         A solver that is not done by then stops, and warns.
     stop_change : float or str, optional
@@ -157,6 +175,14 @@ def solve(
     -----
     All connections are there at once: when they start and stop is for the simulation of a scenario.
     """
+    is_priced = fairness in PRICED
+    if is_priced == (alpha is None) and fairness != "proportional":
+        wanted = "give one, such as alpha=2" if is_priced else f"{fairness} takes none; leave it out"
+        raise ValueError(f"alpha is {alpha}; {wanted}")
+    if fairness == "proportional" and alpha not in {None, 1}:
+        raise ValueError(f'alpha is {alpha}; for proportional it is 1: leave it out, or take fairness "alpha"')
+    if tolerance is None:
+        tolerance = EXACT_TOLERANCE if is_priced else DEFAULT_TOLERANCE
     if not 0.0 < tolerance < 1.0:
         raise ValueError(f"tolerance is {tolerance}; it must be over 0 and under 1")
     if max_passes < 1:
@@ -175,6 +201,8 @@ def solve(
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
     change = _rate(stop_change, "stop_change", problem=found is None)
+    if is_priced:
+        return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
     if chosen == "lp":
         rates, passes = global_max_min(problem, progress=progress)
@@ -196,6 +224,22 @@ def solve(
     )
     if allocation.shortcoming is not None:
         warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=2)
+    return allocation
+
+
+def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, tolerance: float) -> PricedAllocation:
+    """Maximise the utility; warn where numbers lie too far apart for that."""
+    allocation = PricedAllocation(
+        problem,
+        _core.alpha_fair(problem.core, alpha),
+        alpha=alpha,
+        fairness=fairness,
+        method="interior-point",
+        tolerance=tolerance,
+        paths=found,
+    )
+    if allocation.shortcoming is not None:
+        warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=3)
     return allocation
 
 
@@ -269,6 +313,8 @@ def _method(problem: Problem, fairness: str, method: str | None) -> str:
         if method not in METHODS[fairness]:
             raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
         return method
+    if fairness in PRICED:
+        return "interior-point"
     most = np.bincount(problem.path_connection).max(initial=0)
     if most <= 1:
         return "progressive-filling"

@@ -119,7 +119,7 @@ pub fn certify(problem: &Problem, path_rates: &[f64], tolerance: f64) -> Certifi
     }
 }
 
-fn overload_of(problem: &Problem, link: usize, load: f64) -> f64 {
+pub(crate) fn overload_of(problem: &Problem, link: usize, load: f64) -> f64 {
     let capacity = problem.capacity(link);
     if capacity == 0.0 && load > 0.0 {
         let finite = (0..problem.links()).map(|l| problem.capacity(l)).filter(|c| c.is_finite());
@@ -130,7 +130,7 @@ fn overload_of(problem: &Problem, link: usize, load: f64) -> f64 {
 }
 
 /// By how much `value` exceeds `limit`, relative to it; 0 if it does not.
-fn excess(value: f64, limit: f64) -> f64 {
+pub(crate) fn excess(value: f64, limit: f64) -> f64 {
     if value <= limit {
         0.0
     } else if limit > 0.0 {
@@ -141,7 +141,7 @@ fn excess(value: f64, limit: f64) -> f64 {
 }
 
 /// The greatest of the values and its place; NaN counts as the greatest; 0 and nothing if none is over 0.
-fn worst(values: impl Iterator<Item = f64>) -> (f64, Option<usize>) {
+pub(crate) fn worst(values: impl Iterator<Item = f64>) -> (f64, Option<usize>) {
     let mut found = (0.0, None);
     for (at, value) in values.enumerate() {
         if is_worse(value, found.0) {
@@ -152,7 +152,7 @@ fn worst(values: impl Iterator<Item = f64>) -> (f64, Option<usize>) {
 }
 
 /// NaN is the worst of all.
-fn is_worse(value: f64, other: f64) -> bool {
+pub(crate) fn is_worse(value: f64, other: f64) -> bool {
     value.is_nan() || value > other
 }
 

@@ -7,18 +7,24 @@ mod allocation;
 mod incidence;
 
 pub mod certify;
+pub mod certify_prices;
 pub mod iewf;
 pub mod max_min;
 pub mod passes;
 pub mod problem;
+pub mod proportional;
 pub mod start;
 pub mod upward;
+pub mod weights;
 
 pub use allocation::Allocation;
 pub use certify::{Bottleneck, Certificate, certify};
+pub use certify_prices::{PriceCertificate, Worst, certify_prices};
 pub use iewf::{Iewf, UnitError};
 pub use max_min::{MultipathError, max_min};
 pub use passes::{Passes, Stop};
 pub use problem::{Problem, ProblemError, ProblemParts};
+pub use proportional::{Priced, UtilityError, alpha_fair};
 pub use start::{Start, StartError};
 pub use upward::CSlen;
+pub use weights::{Steps, Trace, WeightAdjustment, WeightAllocation, WeightError};

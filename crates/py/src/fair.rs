@@ -87,6 +87,11 @@ impl PyProblem {
 }
 
 impl PyProblem {
+    /// The problem itself, for the other modules.
+    pub(crate) fn shared(&self) -> &Arc<Problem> {
+        &self.0
+    }
+
     fn check(&self, path_rates: &PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         let (found, paths) = (path_rates.as_slice()?.len(), self.0.paths());
         if found == paths {
@@ -127,6 +132,16 @@ impl PyAllocation {
     fn residual(&self) -> f64 {
         self.0.residual
     }
+}
+
+/// The link of each bottleneck, -1 for a demand, -2 for nothing.
+pub(crate) fn bottleneck_numbers(bottlenecks: &[Bottleneck]) -> Vec<i64> {
+    let number = |b: &Bottleneck| match b {
+        Bottleneck::Link(link) => i64::from(*link),
+        Bottleneck::Demand => -1,
+        Bottleneck::None => -2,
+    };
+    bottlenecks.iter().map(number).collect()
 }
 
 /// What a check found.
@@ -187,12 +202,7 @@ impl PyCertificate {
     /// Of each path: the number of its bottleneck, -1 if its demand is met, -2 if nothing holds it back.
     #[getter]
     fn bottlenecks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let number = |b: &Bottleneck| match b {
-            Bottleneck::Link(link) => i64::from(*link),
-            Bottleneck::Demand => -1,
-            Bottleneck::None => -2,
-        };
-        self.0.bottlenecks.iter().map(number).collect::<Vec<_>>().into_pyarray(py)
+        bottleneck_numbers(&self.0.bottlenecks).into_pyarray(py)
     }
 
     #[getter]

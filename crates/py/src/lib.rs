@@ -11,12 +11,14 @@ mod network;
 mod paths;
 mod scenario;
 mod simulate;
+mod utility;
 mod watch;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     network::register(module)?;
     fair::register(module)?;
+    utility::register(module)?;
     paths::register(module)?;
     scenario::register(module)?;
     generate::register(module)?;

@@ -33,7 +33,7 @@ from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
 from anabranch.folder import check_place
 from anabranch.paths import Paths, find_paths
 from anabranch.scenario import read_scenario
-from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE
+from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
 from anabranch.solve import solve as solve_network
 
 if TYPE_CHECKING:
@@ -49,10 +49,15 @@ Prints a row for each connection: those that a link holds back first, by rising 
 asked for. Rate, demand and how much of it is met, level (rate by weight), and the bottleneck. Exit code 1 if the
 solver did not converge, 2 if the input is wrong.
 
+With --fairness proportional or alpha the bottleneck is the dearest link on the way; --json and --out have all prices.
+
 Paths are those that the input gives, if any; --paths, --path-kind or --metric find others in their place.
 """
 
 DEFAULT_ROWS = 20
+
+COUNTED = {"lp": "linear program", "interior-point": "step"}
+"""What methods count; the others count passes."""
 
 
 def command(
@@ -67,9 +72,14 @@ def command(
     format: Format = None,
     network_id: NetworkId = None,
     nodes: InputNodes = None,
-    fairness: Annotated[Literal["upward-max-min", "max-min"], typer.Option(help="What fair means.")] = "upward-max-min",
+    fairness: Annotated[
+        Literal["upward-max-min", "max-min", "proportional", "alpha"], typer.Option(help="What fair means.")
+    ] = "upward-max-min",
+    alpha: Annotated[
+        float | None, typer.Option(help="For alpha fairness: 0.1 to 100; 1 is proportional, large is near to max-min.")
+    ] = None,
     method: Annotated[
-        Literal["c-slen", "iewf", "progressive-filling", "lp"] | None,
+        Literal["c-slen", "iewf", "progressive-filling", "lp", "interior-point"] | None,
         typer.Option(help="How to find it; the usual way if not given."),
     ] = None,
     paths: Annotated[
@@ -88,8 +98,13 @@ def command(
     start: Annotated[str, typer.Option(help="Starting portions: equal, or the ratio of geometric ones.")] = "equal",
     unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
     tolerance: Annotated[
-        float, typer.Option(help="Relative; every path has a bottleneck to this tolerance.")
-    ] = DEFAULT_TOLERANCE,
+        float | None,
+        typer.Option(
+            help="Relative; every path has a bottleneck to this tolerance, or prices are those of the optimum."
+            f" {DEFAULT_TOLERANCE:g} if not given; for proportional and alpha {EXACT_TOLERANCE:g}.",
+            show_default=False,
+        ),
+    ] = None,
     max_passes: Annotated[int, typer.Option(min=1, max=2**62, help="A solver not done by then fails.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of demands made by a rule.")] = 1,
     allow_unreachable: Annotated[
@@ -124,6 +139,7 @@ def command(
             network,
             wanted,
             fairness=fairness,
+            alpha=alpha,
             method=method,
             paths=choice,
             metric=None if isinstance(choice, Paths) else metric,
@@ -238,11 +254,14 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
     of = "" if asked is None else f" of {_core.format_rate(asked)} asked for"
     short = f"to {facts['tolerance']:g} (worst {facts['residual']:.2g})"
     held = f"every subflow has a bottleneck {short}"
+    if "gap" in facts:
+        held = f"rates and prices are the optimum {short}, duality gap {facts['gap']:.1g}"
     proof = (
         f"certified: {held}" if facts["certified"] else f"NOT certified to {facts['tolerance']:g}: {_doubt(allocation)}"
     )
-    one, more = ("linear program", "linear programs") if facts["method"] == "lp" else ("pass", "passes")
-    passes = f"{facts['passes']} {one if facts['passes'] == 1 else more}"
+    counted = COUNTED.get(facts["method"], "pass")
+    more = "passes" if counted == "pass" else f"{counted}s"
+    passes = f"{facts['passes']} {counted if facts['passes'] == 1 else more}"
     lines = (
         f"{facts['fairness']} by {facts['method']}: {facts['connections']} connections, {facts['subflows']} subflows,"
         f" {facts['links']} links ({facts['saturated_links']} saturated)",

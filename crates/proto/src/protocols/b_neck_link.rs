@@ -357,17 +357,22 @@ mod tests {
         down(&mut link, 1, packet(Kind::SetBottleneck { is_claimed: false }, 1, 2e6), &mut orders);
         up(&mut link, 0, Packet { setter: 0, ..packet(OPEN, 1, 8e6) }, &mut orders);
         assert!(sent(&mut orders).is_empty());
-        // Of 6 the first can have 4, and of 10 again more than that.
-        link.on_capacity(&view(6e6), &mut orders);
-        assert_eq!(sent(&mut orders), [(0, Kind::Update)]);
-        down(&mut link, 0, packet(Kind::Probe, 2, UNLIMITED), &mut orders);
-        up(&mut link, 0, Packet { setter: 0, ..packet(OPEN, 2, 4e6) }, &mut orders);
-        link.on_capacity(&view(10e6), &mut orders);
+        // Of 20 the first can have more.
+        link.on_capacity(&view(20e6), &mut orders);
         assert_eq!(sent(&mut orders), [(0, Kind::Update)]);
         // Of 3 both can have 1.5; the first asks already. A change that is none tells nobody.
         link.on_capacity(&view(3e6), &mut orders);
         assert_eq!(sent(&mut orders), [(1, Kind::Update)]);
         link.on_capacity(&view(3e6), &mut orders);
         assert!(sent(&mut orders).is_empty());
+    }
+
+    #[test]
+    fn a_link_that_loses_capacity_tells_those_that_have_more_than_is_left() {
+        let (mut link, mut orders) = (Link::default(), LinkOrders::default());
+        let all = down(&mut link, 0, packet(Kind::Join, 1, UNLIMITED), &mut orders).unwrap();
+        up(&mut link, 0, Packet { kind: OPEN, ..all }, &mut orders);
+        link.on_capacity(&view(6e6), &mut orders);
+        assert_eq!(sent(&mut orders), [(0, Kind::Update)]);
     }
 }

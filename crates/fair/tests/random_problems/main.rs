@@ -1,81 +1,14 @@
 //! Thousands of random problems: every answer is checked by the certificate, by a literal reading of the pseudo-code,
 //! or by the same problem written in another order.
 
+mod common;
+mod utility;
+
 use std::sync::Arc;
 
 use anabranch_fair::upward::upward_max_min;
 use anabranch_fair::{CSlen, Iewf, Passes, Problem, ProblemParts, Start, Stop, certify, max_min};
-use rand::seq::{IndexedRandom, SliceRandom};
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
-/// What a random problem may hold.
-#[derive(Clone, Copy)]
-struct Kind {
-    most_paths: usize,
-    /// Demands, weights, coefficients, dead links, links without limit, connections without a path.
-    is_rich: bool,
-    /// Capacities over 18 orders of magnitude, weights and demands over as many.
-    is_wide: bool,
-}
-
-const PLAIN: Kind = Kind { most_paths: 4, is_rich: false, is_wide: false };
-const RICH: Kind = Kind { most_paths: 6, is_rich: true, is_wide: false };
-const SINGLE: Kind = Kind { most_paths: 1, ..RICH };
-const WIDE: Kind = Kind { is_wide: true, ..RICH };
-const WIDE_SINGLE: Kind = Kind { is_wide: true, ..SINGLE };
-
-fn random_parts(seed: u64, kind: Kind) -> ProblemParts {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let links = rng.random_range(1..25usize);
-    let connections = rng.random_range(1..40usize);
-    let mut parts = ProblemParts { path_offsets: vec![0], ..Default::default() };
-    // Whole numbers make ties; a wide range makes small numbers beside large ones.
-    let is_whole = rng.random_bool(0.5);
-    for _ in 0..links {
-        let exponent = if kind.is_wide { rng.random_range(-6.0..12.0) } else { rng.random_range(-3.0..5.0) };
-        let is_small = is_whole && !kind.is_wide;
-        let capacity = if is_small { f64::from(rng.random_range(1..6)) } else { 10f64.powf(exponent) };
-        let special = if kind.is_rich { rng.random_range(0..12) } else { 9 };
-        parts.capacity.push(if special == 0 {
-            0.0
-        } else if special == 1 {
-            f64::INFINITY
-        } else {
-            capacity
-        });
-    }
-    let all: Vec<u32> = (0..links as u32).collect();
-    for c in 0..connections {
-        let is_limited = kind.is_rich && rng.random_bool(0.4);
-        let amount = if kind.is_wide { 10f64.powf(rng.random_range(-6.0..12.0)) } else { 0.7 };
-        let demand = if is_limited { f64::from(rng.random_range(0..5)) * amount } else { f64::INFINITY };
-        let spread = if kind.is_wide { 10f64.powf(rng.random_range(-9.0..9.0)) } else { 1.0 };
-        parts.demand.push(demand);
-        parts.weight.push(if kind.is_rich { spread * [0.5, 1.0, 2.0, 3.7].choose(&mut rng).unwrap() } else { 1.0 });
-        let least = usize::from(!kind.is_rich);
-        for _ in 0..rng.random_range(least..=kind.most_paths) {
-            let length = rng.random_range(1..=links.min(5));
-            let path: Vec<u32> = all.sample(&mut rng, length).copied().collect();
-            let is_stopped = demand.is_finite() || path.iter().any(|&l| parts.capacity[l as usize].is_finite());
-            if is_stopped {
-                for &link in &path {
-                    parts.path_links.push(link);
-                    if kind.is_rich {
-                        parts.coefficient.push(*[1.0, 1.0, 0.05, 2.5].choose(&mut rng).unwrap());
-                    }
-                }
-                parts.path_offsets.push(parts.path_links.len());
-                parts.path_connection.push(c as u32);
-            }
-        }
-    }
-    parts
-}
-
-fn problem(seed: u64, kind: Kind) -> Arc<Problem> {
-    Arc::new(Problem::new(random_parts(seed, kind)).unwrap())
-}
+use common::{PLAIN, RICH, SINGLE, WIDE, WIDE_SINGLE, assert_close, problem, random_parts, renumbered};
 
 #[test]
 fn every_answer_is_feasible_and_certified_at_the_residual_that_it_states() {
@@ -206,44 +139,14 @@ fn connection_rates(problem: &Problem, portions: &[f64]) -> Vec<f64> {
 fn the_order_of_connections_paths_and_links_does_not_matter() {
     for seed in 0..500 {
         let parts = random_parts(seed, RICH);
-        let mut rng = ChaCha8Rng::seed_from_u64(seed + 1_000_000);
-        let shuffled = |n: usize, rng: &mut ChaCha8Rng| {
-            let mut order: Vec<usize> = (0..n).collect();
-            order.shuffle(rng);
-            order
-        };
-        // `order[new] = old`; `place[old] = new`.
-        let path_order = shuffled(parts.path_connection.len(), &mut rng);
-        let connection_order = shuffled(parts.weight.len(), &mut rng);
-        let link_order = shuffled(parts.capacity.len(), &mut rng);
-        let place = |order: &[usize]| {
-            let mut place = vec![0u32; order.len()];
-            order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
-            place
-        };
-        let (connection_place, link_place) = (place(&connection_order), place(&link_order));
-        let mut other = ProblemParts {
-            capacity: link_order.iter().map(|&l| parts.capacity[l]).collect(),
-            demand: connection_order.iter().map(|&c| parts.demand[c]).collect(),
-            weight: connection_order.iter().map(|&c| parts.weight[c]).collect(),
-            path_offsets: vec![0],
-            ..Default::default()
-        };
-        for &path in &path_order {
-            for entry in parts.path_offsets[path]..parts.path_offsets[path + 1] {
-                other.path_links.push(link_place[parts.path_links[entry] as usize]);
-                other.coefficient.push(parts.coefficient[entry]);
-            }
-            other.path_offsets.push(other.path_links.len());
-            other.path_connection.push(connection_place[parts.path_connection[path] as usize]);
-        }
+        let (other, places) = renumbered(&parts, seed);
         let after_passes = |parts: ProblemParts| {
             let mut solver = CSlen::new(Arc::new(Problem::new(parts).unwrap()), &Start::Equal).unwrap();
             (0..20).for_each(|_| solver.pass());
             solver.allocation(false, 0.0)
         };
         let (one, two) = (after_passes(parts), after_passes(other));
-        let back: Vec<f64> = place(&path_order).iter().map(|&new| two.path_rates[new as usize]).collect();
+        let back: Vec<f64> = places.path.iter().map(|&new| two.path_rates[new as usize]).collect();
         assert_close(&back, &one.path_rates, 1e-6, seed);
     }
 }
@@ -253,14 +156,5 @@ fn the_same_problem_gives_the_same_bits() {
     for seed in 0..50 {
         let solve = || upward_max_min(problem(seed, RICH), &Start::Equal, Stop::Certificate(1e-3), 500).unwrap();
         assert_eq!(solve(), solve());
-    }
-}
-
-fn assert_close(found: &[f64], wanted: &[f64], tolerance: f64, seed: u64) {
-    let scale = wanted.iter().copied().fold(0.0, f64::max);
-    assert_eq!(found.len(), wanted.len());
-    for (path, (a, b)) in found.iter().zip(wanted).enumerate() {
-        let is_close = (a - b).abs() <= tolerance * b.abs().max(1e-3 * scale);
-        assert!(is_close, "seed {seed}, path {path}: {a} instead of {b}");
     }
 }

@@ -1,0 +1,171 @@
+//! A problem as the solver sees it: only what is alive, and every number relative to its own connection or link.
+//!
+//! ```text
+//! xi[p]    = rate of path p / Y[c]                Y[c]   a first guess of c's rate
+//! eta[c]   = sum of xi over c's paths             0 < eta < room[c] = demand / Y
+//! a[p,l]   = coefficient * Y[c] / capacity[l]     sum of a * xi over the paths on l <= 1
+//! v[c]     = Y * U' / unit                        what c would pay for its first guess
+//! kappa[l] = capacity[l] * price[l] / unit        what link l earns
+//! v = value[c] * eta^-alpha,                      value = weight^alpha * Y^(1 - alpha) / unit
+//! ```
+//!
+//! The unit of money is the greatest `weight^alpha * Y^(1 - alpha)`. Capacities, weights and rates may lie tens of powers
+//! of ten apart; what meets in a sum is money, or shares of a link.
+
+use std::sync::Arc;
+
+use crate::passes::Passes;
+use crate::problem::Problem;
+use crate::start::Start;
+use crate::upward::CSlen;
+
+/// Live paths grouped by connection, and the links that may hold them back.
+#[derive(Default)]
+pub(super) struct Scaled {
+    pub alpha: f64,
+    /// Paths of group g: `offsets[g]..offsets[g + 1]`.
+    offsets: Vec<usize>,
+    /// Of each group: the connection, its first guess Y, the level of that, its value, and its room.
+    pub connection: Vec<usize>,
+    pub guess: Vec<f64>,
+    pub level: Vec<f64>,
+    pub value: Vec<f64>,
+    pub room: Vec<f64>,
+    /// Of each path in the grouped order: its number in the problem, and where it starts.
+    pub path: Vec<u32>,
+    pub first: Vec<f64>,
+    /// Rows and amounts a of path p: `uses[use_offsets[p]..use_offsets[p + 1]]`.
+    use_offsets: Vec<usize>,
+    uses: Vec<(u32, f64)>,
+    /// Of each row: the link.
+    pub link: Vec<u32>,
+    /// Logarithm of the unit of money, and of the least value.
+    pub unit_ln: f64,
+    pub least_ln: f64,
+}
+
+/// What the first guess of the rates is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guess {
+    /// Nearly what some passes of c-SLEN give, and a part of its claim for what gets next to nothing there.
+    Filled,
+    /// What each path gets if the paths on a link share it by weight.
+    Claimed,
+}
+
+/// The part of a link or demand that the first guess fills.
+const FILLED: f64 = 0.5;
+
+/// Passes of c-SLEN for the first guess.
+const PASSES: usize = 10;
+
+impl Scaled {
+    pub fn new(problem: &Arc<Problem>, alpha: f64, guess: Guess) -> Self {
+        let is_open = |path: u32| problem.links_of(path as usize).iter().all(|&l| problem.capacity(l as usize) > 0.0);
+        let live: Vec<Vec<u32>> = (0..problem.connections())
+            .map(|c| if problem.demand(c) > 0.0 { problem.paths_of(c) } else { &[] })
+            .map(|paths| paths.iter().copied().filter(|&path| is_open(path)).collect())
+            .collect();
+        let (link, row_of) = rows(problem, &live);
+        let claimed = claimed(problem, &live);
+        let rates: Vec<f64> = match guess {
+            Guess::Claimed => claimed.iter().map(|claimed| FILLED * claimed).collect(),
+            Guess::Filled => filled(problem)
+                .iter()
+                .zip(&claimed)
+                .map(|(filled, claimed)| FILLED * (0.9 * filled + 0.1 * claimed))
+                .collect(),
+        };
+        let mut scaled = Self { alpha, offsets: vec![0], use_offsets: vec![0], link, ..Self::default() };
+        for (c, paths) in live.iter().enumerate().filter(|(_, paths)| !paths.is_empty()) {
+            let total: f64 = paths.iter().map(|&path| rates[path as usize]).sum();
+            for &path in paths {
+                scaled.path.push(path);
+                scaled.first.push(rates[path as usize] / total);
+                for (l, coefficient) in problem.uses_of(path as usize).filter(|(l, _)| row_of[*l] != u32::MAX) {
+                    scaled.uses.push((row_of[l], coefficient * (total / problem.capacity(l))));
+                }
+                scaled.use_offsets.push(scaled.uses.len());
+            }
+            let level = total / problem.weight(c);
+            scaled.offsets.push(scaled.path.len());
+            scaled.connection.push(c);
+            scaled.guess.push(total);
+            scaled.level.push(level);
+            scaled.room.push(problem.demand(c) / total);
+            scaled.value.push(problem.weight(c).ln() + (1.0 - alpha) * level.ln());
+        }
+        scaled.unit_ln = scaled.value.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        scaled.least_ln = scaled.value.iter().copied().fold(f64::INFINITY, f64::min);
+        for value in &mut scaled.value {
+            *value = (*value - scaled.unit_ln).exp();
+        }
+        scaled
+    }
+
+    pub fn groups(&self) -> usize {
+        self.connection.len()
+    }
+
+    pub fn has_demand(&self, group: usize) -> bool {
+        self.room[group].is_finite()
+    }
+
+    pub fn paths_of(&self, group: usize) -> std::ops::Range<usize> {
+        self.offsets[group]..self.offsets[group + 1]
+    }
+
+    pub fn uses_of(&self, path: usize) -> &[(u32, f64)] {
+        &self.uses[self.use_offsets[path]..self.use_offsets[path + 1]]
+    }
+
+    /// What a unit of `path` costs at these earnings of the rows.
+    pub fn price(&self, path: usize, kappa: &[f64]) -> f64 {
+        self.uses_of(path).iter().map(|&(row, a)| a * kappa[row as usize]).sum()
+    }
+
+    /// The sum over the paths of each group.
+    pub fn sums(&self, xi: &[f64]) -> Vec<f64> {
+        (0..self.groups()).map(|g| xi[self.paths_of(g)].iter().sum()).collect()
+    }
+}
+
+/// The links with a limit on live paths, as rows: the link of each row, and the row of each link.
+fn rows(problem: &Problem, live: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
+    let (mut link, mut row_of) = (vec![], vec![u32::MAX; problem.links()]);
+    for &path in live.iter().flatten() {
+        for &l in problem.links_of(path as usize) {
+            if row_of[l as usize] == u32::MAX && problem.capacity(l as usize).is_finite() {
+                row_of[l as usize] = link.len() as u32;
+                link.push(l);
+            }
+        }
+    }
+    (link, row_of)
+}
+
+/// What some passes of c-SLEN give each path.
+fn filled(problem: &Arc<Problem>) -> Vec<f64> {
+    let mut solver = CSlen::new(Arc::clone(problem), &Start::Equal).expect("equal portions are always possible");
+    (0..PASSES).for_each(|_| solver.pass());
+    solver.allocation(false, 0.0).path_rates
+}
+
+/// What each live path gets if all paths on a link share it by their connections' weights; no link is overloaded.
+fn claimed(problem: &Problem, live: &[Vec<u32>]) -> Vec<f64> {
+    let mut claims = vec![0.0; problem.links()];
+    let claim = |c: usize| problem.weight(c) / live[c].len() as f64;
+    let paths = || live.iter().enumerate().flat_map(|(c, paths)| paths.iter().map(move |&path| (c, path as usize)));
+    for (c, path) in paths() {
+        for (l, coefficient) in problem.uses_of(path) {
+            claims[l] += coefficient * claim(c);
+        }
+    }
+    let mut rates = vec![0.0; problem.paths()];
+    for (c, path) in paths() {
+        let share = |l: &u32| problem.capacity(*l as usize) * (claim(c) / claims[*l as usize]);
+        let least = problem.links_of(path).iter().map(share).fold(f64::INFINITY, f64::min);
+        rates[path] = least.min(problem.demand(c) / live[c].len() as f64);
+    }
+    rates
+}

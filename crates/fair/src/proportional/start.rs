@@ -1,0 +1,53 @@
+//! Where the interior-point method starts: rates under all limits, prices over all marginal utilities.
+
+use super::interior::Point;
+use super::scaled::Scaled;
+
+/// What a path costs at least, relative to what its connection would pay.
+const HIGH: f64 = 1.5;
+
+/// What a link costs at least, relative to what the least of its connections would pay for a unit.
+const LOW: f64 = 0.1;
+
+/// The first guess of the rates, and prices that exceed every marginal utility.
+///
+/// Each link begins with a low price. Then connections, by rising level, raise the price of the fullest link of each
+/// of their paths until the path costs enough: where rates are nearly max-min fair, that is the link which holds them
+/// back, and those with lower levels hold more links.
+pub(super) fn point(scaled: &Scaled) -> Point {
+    let (rows, groups) = (scaled.link.len(), scaled.groups());
+    let v = scaled.value.clone();
+    let (mut s, mut kappa) = (vec![1.0; rows], vec![f64::INFINITY; rows]);
+    for (g, &v) in v.iter().enumerate() {
+        for p in scaled.paths_of(g) {
+            for &(row, a) in scaled.uses_of(p) {
+                s[row as usize] -= a * scaled.first[p];
+                kappa[row as usize] = kappa[row as usize].min(LOW * v / a);
+            }
+        }
+    }
+    let mut mu: Vec<f64> =
+        (0..groups).map(|g| if scaled.has_demand(g) { v[g] / scaled.room[g] } else { 0.0 }).collect();
+    let mut order: Vec<usize> = (0..groups).collect();
+    order.sort_by(|&a, &b| scaled.level[a].total_cmp(&scaled.level[b]));
+    for g in order {
+        for p in scaled.paths_of(g) {
+            let lacks = HIGH * v[g] - scaled.price(p, &kappa) - mu[g];
+            if lacks > 0.0 {
+                let fullest = scaled.uses_of(p).iter().min_by(|x, y| s[x.0 as usize].total_cmp(&s[y.0 as usize]));
+                match fullest {
+                    Some(&(row, a)) => kappa[row as usize] += lacks / a,
+                    None => mu[g] += lacks,
+                }
+            }
+        }
+    }
+    let mut z = vec![0.0; scaled.path.len()];
+    for g in 0..groups {
+        for p in scaled.paths_of(g) {
+            z[p] = scaled.price(p, &kappa) + mu[g] - v[g];
+        }
+    }
+    let left = scaled.room.iter().map(|room| room - 1.0).collect();
+    Point { xi: scaled.first.clone(), z, kappa, s, v, mu, left }
+}
