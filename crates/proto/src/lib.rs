@@ -3,6 +3,7 @@
 //! [`control`] has the traits, [`packet`] what control packets carry, [`protocols`] one file for each protocol and the list
 //! of all, [`endpoint`] the machinery that sources and hops are made of.
 
+mod choice;
 pub mod control;
 pub mod endpoint;
 pub mod packet;
