@@ -1,13 +1,15 @@
 //! Protocols as state machines: they decide, and neither send nor wait nor read a clock.
 //!
 //! [`control`] has the traits, [`packet`] what control packets carry, [`protocols`] one file for each protocol and the list
-//! of all, [`endpoint`] the machinery that sources and hops are made of.
+//! of all, [`queues`] what waits at links and in which order it leaves, [`endpoint`] the machinery that sources and hops are
+//! made of.
 
 mod choice;
 pub mod control;
 pub mod endpoint;
 pub mod packet;
 pub mod protocols;
+pub mod queues;
 #[cfg(test)]
 mod testing;
 

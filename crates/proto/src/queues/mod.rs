@@ -1,0 +1,84 @@
+//! All queue disciplines: an entry in the list below makes one known to the scenario file, its schema and the tests.
+//!
+//! A [`Discipline`] is what waits at one link and in which order it leaves. It sees neither the link nor the clock:
+//! whoever drives the link tells it the time, hands it packets and asks for the next.
+
+mod discipline;
+mod drop_tail;
+mod ecn_step;
+mod fifo;
+mod read;
+#[cfg(test)]
+mod testing;
+
+use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use discipline::{Discipline, Ecn, Item, Limits};
+
+use crate::choice::{Choice, choices};
+
+/// Makes [`Queue`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, what it does.
+///
+/// The module has `discipline`, and `Parameters`, which derive what [`Queue`] derives and have defaults.
+macro_rules! queues {
+    ($($(#[$doc:meta])* $variant:ident($module:ident, $parameters:ident): $name:literal, $title:literal,
+        $does:literal;)*) => {
+        $(pub use $module::Parameters as $parameters;)*
+
+        /// A queue discipline with its parameters, written `queue = "codel"` or `queue.red = { min = 5, max = 15 }`.
+        #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+        #[schemars(rename = "QueueDiscipline")]
+        pub enum Queue {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
+        }
+
+        /// The name of each discipline in files, the name that people read, and what it does.
+        pub const QUEUES: [(&str, &str, &str); [$($name),*].len()] = [$(($name, $title, $does)),*];
+
+        impl Queue {
+            /// Its name in files: `drop-tail`.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            /// Its name as people read it: `Drop-tail`.
+            pub fn title(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $title,)* }
+            }
+
+            /// The queue of a link, empty: within `limits`, or those that the discipline itself has if there are none.
+            ///
+            /// `random` is for this queue alone.
+            pub fn discipline(&self, limits: Limits, random: ChaCha8Rng) -> Box<dyn Discipline> {
+                match self { $(Self::$variant(parameters) => $module::discipline(parameters, limits, random),)* }
+            }
+        }
+
+        choices!(Queue, "queue discipline", ("\"codel\"", "{ red = { min = 5, max = 15 } }"),
+            $($variant($module): $name),*);
+    };
+}
+
+queues! {
+    /// Drop-tail: first in, first out; drops what there is no room for.
+    DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail",
+        "first in, first out; drops what there is no room for";
+    /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
+    EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
+        "marks what finds so many packets waiting, for DCTCP [bensley2017]";
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::DropTail(drop_tail::Parameters::default())
+    }
+}
+
+impl Queue {
+    /// The discipline of this name with its default parameters.
+    pub fn named(name: &str) -> Option<Self> {
+        Choice::named(name)
+    }
+}
