@@ -8,6 +8,7 @@ mod drop_tail;
 mod ecn_step;
 mod fifo;
 mod read;
+mod red;
 #[cfg(test)]
 mod testing;
 
@@ -68,6 +69,9 @@ queues! {
     /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
         "marks what finds so many packets waiting, for DCTCP [bensley2017]";
+    /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
+    Red(red, RedParameters): "red", "RED",
+        "drops or marks at random on arrival, by the average queue [floyd1993]";
 }
 
 impl Default for Queue {
