@@ -3,6 +3,7 @@
 //! A [`Discipline`] is what waits at one link and in which order it leaves. It sees neither the link nor the clock:
 //! whoever drives the link tells it the time, hands it packets and asks for the next.
 
+mod codel;
 mod discipline;
 mod drop_tail;
 mod ecn_step;
@@ -63,6 +64,9 @@ macro_rules! queues {
 }
 
 queues! {
+    /// CoDel: drops or marks when packets have waited too long for too long [nichols2018].
+    Codel(codel, CodelParameters): "codel", "CoDel",
+        "drops or marks at the head while packets wait longer than a target [nichols2018]";
     /// Drop-tail: first in, first out; drops what there is no room for.
     DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail",
         "first in, first out; drops what there is no room for";
