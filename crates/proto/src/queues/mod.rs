@@ -6,12 +6,15 @@
 mod codel;
 mod discipline;
 mod drop_tail;
+mod drr;
 mod ecn_step;
 mod fifo;
+mod flows;
 mod read;
 mod red;
 #[cfg(test)]
 mod testing;
+mod wfq;
 
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -70,12 +73,18 @@ queues! {
     /// Drop-tail: first in, first out; drops what there is no room for.
     DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail",
         "first in, first out; drops what there is no room for";
+    /// Deficit round robin: flows take turns, each with a quantum of bytes [shreedhar1996].
+    Drr(drr, DrrParameters): "drr", "DRR",
+        "flows take turns, each with a quantum of bytes [shreedhar1996]";
     /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
         "marks what finds so many packets waiting, for DCTCP [bensley2017]";
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
     Red(red, RedParameters): "red", "RED",
         "drops or marks at random on arrival, by the average queue [floyd1993]";
+    /// Self-clocked fair queueing: each flow gets the same share [golestani1994].
+    Wfq(wfq, WfqParameters): "wfq", "WFQ",
+        "each flow gets the same share, packet by packet in order of finish tags [golestani1994]";
 }
 
 impl Default for Queue {
