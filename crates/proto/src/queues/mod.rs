@@ -10,6 +10,7 @@ mod drr;
 mod ecn_step;
 mod fifo;
 mod flows;
+mod fq_codel;
 mod read;
 mod red;
 #[cfg(test)]
@@ -79,6 +80,9 @@ queues! {
     /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
         "marks what finds so many packets waiting, for DCTCP [bensley2017]";
+    /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
+    FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel",
+        "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
     Red(red, RedParameters): "red", "RED",
         "drops or marks at random on arrival, by the average queue [floyd1993]";
