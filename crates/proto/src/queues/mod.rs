@@ -11,6 +11,8 @@ mod ecn_step;
 mod fifo;
 mod flows;
 mod fq_codel;
+mod periods;
+mod pie;
 mod read;
 mod red;
 #[cfg(test)]
@@ -83,6 +85,9 @@ queues! {
     /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
     FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel",
         "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
+    /// PIE: drops or marks at random on arrival, so that the delay comes to a target [pan2017].
+    Pie(pie, PieParameters): "pie", "PIE",
+        "drops or marks at random on arrival, so that the delay comes to a target [pan2017]";
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
     Red(red, RedParameters): "red", "RED",
         "drops or marks at random on arrival, by the average queue [floyd1993]";
