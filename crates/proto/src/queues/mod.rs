@@ -7,6 +7,8 @@ mod codel;
 mod discipline;
 mod drop_tail;
 mod drr;
+mod dualpi2;
+mod dualpi2_turns;
 mod ecn_step;
 mod fifo;
 mod flows;
@@ -24,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use discipline::{Discipline, Ecn, Item, Limits};
+pub use dualpi2::Scheduler;
 
 use crate::choice::{Choice, choices};
 
@@ -79,6 +82,9 @@ queues! {
     /// Deficit round robin: flows take turns, each with a quantum of bytes [shreedhar1996].
     Drr(drr, DrrParameters): "drr", "DRR",
         "flows take turns, each with a quantum of bytes [shreedhar1996]";
+    /// DualPI2: a queue of low latency beside a classic one, coupled [deschepper2023].
+    DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2",
+        "two queues whose marks and drops are coupled, for ECT(1) and for the others [deschepper2023]";
     /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
         "marks what finds so many packets waiting, for DCTCP [bensley2017]";
