@@ -13,12 +13,16 @@ mod ecn_step;
 mod fifo;
 mod flows;
 mod fq_codel;
+#[cfg(test)]
+mod loop_tests;
 mod periods;
 mod pie;
 mod read;
 mod red;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod wfq;
 
 use rand_chacha::ChaCha8Rng;
