@@ -29,6 +29,8 @@ pub enum Purpose {
     TrafficAmounts = 10,
     /// How many paths they have.
     TrafficPathCounts = 11,
+    /// What queue disciplines drop or mark.
+    Queues = 12,
 }
 
 /// The stream of `purpose` number `id` under `seed`.

@@ -2,20 +2,6 @@
 
 use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_perc, slbn, vo_le_tran, xcp};
 
-/// What links may do to a packet instead of dropping it, or have done [rfc3168].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// Nothing: its transport takes no notice.
-    #[default]
-    NotEct,
-    /// They may mark it.
-    Ect0,
-    /// They may mark it, and its source keeps queues short [rfc9331].
-    Ect1,
-    /// One has.
-    Ce,
-}
-
 /// The fields of a control packet: one variant for each protocol that has fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Header {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anabranch_core::{Bytes, ConnectionId, Demands, Network, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
+use anabranch_proto::queues;
 use anabranch_proto::transport::{Scheduler, Settings};
 
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
@@ -41,6 +42,8 @@ pub struct Plan {
 pub struct LinkPlan {
     /// The most that may wait in its data queue, the packet in transmission included.
     pub limit: Limit,
+    /// What waits there in which order, and what is dropped or marked; first in, first out if there is none.
+    pub discipline: Option<queues::Queue>,
     /// What may happen to data packets.
     pub data: Faults,
     /// What may happen to control packets.

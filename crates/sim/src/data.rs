@@ -117,14 +117,27 @@ impl World<'_> {
     /// A data packet enters a link, or is dropped.
     #[inline]
     pub(crate) fn enter(&mut self, link: u32, index: u32) {
+        if self.has_discipline(link) {
+            return self.wait_at(link, index);
+        }
+        self.pass(link, index);
+    }
+
+    /// A data packet goes over a link, or is dropped; gives when it will have left.
+    #[inline]
+    pub(crate) fn pass(&mut self, link: u32, index: u32) -> Option<u64> {
         let bytes = u32::from(self.packets[index].bytes);
-        let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.lose(index) };
+        let Some(arrival) = self.links.enter(link, self.now, bytes) else {
+            self.lose(index);
+            return None;
+        };
         self.hops += 1;
         if self.data_fates.is_empty() {
             self.schedule_data(arrival, link, index);
         } else {
             self.pass_with_faults(link, index, arrival);
         }
+        Some(arrival - self.links.delay(link))
     }
 
     fn pass_with_faults(&mut self, link: u32, index: u32, arrival: u64) {
@@ -197,7 +210,7 @@ impl World<'_> {
 
     /// A data packet is lost.
     #[cold]
-    fn lose(&mut self, index: u32) {
+    pub(crate) fn lose(&mut self, index: u32) {
         let packet = self.packets.remove(index);
         self.count_lost(packet);
     }

@@ -16,6 +16,7 @@ use crate::barrier::Barrier;
 use crate::connections::Connection;
 use crate::link::Totals;
 use crate::partition::divide;
+use crate::queue::Queue;
 use crate::record::{Grant, Outcome, Recorder};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};
@@ -313,7 +314,9 @@ impl<'p> Shards<'_, 'p> {
 
     /// Bytes that wait at a link.
     pub fn backlog(&self, link: usize) -> u64 {
-        self.owner(link).links.backlog(link, self.now)
+        let owner = self.owner(link);
+        let waiting = owner.queues.get(link).and_then(Option::as_ref).map_or(0, Queue::backlog);
+        owner.links.backlog(link, self.now) + waiting
     }
 
     /// The most packets that waited at a link since this was last asked.

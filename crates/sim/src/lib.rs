@@ -17,6 +17,7 @@ mod held_back;
 mod link;
 mod packet;
 mod partition;
+mod queue;
 mod record;
 mod repair;
 mod routes;

@@ -158,6 +158,13 @@ impl Links {
         Some(free_at.saturating_add(link.delay))
     }
 
+    /// So many packets wait before the link, or are in transmission.
+    pub fn note_waiting(&mut self, l: u32, packets: u32) {
+        let link = &mut self.hot[l as usize];
+        link.peak_packets = link.peak_packets.max(packets);
+        link.most_packets = link.most_packets.max(packets);
+    }
+
     /// A packet was lost on the way.
     pub fn drop_one(&mut self, l: u32) {
         self.dropped[l as usize] += 1;

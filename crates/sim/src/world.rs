@@ -7,14 +7,16 @@
 use std::collections::VecDeque;
 
 use anabranch_core::{LinkId, Rate};
+use anabranch_proto::queues::Item;
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
-use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan};
+use anabranch_scenario::plan::{ControlPlane, Limit, LinkPlan, Plan};
 
 use crate::calendar::{Calendar, Event};
 use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
 use crate::faults::Fates;
 use crate::link::Links;
+use crate::queue::Queue;
 use crate::packet::{ControlPacket, Copies, DataPacket, Payload, Role};
 use crate::record::Grant;
 use crate::routes::Routes;
@@ -63,9 +65,11 @@ pub(crate) enum Kind {
     Tell,
     /// A source of the transport may have something to send.
     Poll,
+    /// A link with a queue discipline is free again.
+    Free,
 }
 
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 18] = [
     Kind::Join,
     Kind::Stop,
     Kind::Data,
@@ -83,6 +87,7 @@ const KINDS: [Kind; 17] = [
     Kind::Patience,
     Kind::Tell,
     Kind::Poll,
+    Kind::Free,
 ];
 
 /// Everything that is there.
@@ -102,6 +107,9 @@ pub struct World<'p> {
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) lines: Vec<Line>,
     pub(crate) copies: Slab<Copies>,
+    /// The queues of links with a discipline; empty if there are none. And what they drop, for the moment.
+    pub(crate) queues: Vec<Option<Queue>>,
+    pub(crate) dropped: Vec<Item>,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
     pub(crate) lanes: Lanes,
@@ -129,7 +137,13 @@ impl<'p> World<'p> {
         let mut links = Links::default();
         for &l in &routes.used {
             let link = plan.network.link(l);
-            links.add(link.capacity, link.delay.0, &plan.links[l.index()]);
+            let own = &plan.links[l.index()];
+            if own.discipline.is_some() {
+                let unlimited = LinkPlan { limit: Limit::default(), ..own.clone() };
+                links.add(link.capacity, link.delay.0, &unlimited);
+            } else {
+                links.add(link.capacity, link.delay.0, own);
+            }
         }
         for _ in &routes.demands {
             links.add(Rate(f64::INFINITY), 0, &LinkPlan::default());
@@ -145,6 +159,8 @@ impl<'p> World<'p> {
             endpoints: Endpoint::all(plan),
             lines: Line::all(plan, routes),
             copies: Slab::default(),
+            queues: Queue::all(plan, routes),
+            dropped: Vec::new(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
             lanes: Lanes::new(plan, routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
@@ -241,6 +257,7 @@ impl<'p> World<'p> {
             Kind::Patience => self.on_patience(id),
             Kind::Tell => self.on_tell(id),
             Kind::Poll => self.on_poll(id),
+            Kind::Free => self.on_free(id),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
         }

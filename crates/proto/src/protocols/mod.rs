@@ -35,14 +35,12 @@ mod whole_rates;
 pub mod wvegas;
 pub mod xcp;
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use terms::{Claims, Demands, Sources, Terms};
 
+use crate::choice::{Choice, choices};
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;
 
@@ -106,23 +104,10 @@ macro_rules! protocols {
             pub fn terms(&self) -> &'static Terms {
                 match self { $(Self::$variant(_) => &$module::TERMS,)* }
             }
-
-            /// The protocol of this name with its default parameters.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant($module::Parameters::default())),)*
-                    _ => None,
-                }
-            }
-
-            /// The protocol of this name with the parameters that come next in `map`.
-            fn with_parameters<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<Self, A::Error> {
-                match name {
-                    $($name => map.next_value().map(Self::$variant),)*
-                    _ => Err(unknown(name)),
-                }
-            }
         }
+
+        choices!(Protocol, "protocol", ("\"d-slen\"", "{ d-slen = { variant = \"paper\" } }"),
+            $($variant($module): $name),*);
     };
 }
 
@@ -214,6 +199,11 @@ impl Default for Protocol {
 }
 
 impl Protocol {
+    /// The protocol of this name with its default parameters.
+    pub fn named(name: &str) -> Option<Self> {
+        Choice::named(name)
+    }
+
     /// Why it cannot serve a connection of this claim and so many paths, if so.
     ///
     /// # Errors
@@ -221,41 +211,4 @@ impl Protocol {
     pub fn check(&self, claim: f64, paths: usize) -> Result<(), String> {
         self.terms().check(self.title(), claim, paths)
     }
-}
-
-impl<'de> Deserialize<'de> for Protocol {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Named;
-
-        impl<'de> Visitor<'de> for Named {
-            type Value = Protocol;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a protocol such as \"d-slen\", or with parameters { d-slen = { variant = \"paper\" } }")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Protocol, E> {
-                Protocol::named(name).ok_or_else(|| unknown(name))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Protocol, A::Error> {
-                let one = || de::Error::custom("one protocol is wanted, such as { d-slen = { variant = \"paper\" } }");
-                let name: String = map.next_key()?.ok_or_else(one)?;
-                let protocol = Protocol::with_parameters(&name, &mut map)?;
-                match map.next_key::<String>()? {
-                    Some(_) => Err(one()),
-                    None => Ok(protocol),
-                }
-            }
-        }
-
-        deserializer.deserialize_any(Named)
-    }
-}
-
-fn unknown<E: de::Error>(name: &str) -> E {
-    let names = PROTOCOLS.map(|(known, ..)| known);
-    let hint = anabranch_core::spelling::nearest(name, names.into_iter())
-        .map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
-    E::custom(format!("there is no protocol `{name}`{hint}; there is {}", names.join(", ")))
 }

@@ -1,7 +1,7 @@
 //! The sink of a connection: puts its data together, and acknowledges packets on each path.
 //!
 //! What arrives in order is read at once. Every `ack_every`-th packet is acknowledged, or the last after `ack_delay`; at
-//! once one that is not next, and the first with a mark or without [rfc5681, sec. 4.2; rfc8257, sec. 3.2].
+//! once one that is not next, and the first with a mark or without [rfc5681, sec. 4.2; bensley2017, sec. 3.2].
 
 use anabranch_core::Time;
 

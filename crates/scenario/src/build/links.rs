@@ -71,6 +71,7 @@ fn plan(settings: &LinkSettings) -> LinkPlan {
     let changes = settings.capacity_changes.iter().flatten();
     LinkPlan {
         limit: settings.queue.unwrap_or_default().limit(),
+        discipline: settings.discipline.clone(),
         data: settings.faults.unwrap_or_default().faults(),
         control: settings.control_faults.unwrap_or_default().faults(),
         changes: changes.map(|change| (change.time(), change.capacity.rate())).collect(),

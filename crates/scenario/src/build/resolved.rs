@@ -52,6 +52,7 @@ impl Scenario {
         for table in file.link.iter_mut().map(Spanned::get_mut) {
             let settings = filled(self.settled(&table.settings(), traces)?.or(&defaults));
             table.queue = settings.queue;
+            table.discipline = settings.discipline;
             table.faults = settings.faults;
             table.control_faults = settings.control_faults;
             table.capacity_changes = settings.capacity_changes;
@@ -135,6 +136,7 @@ fn link_tables(network: &Network) -> Vec<Spanned<LinkTable>> {
         two_way: false,
         twin: link.twin.map(|twin| unplaced(network.link(twin).name.clone())),
         queue: None,
+        discipline: None,
         faults: None,
         control_faults: None,
         capacity_changes: None,

@@ -5,6 +5,7 @@ use std::fmt;
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Span, Time};
+use anabranch_proto::queues::Queue as Discipline;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;
@@ -50,6 +51,8 @@ pub struct LinkTable {
     pub twin: Option<Spanned<String>>,
     /// The most that may wait in each direction, the packet in transmission included.
     pub queue: Option<Queue>,
+    /// What waits in which order, and what is dropped or marked; first in, first out if left out.
+    pub discipline: Option<Discipline>,
     /// What may happen to data packets.
     #[serde(default, deserialize_with = "faults")]
     pub faults: Option<FaultTable>,
@@ -70,6 +73,8 @@ pub struct LinkTable {
 pub struct LinkSettings {
     /// The most that may wait, the packet in transmission included.
     pub queue: Option<Queue>,
+    /// What waits in which order, and what is dropped or marked; first in, first out if left out.
+    pub discipline: Option<Discipline>,
     /// What may happen to data packets.
     #[serde(default, deserialize_with = "faults")]
     pub faults: Option<FaultTable>,
@@ -89,6 +94,7 @@ impl LinkTable {
     pub fn settings(&self) -> LinkSettings {
         LinkSettings {
             queue: self.queue,
+            discipline: self.discipline.clone(),
             faults: self.faults,
             control_faults: self.control_faults,
             capacity_changes: self.capacity_changes.clone(),
@@ -105,6 +111,7 @@ impl LinkSettings {
         let changes = if has_changes { &self } else { defaults };
         Self {
             queue: self.queue.or(defaults.queue),
+            discipline: self.discipline.or_else(|| defaults.discipline.clone()),
             faults: self.faults.or(defaults.faults),
             control_faults: self.control_faults.or(defaults.control_faults),
             capacity_changes: changes.capacity_changes.clone(),

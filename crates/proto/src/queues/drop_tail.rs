@@ -1,0 +1,65 @@
+//! Drop-tail: packets leave as they came; what there is no room for is dropped.
+
+use anabranch_core::{Bytes, Rate, Time};
+use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::discipline::{Discipline, Item, Limits};
+use super::fifo::Fifo;
+
+/// Drop-tail has no parameters besides the limits of its link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DropTailParameters")]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {}
+
+pub(super) fn discipline(_: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<dyn Discipline> {
+    Box::new(DropTail { limits, fifo: Fifo::default() })
+}
+
+struct DropTail {
+    limits: Limits,
+    fifo: Fifo,
+}
+
+impl Discipline for DropTail {
+    fn enqueue(&mut self, now: Time, item: Item, _: Rate, dropped: &mut Vec<Item>) {
+        self.fifo.push_within(now, item, &self.limits, dropped);
+    }
+
+    fn dequeue(&mut self, _: Time, _: Rate, _: &mut Vec<Item>) -> Option<Item> {
+        self.fifo.pop()
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.fifo.bytes())
+    }
+
+    fn len(&self) -> usize {
+        self.fifo.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queues::testing::{Driven, packets};
+
+    #[test]
+    fn a_limit_in_packets_counts_packets() {
+        let mut queue = Driven::new("drop-tail", Limits { packets: Some(2), bytes: None });
+        queue.offer(packets(0..3, 1500));
+        assert_eq!((queue.dropped(), queue.sent()), (vec![2], vec![0, 1]));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_leaves_room_for_a_smaller_packet() {
+        // 1500 + 1000 > 2000, but 1500 + 500 is just 2000.
+        let mut queue = Driven::new("drop-tail", Limits { packets: None, bytes: Some(Bytes(2000)) });
+        queue.offer(packets(0..1, 1500));
+        queue.offer(packets(1..2, 1000));
+        queue.offer(packets(2..3, 500));
+        assert_eq!((queue.dropped(), queue.sent()), (vec![1], vec![0, 2]));
+    }
+}

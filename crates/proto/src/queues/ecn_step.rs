@@ -1,0 +1,87 @@
+//! ECN step: a packet that finds K packets or more waiting is marked, as switches for DCTCP do [bensley2017, sec. 3.1].
+//!
+//! That is RED with both thresholds at K and an average that is the queue itself [alizadeh2010, sec. 3.1]. Packets that
+//! cannot be marked are let in: only the limits of the link drop.
+
+use anabranch_core::{Bytes, Rate, Time};
+use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::discipline::{Discipline, Item, Limits};
+use super::fifo::Fifo;
+use super::read;
+
+/// Parameters of the step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EcnStepParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Packets that wait, from which on those that come are marked (K); 1 or more. 65 is for 10 Gbit/s and 20 for
+    /// 1 Gbit/s [alizadeh2010].
+    #[serde(deserialize_with = "read::count")]
+    #[schemars(range(min = 1))]
+    pub threshold: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { threshold: 65 }
+    }
+}
+
+pub(super) fn discipline(parameters: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<dyn Discipline> {
+    Box::new(EcnStep { threshold: parameters.threshold as usize, limits, fifo: Fifo::default() })
+}
+
+struct EcnStep {
+    threshold: usize,
+    limits: Limits,
+    fifo: Fifo,
+}
+
+impl Discipline for EcnStep {
+    fn enqueue(&mut self, now: Time, mut item: Item, _: Rate, dropped: &mut Vec<Item>) {
+        if self.fifo.len() >= self.threshold {
+            item.mark();
+        }
+        self.fifo.push_within(now, item, &self.limits, dropped);
+    }
+
+    fn dequeue(&mut self, _: Time, _: Rate, _: &mut Vec<Item>) -> Option<Item> {
+        self.fifo.pop()
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.fifo.bytes())
+    }
+
+    fn len(&self) -> usize {
+        self.fifo.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queues::Ecn;
+    use crate::queues::testing::{Driven, packets, with_ecn};
+
+    #[test]
+    fn the_packet_that_finds_the_threshold_is_marked() {
+        // Packets 0 and 1 find 0 and 1 waiting, packet 2 finds 2 and packet 3 finds 3.
+        let mut queue = Driven::new("ecn-step.threshold = 2", Limits::default());
+        queue.offer(with_ecn(packets(0..4, 1500), Ecn::Ect0));
+        assert_eq!(
+            queue.send_all().iter().map(|item| item.ecn == Ecn::Ce).collect::<Vec<_>>(),
+            [false, false, true, true]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_marked_is_let_in() {
+        let mut queue = Driven::new("ecn-step.threshold = 1", Limits::default());
+        queue.offer(packets(0..3, 1500));
+        assert!(queue.send_all().iter().all(|item| item.ecn == Ecn::NotEct) && queue.dropped().is_empty());
+    }
+}

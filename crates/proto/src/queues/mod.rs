@@ -1,0 +1,120 @@
+//! All queue disciplines: an entry in the list below makes one known to the scenario file, its schema and the tests.
+//!
+//! A [`Discipline`] is what waits at one link and in which order it leaves. It sees neither the link nor the clock:
+//! whoever drives the link tells it the time, hands it packets and asks for the next.
+
+mod codel;
+mod discipline;
+mod drop_tail;
+mod drr;
+mod dualpi2;
+mod dualpi2_turns;
+mod ecn_step;
+mod fifo;
+mod flows;
+mod fq_codel;
+#[cfg(test)]
+mod loop_tests;
+mod periods;
+mod pie;
+mod read;
+mod red;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod wfq;
+
+use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use discipline::{Discipline, Ecn, Item, Limits};
+pub use dualpi2::Scheduler;
+
+use crate::choice::{Choice, choices};
+
+/// Makes [`Queue`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, what it does.
+///
+/// The module has `discipline`, and `Parameters`, which derive what [`Queue`] derives and have defaults.
+macro_rules! queues {
+    ($($(#[$doc:meta])* $variant:ident($module:ident, $parameters:ident): $name:literal, $title:literal,
+        $does:literal;)*) => {
+        $(pub use $module::Parameters as $parameters;)*
+
+        /// A queue discipline with its parameters, written `queue = "codel"` or `queue.red = { min = 5, max = 15 }`.
+        #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+        #[schemars(rename = "QueueDiscipline")]
+        pub enum Queue {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
+        }
+
+        /// The name of each discipline in files, the name that people read, and what it does.
+        pub const QUEUES: [(&str, &str, &str); [$($name),*].len()] = [$(($name, $title, $does)),*];
+
+        impl Queue {
+            /// Its name in files: `drop-tail`.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            /// Its name as people read it: `Drop-tail`.
+            pub fn title(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $title,)* }
+            }
+
+            /// The queue of a link, empty: within `limits`, or those that the discipline itself has if there are none.
+            ///
+            /// `random` is for this queue alone.
+            pub fn discipline(&self, limits: Limits, random: ChaCha8Rng) -> Box<dyn Discipline> {
+                match self { $(Self::$variant(parameters) => $module::discipline(parameters, limits, random),)* }
+            }
+        }
+
+        choices!(Queue, "queue discipline", ("\"codel\"", "{ red = { min = 5, max = 15 } }"),
+            $($variant($module): $name),*);
+    };
+}
+
+queues! {
+    /// CoDel: drops or marks when packets have waited too long for too long [nichols2018].
+    Codel(codel, CodelParameters): "codel", "CoDel",
+        "drops or marks at the head while packets wait longer than a target [nichols2018]";
+    /// Drop-tail: first in, first out; drops what there is no room for.
+    DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail",
+        "first in, first out; drops what there is no room for";
+    /// Deficit round robin: flows take turns, each with a quantum of bytes [shreedhar1996].
+    Drr(drr, DrrParameters): "drr", "DRR",
+        "flows take turns, each with a quantum of bytes [shreedhar1996]";
+    /// DualPI2: a queue of low latency beside a classic one, coupled [deschepper2023].
+    DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2",
+        "two queues whose marks and drops are coupled, for ECT(1) and for the others [deschepper2023]";
+    /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
+    EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
+        "marks what finds so many packets waiting, for DCTCP [bensley2017]";
+    /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
+    FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel",
+        "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
+    /// PIE: drops or marks at random on arrival, so that the delay comes to a target [pan2017].
+    Pie(pie, PieParameters): "pie", "PIE",
+        "drops or marks at random on arrival, so that the delay comes to a target [pan2017]";
+    /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
+    Red(red, RedParameters): "red", "RED",
+        "drops or marks at random on arrival, by the average queue [floyd1993]";
+    /// Self-clocked fair queueing: each flow gets the same share [golestani1994].
+    Wfq(wfq, WfqParameters): "wfq", "WFQ",
+        "each flow gets the same share, packet by packet in order of finish tags [golestani1994]";
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::DropTail(drop_tail::Parameters::default())
+    }
+}
+
+impl Queue {
+    /// The discipline of this name with its default parameters.
+    pub fn named(name: &str) -> Option<Self> {
+        Choice::named(name)
+    }
+}

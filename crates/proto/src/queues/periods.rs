@@ -1,0 +1,72 @@
+//! Updates at equal periods, made up for when a packet comes or leaves, so that nobody has to wait for a timer.
+
+use anabranch_core::{Span, Time};
+
+/// The most updates that are made up for at once. What would have been before does not count any more.
+const MOST: u64 = 1024;
+
+/// When the next update is due.
+#[derive(Clone, Debug)]
+pub(super) struct Periods {
+    period: u64,
+    next: Option<Time>,
+}
+
+impl Periods {
+    /// The first update is due after the first period.
+    pub(super) fn new(period: Span) -> Self {
+        let period = period.0.max(1);
+        Self { period, next: Some(Time(period)) }
+    }
+
+    /// Leaves out updates that were due so long ago that more than 1,024 others follow until now.
+    ///
+    /// Packets neither came nor left since. So the control that is updated has been at rest, or at a bound, for long:
+    /// with the periods of the RFCs 1,024 of them take 15 seconds.
+    pub(super) fn skip_old(&mut self, now: Time) {
+        if let Some(next) = self.next {
+            let more = now.0.saturating_sub(next.0) / self.period;
+            self.next = Some(Time(next.0 + more.saturating_sub(MOST) * self.period));
+        }
+    }
+
+    /// The time of the next update, if it is due; it counts as made.
+    pub(super) fn due(&mut self, now: Time) -> Option<Time> {
+        let due = self.next.filter(|&next| next <= now)?;
+        self.next = due.0.checked_add(self.period).map(Time);
+        Some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(periods: &mut Periods, now: u64) -> Vec<u64> {
+        periods.skip_old(Time(now));
+        std::iter::from_fn(|| periods.due(Time(now))).map(|time| time.0).collect()
+    }
+
+    #[test]
+    fn each_update_is_due_once() {
+        let mut periods = Periods::new(Span(10));
+        assert_eq!(all(&mut periods, 9), Vec::<u64>::new());
+        assert_eq!(all(&mut periods, 30), [10, 20, 30]);
+        assert_eq!(all(&mut periods, 30), Vec::<u64>::new());
+        assert_eq!(all(&mut periods, 49), [40]);
+    }
+
+    #[test]
+    fn a_long_time_leaves_the_last_updates_only() {
+        let mut periods = Periods::new(Span(10));
+        let times = all(&mut periods, 1_000_000_005);
+        assert_eq!((times.len() as u64, times.last()), (MOST + 1, Some(&1_000_000_000)));
+    }
+
+    #[test]
+    fn the_end_of_time_comes_once() {
+        let mut periods = Periods::new(Span(1));
+        assert_eq!(all(&mut periods, u64::MAX).last(), Some(&u64::MAX));
+        assert_eq!(all(&mut periods, u64::MAX), Vec::<u64>::new());
+    }
+}

@@ -1,0 +1,103 @@
+//! Links with a queue discipline: packets wait in it, and one after the other is sent.
+//!
+//! A link without one serves in the order of arrival, so when a packet enters it is known when it leaves; here it depends
+//! on what comes later. So such a link has an event more for each packet: when it is free again. The packet that is sent
+//! goes over the plain link (`link.rs`), which is empty then, and has its capacity, delay, counts and faults.
+
+use anabranch_core::random::{Purpose, stream};
+use anabranch_core::{Rate, Time};
+use anabranch_proto::queues::{Discipline, Item, Limits};
+use anabranch_scenario::plan::{LinkPlan, Plan};
+
+use crate::packet::Role;
+use crate::routes::Routes;
+use crate::world::{Kind, World};
+
+/// What waits at a link.
+pub(crate) struct Queue {
+    discipline: Box<dyn Discipline>,
+    /// Whether a packet is in transmission.
+    is_busy: bool,
+}
+
+impl Queue {
+    /// One for each link in use that has a discipline; an empty list if none has.
+    pub fn all(plan: &Plan, routes: &Routes) -> Vec<Option<Self>> {
+        if plan.links.iter().all(|link| link.discipline.is_none()) {
+            return Vec::new();
+        }
+        let of = |l: &anabranch_core::LinkId| Self::new(&plan.links[l.index()], plan.run.seed, l.0);
+        routes.used.iter().map(of).chain(routes.demands.iter().map(|_| None)).collect()
+    }
+
+    fn new(plan: &LinkPlan, seed: u64, link: u32) -> Option<Self> {
+        // The packet in transmission counts in a plan, and not here.
+        let limits = Limits { packets: plan.limit.packets.map(|most| most.max(2) - 1), bytes: plan.limit.bytes };
+        let random = stream(seed, Purpose::Queues, link);
+        let discipline = plan.discipline.as_ref()?.discipline(limits, random);
+        Some(Self { discipline, is_busy: false })
+    }
+
+    /// Bytes that wait, without those in transmission.
+    pub fn backlog(&self) -> u64 {
+        self.discipline.backlog().0
+    }
+}
+
+impl World<'_> {
+    /// Whether a link has a queue discipline.
+    #[inline]
+    pub(crate) fn has_discipline(&self, link: u32) -> bool {
+        !self.queues.is_empty() && self.queues[link as usize].is_some()
+    }
+
+    /// A packet comes to a link with a discipline.
+    pub(crate) fn wait_at(&mut self, link: u32, index: u32) {
+        let capacity = self.present_capacity(link);
+        let Some(queue) = &mut self.queues[link as usize] else { return };
+        let packet = &self.packets[index];
+        let flow = 2 * packet.subflow + u32::from(packet.role == Role::Ack);
+        let now = Time(self.now);
+        let item = Item { packet: index, bytes: u32::from(packet.bytes), flow, ecn: packet.ecn, arrived: now };
+        let mut dropped = std::mem::take(&mut self.dropped);
+        queue.discipline.enqueue(now, item, capacity, &mut dropped);
+        let (waiting, is_busy) = (queue.discipline.len() as u32, queue.is_busy);
+        self.links.note_waiting(link, waiting + u32::from(is_busy));
+        self.drop_all(link, dropped);
+        if !is_busy {
+            self.serve_queue(link);
+        }
+    }
+
+    /// A link with a discipline is free again.
+    pub(crate) fn on_free(&mut self, link: u32) {
+        self.serve_queue(link);
+    }
+
+    /// Sends what the discipline of a link says, if anything waits.
+    fn serve_queue(&mut self, link: u32) {
+        let capacity = self.present_capacity(link);
+        let Some(queue) = &mut self.queues[link as usize] else { return };
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let next = queue.discipline.dequeue(Time(self.now), capacity, &mut dropped);
+        queue.is_busy = next.is_some();
+        self.drop_all(link, dropped);
+        let Some(item) = next else { return };
+        self.packets[item.packet].ecn = item.ecn;
+        if let Some(free_at) = self.pass(link, item.packet) {
+            self.schedule(free_at, Kind::Free, link);
+        }
+    }
+
+    fn drop_all(&mut self, link: u32, mut dropped: Vec<Item>) {
+        for item in dropped.drain(..) {
+            self.links.drop_one(link);
+            self.lose(item.packet);
+        }
+        self.dropped = dropped;
+    }
+
+    fn present_capacity(&self, link: u32) -> Rate {
+        self.links.capacity(link as usize, Time(self.now))
+    }
+}

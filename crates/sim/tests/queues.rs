@@ -1,0 +1,91 @@
+//! Queue disciplines at links, under protocols that keep windows.
+
+mod common;
+
+use anabranch_core::{Bytes, Span};
+use anabranch_proto::Protocol;
+use anabranch_proto::queues::{QUEUES, Queue};
+use anabranch_scenario::plan::{Limit, Plan};
+use anabranch_sim::{Outcome, simulate_on};
+use common::{MEGA, MILLISECOND, network, plan, run};
+
+/// Some connections over one link of 10 Mbit/s and 50 ms with a queue of 250 packets of 1,000 bytes, two round trips.
+fn one_link(count: usize, protocol: &str, queue: Queue, seconds: f64) -> Plan {
+    let path: &[&[&str]] = &[&["a", "b", "c"]];
+    let links = [("a", "b", 1000.0, 1.0), ("b", "c", 10.0, 49.0)];
+    let mut plan = plan(network(&links), &vec![path; count], Protocol::named(protocol).unwrap(), seconds);
+    plan.links[2].limit = Limit { packets: Some(250), bytes: None };
+    plan.links[2].discipline = Some(queue);
+    plan.run.warm_up = Span(20_000 * MILLISECOND);
+    plan.run.sample = Span(10 * MILLISECOND);
+    plan
+}
+
+/// What all delivered after the warm-up, in Mbit/s.
+fn delivered(plan: &Plan, outcome: &Outcome) -> f64 {
+    let seconds = plan.run.duration.seconds() - plan.run.warm_up.seconds();
+    outcome.subflows.iter().map(|s| s.delivered_warm).sum::<u64>() as f64 * 8.0 / seconds / MEGA
+}
+
+/// The mean of what waits at the link after the warm-up, as a delay in milliseconds.
+fn mean_wait(plan: &Plan, outcome: &Outcome) -> f64 {
+    let links = plan.links.len();
+    let first = (plan.run.warm_up.0 / plan.run.sample.0) as usize;
+    let waits: Vec<u64> =
+        outcome.samples.link_backlog_bytes.iter().skip(2 + first * links).step_by(links).copied().collect();
+    waits.iter().sum::<u64>() as f64 / waits.len() as f64 * 8.0 / (10.0 * MEGA) * 1e3
+}
+
+#[test]
+fn whatever_the_discipline_the_link_is_used_and_all_arrives() {
+    for (name, ..) in QUEUES {
+        let queue = Queue::named(name).unwrap();
+        let plan = one_link(4, "reno", queue.clone(), 60.0);
+        let rate = delivered(&plan, &run(&plan));
+        assert!((8.0..=10.0).contains(&rate), "{name}: {rate} Mbit/s");
+        let mut finite = one_link(4, "reno", queue, 300.0);
+        finite.transfers.iter_mut().for_each(|transfer| transfer.amount = Some(Bytes(2_345_678)));
+        let outcome = run(&finite);
+        assert!(outcome.subflows.iter().all(|s| s.delivered == 2_345_678), "{name}: {:?}", outcome.subflows);
+        assert_eq!(outcome.under_way, 0);
+    }
+}
+
+#[test]
+fn a_run_repeats_itself_on_any_number_of_threads() {
+    for (name, ..) in QUEUES {
+        let plan = one_link(3, "reno", Queue::named(name).unwrap(), 22.0);
+        let alone = format!("{:?}", run(&plan));
+        let mut together = simulate_on(&plan, 2, &mut |_| true);
+        together.threads = 1;
+        assert!(alone == format!("{together:?}"), "{name}");
+    }
+}
+
+#[test]
+fn first_in_first_out_is_what_a_link_does_without_a_discipline() {
+    let queue = Queue::named("drop-tail").unwrap();
+    let with = one_link(2, "reno", queue, 30.0);
+    let mut without = with.clone();
+    without.links[2].discipline = None;
+    let (with, without) = (run(&with), run(&without));
+    assert_eq!(with.subflows, without.subflows);
+    assert_eq!(with.links[2], without.links[2]);
+}
+
+#[test]
+fn delays_come_to_the_target() {
+    // One CUBIC over 10 Mbit/s and 100 ms: mean delays within half of the target [spec of CoDel and PIE].
+    for (name, least, most) in [("codel", 2.5, 15.0), ("pie", 7.5, 22.5)] {
+        for ecn in [false, true] {
+            let mut plan = one_link(1, "cubic", Queue::named(name).unwrap(), 120.0);
+            plan.run.transport.ecn = ecn;
+            let outcome = run(&plan);
+            let wait = mean_wait(&plan, &outcome);
+            assert!((least..=most).contains(&wait), "{name}, ECN {ecn}: {wait} ms");
+            if ecn {
+                assert!(outcome.links[2].totals.dropped < 200, "{name}: {:?}", outcome.links[2]);
+            }
+        }
+    }
+}
