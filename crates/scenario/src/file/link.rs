@@ -111,11 +111,11 @@ impl LinkSettings {
         let changes = if has_changes { &self } else { defaults };
         Self {
             queue: self.queue.or(defaults.queue),
-            discipline: self.discipline.or_else(|| defaults.discipline.clone()),
             faults: self.faults.or(defaults.faults),
             control_faults: self.control_faults.or(defaults.control_faults),
             capacity_changes: changes.capacity_changes.clone(),
             trace: changes.trace.clone(),
+            discipline: self.discipline.or_else(|| defaults.discipline.clone()),
         }
     }
 }

@@ -52,12 +52,13 @@ capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacit
     let data = Faults { loss: 0.1, reorder: 0.2, late: Span(1_000_000_000), ..Faults::default() };
     let limit = Limit { bytes: Some(Bytes(65_536)), packets: None };
     let changes = vec![(seconds(0.5), Rate(2e6)), (seconds(1.0), Rate(0.0)), (seconds(1.5), Rate(f64::INFINITY))];
-    let common = LinkPlan { limit, data, control: Faults::default(), changes };
+    let common = LinkPlan { limit, data, changes, ..LinkPlan::default() };
     assert_eq!(plan.links[..2], [common.clone(), common]);
     let own = LinkPlan {
         limit: Limit { bytes: None, packets: Some(3) },
         data,
         control: Faults { duplicate: 1.0, ..Faults::default() },
+        discipline: None,
         changes: vec![(Time(0), Rate(5e6)), (seconds(2.0), Rate(0.0))],
     };
     assert_eq!(plan.links[2..], [own.clone(), own]);
