@@ -9,10 +9,10 @@ use anabranch_scenario::plan::{Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
 use common::{MEGA, MILLISECOND, network, plan, run};
 
-/// Some connections over one link of 10 Mbit/s and 50 ms with a queue of 250 packets of 1,000 bytes, two round trips.
+/// Some connections over one link of 10 Mbit/s with a round trip of 20 ms, and room for 250 packets of 1,000 bytes.
 fn one_link(count: usize, protocol: &str, queue: Queue, seconds: f64) -> Plan {
     let path: &[&[&str]] = &[&["a", "b", "c"]];
-    let links = [("a", "b", 1000.0, 1.0), ("b", "c", 10.0, 49.0)];
+    let links = [("a", "b", 1000.0, 1.0), ("b", "c", 10.0, 9.0)];
     let mut plan = plan(network(&links), &vec![path; count], Protocol::named(protocol).unwrap(), seconds);
     plan.links[2].limit = Limit { packets: Some(250), bytes: None };
     plan.links[2].discipline = Some(queue);
@@ -70,13 +70,15 @@ fn first_in_first_out_is_what_a_link_does_without_a_discipline() {
     without.links[2].discipline = None;
     let (with, without) = (run(&with), run(&without));
     assert_eq!(with.subflows, without.subflows);
-    assert_eq!(with.links[2], without.links[2]);
+    let counts = |outcome: &Outcome| (outcome.links[2].totals.sent, outcome.links[2].totals.dropped);
+    assert_eq!(counts(&with), counts(&without));
 }
 
 #[test]
 fn delays_come_to_the_target() {
-    // One CUBIC over 10 Mbit/s and 100 ms: mean delays within half of the target [spec of CoDel and PIE].
-    for (name, least, most) in [("codel", 2.5, 15.0), ("pie", 7.5, 22.5)] {
+    // Mean waits within half of the target. Over a longer way, a single CUBIC leaves the link idle after each cut, and
+    // waits are shorter: 100 ms and 5 ms of waiting become 74 ms.
+    for (name, least, most) in [("codel", 2.5, 7.5), ("pie", 7.5, 22.5), ("dualpi2", 7.5, 22.5)] {
         for ecn in [false, true] {
             let mut plan = one_link(1, "cubic", Queue::named(name).unwrap(), 120.0);
             plan.run.transport.ecn = ecn;
