@@ -117,14 +117,25 @@ impl World<'_> {
     /// A data packet enters a link, or is dropped.
     #[inline]
     pub(crate) fn enter(&mut self, link: u32, index: u32) {
-        if self.has_discipline(link) {
-            return self.wait_at(link, index);
+        if self.is_special {
+            return self.enter_special(link, index);
         }
-        self.pass(link, index);
+        let bytes = u32::from(self.packets[index].bytes);
+        let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.lose(index) };
+        self.hops += 1;
+        self.schedule_data(arrival, link, index);
     }
 
-    /// A data packet goes over a link, or is dropped; gives when it will have left.
-    #[inline]
+    /// The same where links have disciplines or faults.
+    fn enter_special(&mut self, link: u32, index: u32) {
+        if self.has_discipline(link) {
+            self.wait_at(link, index);
+        } else {
+            self.pass(link, index);
+        }
+    }
+
+    /// A data packet goes over a link that may have faults, or is dropped; gives when it will have left.
     pub(crate) fn pass(&mut self, link: u32, index: u32) -> Option<u64> {
         let bytes = u32::from(self.packets[index].bytes);
         let Some(arrival) = self.links.enter(link, self.now, bytes) else {
@@ -132,11 +143,7 @@ impl World<'_> {
             return None;
         };
         self.hops += 1;
-        if self.data_fates.is_empty() {
-            self.schedule_data(arrival, link, index);
-        } else {
-            self.pass_with_faults(link, index, arrival);
-        }
+        self.pass_with_faults(link, index, arrival);
         Some(arrival - self.links.delay(link))
     }
 

@@ -46,9 +46,8 @@ impl Queue {
 
 impl World<'_> {
     /// Whether a link has a queue discipline.
-    #[inline]
     pub(crate) fn has_discipline(&self, link: u32) -> bool {
-        !self.queues.is_empty() && self.queues[link as usize].is_some()
+        self.queues.get(link as usize).is_some_and(Option::is_some)
     }
 
     /// A packet comes to a link with a discipline.

@@ -112,6 +112,8 @@ pub struct World<'p> {
     pub(crate) dropped: Vec<Item>,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
+    /// Whether any link has a discipline, or faults of data.
+    pub(crate) is_special: bool,
     pub(crate) lanes: Lanes,
     /// For each protocol its link controls.
     pub(crate) controls: Vec<Box<dyn LinkControls>>,
@@ -149,6 +151,7 @@ impl<'p> World<'p> {
             links.add(Rate(f64::INFINITY), 0, &LinkPlan::default());
         }
         let has_data_faults = plan.links.iter().any(|l| !l.data.is_none());
+        let has_disciplines = plan.links.iter().any(|l| l.discipline.is_some());
         let fates = |l: &LinkId| Fates::new(&plan.links[l.index()].data, plan.run.seed, 2 * l.0);
         let mut world = Self {
             now: 0,
@@ -162,6 +165,7 @@ impl<'p> World<'p> {
             queues: Queue::all(plan, routes),
             dropped: Vec::new(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
+            is_special: has_data_faults || has_disciplines,
             lanes: Lanes::new(plan, routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
             subflows: Subflow::all(plan, routes),
