@@ -3,14 +3,14 @@
 //! `cargo run --release -p anabranch-sim --example workload -- wan` (1,000 links, 12,500 sessions) or `large` (50,000 links,
 //! 180,000 sessions). Delays are such that about 100,000 and 1,000,000 data packets are under way.
 
+mod common;
+
 use std::sync::Arc;
-use std::time::Instant;
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
-use anabranch_sim::simulate;
+use anabranch_scenario::plan::{LinkPlan, Plan, Transfer};
 use rand::RngExt;
 
 struct Size {
@@ -33,23 +33,7 @@ fn main() {
     };
     let plan = plan(&size);
     println!("{name}: {} links, {} sessions", plan.links.len(), plan.transfers.len());
-    let (began, cpu) = (Instant::now(), cpu_seconds());
-    let (mut before, mut last) = ((0.0, 0), Instant::now());
-    let outcome = simulate(&plan, &mut |progress| {
-        if last.elapsed().as_secs_f64() > 1.0 {
-            let rate = (progress.events - before.1) as f64 / last.elapsed().as_secs_f64() / 1e6;
-            eprintln!("{:6.3} s simulated, {rate:.1} million events a second", progress.time_s);
-            (before, last) = ((progress.time_s, progress.events), Instant::now());
-        }
-        true
-    });
-    let (wall, cpu) = (began.elapsed().as_secs_f64(), cpu_seconds() - cpu);
-    let (hops, events) = (outcome.hops as f64 / 1e6, outcome.events as f64 / 1e6);
-    println!(
-        "{cpu:.2} s of one core, {wall:.2} s by the clock, {hops:.1} million packet-hops, {events:.1} million events"
-    );
-    println!("{:.2} million packet-hops a second, {} packets under way at the end", hops / cpu, outcome.under_way);
-    println!("peak memory {} MB", peak_memory_mb());
+    common::time(&plan);
 }
 
 fn plan(size: &Size) -> Plan {
@@ -74,19 +58,7 @@ fn plan(size: &Size) -> Plan {
         paths,
         demand_changes: Vec::new(),
         protocols: vec![Protocol::default()],
-        run: RunPlan {
-            duration: Span::from_seconds(size.seconds).expect("some seconds"),
-            warm_up: Span(0),
-            seed: 1,
-            sample: Span::from_seconds(size.seconds).expect("some seconds"),
-            control: ControlPlane::Separate,
-            control_packet: Bytes(64),
-            control_share: None,
-            repair: true,
-            transport: Transport::default(),
-            data: true,
-            record: Record::default(),
-        },
+        run: common::run_plan(size.seconds),
     }
 }
 
@@ -116,19 +88,4 @@ fn walk(network: &Network, start: NodeId, hops: usize, random: &mut impl rand::R
         path.push(link);
     }
     Some(path)
-}
-
-/// What this process has used of a core, if the system tells; in steps of 10 ms.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
-}
-
-/// The most memory that this process ever held, if the system tells.
-fn peak_memory_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
