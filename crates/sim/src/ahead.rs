@@ -6,6 +6,7 @@
 //! read.
 
 use crate::calendar::Event;
+use crate::packet::Role;
 use crate::routes::END;
 use crate::world::{ID_BITS, Kind, World};
 
@@ -48,30 +49,35 @@ impl World<'_> {
     fn read_ahead(&self, events: &[Event]) -> u64 {
         // First what the events name: the packets, and where in their paths they are.
         let (mut steps, mut control_steps, mut senders) = (Few::new(), Few::new(), Few::new());
-        let (mut arriving, mut owners) = (Few::new(), Few::new());
+        let mut packets = Few::new();
         for event in events {
             let kind = event.key >> ID_BITS;
             if kind == Kind::Data as u32 {
-                let packet = &self.packets[event.packet];
-                steps.push(packet.at + 1);
-                owners.push(packet.subflow);
+                steps.push(self.packets[event.packet].at + 1);
+                packets.push(event.packet);
             } else if kind == Kind::Control as u32 || kind == Kind::Headed as u32 {
                 let packet = &self.lanes.packets[event.packet];
                 control_steps.push(packet.at + u32::from(!packet.is_returning));
             } else if kind == Kind::Send as u32 {
                 senders.push(event.key & ((1 << ID_BITS) - 1));
+            } else if kind == Kind::Enter as u32 {
+                steps.push(self.packets[event.packet].at);
+                packets.push(event.packet);
             }
-        }
-        for sender in senders.iter() {
-            steps.push(self.subflows[sender as usize].first);
-            owners.push(sender);
         }
         // Then the links that these lead to, and whose packets are there.
         let (mut links, mut control_links) = (Few::new(), Few::new());
+        let (mut arriving, mut ending) = (Few::new(), Few::new());
         let mut seen = 0;
-        for (step, owner) in steps.iter().zip(owners.iter()) {
+        for (step, packet) in steps.iter().zip(packets.iter()) {
             let link = self.routes.steps[step as usize];
-            if link == END { arriving.push(owner) } else { links.push(link) }
+            if link != END {
+                links.push(link);
+            } else if self.packets[packet].role == Role::Paced {
+                arriving.push(self.packets[packet].subflow);
+            } else {
+                ending.push(packet);
+            }
         }
         for step in control_steps.iter() {
             let link = self.routes.steps[step as usize];
@@ -80,7 +86,9 @@ impl World<'_> {
             }
         }
         for sender in senders.iter() {
-            seen ^= self.connections[self.subflows[sender as usize].connection as usize].left;
+            let subflow = &self.subflows[sender as usize];
+            links.push(self.routes.steps[subflow.first as usize]);
+            seen ^= self.connections[subflow.connection as usize].left;
         }
         // Then what they hold.
         for link in links.iter() {
@@ -91,6 +99,52 @@ impl World<'_> {
         }
         for owner in arriving.iter() {
             seen ^= self.subflows[owner as usize].glance();
+        }
+        for link in links.iter() {
+            seen ^= self.links.glance_at_queue(link);
+        }
+        if ending.count > 0 { seen ^ self.read_ends(&ending) } else { seen }
+    }
+
+    /// Reads what packets of the transport need at their ends, and the links that acknowledgements of them enter.
+    fn read_ends(&self, packets: &Few) -> u64 {
+        let (mut links, mut sources, mut sinks) = (Few::new(), Few::new(), Few::new());
+        let mut seen = 0;
+        for packet in packets.iter() {
+            let (subflow, role) = (self.packets[packet].subflow, self.packets[packet].role);
+            seen ^= self.payloads[packet as usize].glance() ^ self.subflows[subflow as usize].glance();
+            if role == Role::Ack {
+                sources.push(subflow);
+            } else {
+                sinks.push(subflow);
+                links.push(self.routes.steps[self.routes.back[subflow as usize] as usize]);
+            }
+        }
+        let endpoint = |subflow: u32| &self.endpoints[self.subflows[subflow as usize].connection as usize];
+        let path = |subflow: u32| {
+            let first = self.routes.subflows[self.subflows[subflow as usize].connection as usize];
+            (subflow - first) as usize
+        };
+        for link in links.iter() {
+            seen ^= self.links.glance(link);
+        }
+        for subflow in sources.iter().chain(sinks.iter()) {
+            seen ^= endpoint(subflow).completed_at ^ self.lines[subflow as usize].glance();
+        }
+        for subflow in sinks.iter() {
+            seen ^= endpoint(subflow).sink.as_ref().map_or(0, |sink| sink.glance());
+        }
+        for subflow in sources.iter() {
+            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.glance());
+        }
+        for subflow in sinks.iter() {
+            seen ^= endpoint(subflow).sink.as_ref().map_or(0, |sink| sink.glance_at(path(subflow)));
+        }
+        for subflow in sources.iter() {
+            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.glance_at(path(subflow)));
+        }
+        for subflow in sources.iter() {
+            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.glance_at_sent(path(subflow)));
         }
         for link in links.iter() {
             seen ^= self.links.glance_at_queue(link);

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use anabranch_core::{Rate, Time};
-use anabranch_scenario::plan::{Limit, LinkPlan};
+use anabranch_scenario::plan::LinkPlan;
 
 use crate::departures::{Departures, Ring};
 
@@ -34,6 +34,8 @@ struct Link {
     /// The most packets since [`Links::peak`] was last asked.
     peak_packets: u32,
     most_packets: u32,
+    /// The most that may wait.
+    limit_packets: u32,
     bytes: u64,
 }
 
@@ -43,9 +45,6 @@ const _: () = assert!(std::mem::size_of::<Link>() == 64, "a link is one cache li
 #[derive(Clone, Debug)]
 struct Special {
     limit_bytes: u64,
-    limit_packets: u32,
-    /// Bytes for which there was no room.
-    refused: u64,
     schedule: Option<Schedule>,
 }
 
@@ -67,7 +66,14 @@ pub struct Links {
     hot: Vec<Link>,
     departures: Departures,
     special: Vec<Special>,
-    dropped: Vec<u64>,
+    dropped: Vec<Dropped>,
+}
+
+/// What a link has dropped: packets, and of those for which there was no room the bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Dropped {
+    packets: u64,
+    refused_bytes: u64,
 }
 
 /// What has happened on a link.
@@ -104,13 +110,13 @@ impl Links {
     /// Adds an empty link.
     pub fn add(&mut self, capacity: Rate, delay: u64, plan: &LinkPlan) {
         let schedule = Schedule::new(capacity, plan);
-        let is_special = schedule.is_some() || plan.limit != Limit::default();
+        let is_special = schedule.is_some() || plan.limit.bytes.is_some();
+        // On a link without limit nothing waits: packets of one instant only stand in a row.
+        let has_queue = schedule.is_some() || capacity.0.is_finite();
         let special = if is_special { self.special.len() as u32 } else { NONE };
         if is_special {
             self.special.push(Special {
-                limit_bytes: plan.limit.bytes.map_or(u64::MAX, |b| b.0),
-                limit_packets: plan.limit.packets.unwrap_or(u32::MAX),
-                refused: 0,
+                limit_bytes: plan.limit.bytes.filter(|_| has_queue).map_or(u64::MAX, |b| b.0),
                 schedule,
             });
         }
@@ -122,9 +128,10 @@ impl Links {
             special,
             peak_packets: 0,
             most_packets: 0,
+            limit_packets: plan.limit.packets.filter(|_| has_queue).unwrap_or(u32::MAX),
             bytes: 0,
         });
-        self.dropped.push(0);
+        self.dropped.push(Dropped::default());
     }
 
     /// How many there are.
@@ -138,16 +145,16 @@ impl Links {
         let link = &mut self.hot[l as usize];
         self.departures.settle(&mut link.waiting, now);
         let start = link.free_at.max(now);
-        let free_at = if link.special == NONE {
-            start.saturating_add(transmission(bytes, link.ps_per_byte))
+        let end = if link.waiting.len() >= link.limit_packets {
+            None
+        } else if link.special == NONE {
+            Some(start.saturating_add(transmission(bytes, link.ps_per_byte)))
         } else {
-            let special = &mut self.special[link.special as usize];
-            let Some(free_at) = special.end(link, start, now, bytes) else {
-                self.dropped[l as usize] += 1;
-                special.refused += u64::from(bytes);
-                return None;
-            };
-            free_at
+            self.special[link.special as usize].end(link, start, now, bytes)
+        };
+        let Some(free_at) = end else {
+            self.refuse(l, bytes);
+            return None;
         };
         link.free_at = free_at;
         self.departures.push(&mut link.waiting, free_at);
@@ -156,6 +163,13 @@ impl Links {
         link.most_packets = link.most_packets.max(packets);
         link.bytes += u64::from(bytes);
         Some(free_at.saturating_add(link.delay))
+    }
+
+    #[cold]
+    fn refuse(&mut self, l: u32, bytes: u32) {
+        let dropped = &mut self.dropped[l as usize];
+        dropped.packets += 1;
+        dropped.refused_bytes += u64::from(bytes);
     }
 
     /// So many packets wait before the link, or are in transmission.
@@ -167,7 +181,7 @@ impl Links {
 
     /// A packet was lost on the way.
     pub fn drop_one(&mut self, l: u32) {
-        self.dropped[l as usize] += 1;
+        self.dropped[l as usize].packets += 1;
     }
 
     /// Reads what every packet needs; to fetch it early.
@@ -205,8 +219,7 @@ impl Links {
 
     /// Bytes that ever came to a link, also those for which there was no room.
     pub fn arrived(&self, l: usize) -> u64 {
-        let link = &self.hot[l];
-        link.bytes + self.special.get(link.special as usize).map_or(0, |special| special.refused)
+        self.hot[l].bytes + self.dropped[l].refused_bytes
     }
 
     /// What a link can carry now; infinite without limit.
@@ -218,15 +231,16 @@ impl Links {
 
     /// Whether the queue of a link may drop packets.
     pub fn has_limited_queue(&self, l: usize) -> bool {
-        let special = self.special.get(self.hot[l].special as usize);
-        special.is_some_and(|s| s.limit_bytes != u64::MAX || s.limit_packets != u32::MAX)
+        let link = &self.hot[l];
+        let has_limit = |s: &Special| s.limit_bytes != u64::MAX;
+        link.limit_packets != u32::MAX || self.special.get(link.special as usize).is_some_and(has_limit)
     }
 
     /// What has happened on a link by now.
     pub fn totals(&self, l: usize, now: u64) -> Totals {
         let link = &self.hot[l];
         let sent = link.bytes - self.backlog(l, now).min(link.bytes);
-        Totals { bytes: link.bytes, sent, dropped: self.dropped[l], most_packets: link.most_packets }
+        Totals { bytes: link.bytes, sent, dropped: self.dropped[l].packets, most_packets: link.most_packets }
     }
 }
 
@@ -237,11 +251,7 @@ impl Special {
             Some(schedule) => schedule.settle(now),
             None => bytes_left(link, now),
         };
-        let is_full =
-            link.waiting.len() >= self.limit_packets || waiting.saturating_add(u64::from(bytes)) > self.limit_bytes;
-        // On a link without limit nothing waits: packets of one instant only stand in a row.
-        let has_queue = self.schedule.is_some() || link.ps_per_byte > 0.0;
-        if is_full && has_queue {
+        if waiting.saturating_add(u64::from(bytes)) > self.limit_bytes {
             return None;
         }
         Some(match &mut self.schedule {

@@ -43,6 +43,17 @@ pub enum Payload {
     Ack(Ack),
 }
 
+impl Payload {
+    /// Reads it; to fetch it early.
+    #[inline]
+    pub fn glance(&self) -> u64 {
+        match self {
+            Self::Segment(segment) => segment.number,
+            Self::Ack(ack) => ack.newest,
+        }
+    }
+}
+
 /// Of a packet that is the only one.
 pub const NO_COPIES: u32 = u32::MAX;
 

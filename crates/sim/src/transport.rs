@@ -50,6 +50,12 @@ impl Endpoint {
 }
 
 impl Line {
+    /// Reads it; to fetch it early.
+    #[inline]
+    pub fn glance(&self) -> u64 {
+        self.patience
+    }
+
     /// One for each subflow; none if no connection is under the transport.
     pub fn all(plan: &Plan, routes: &Routes) -> Vec<Self> {
         if !is_needed(plan) {

@@ -47,6 +47,18 @@ impl Sink {
         self.data.waiting()
     }
 
+    /// Reads what a packet needs, the first step of two; to fetch it early.
+    #[inline]
+    pub fn glance(&self) -> u64 {
+        self.data.complete() ^ self.paths.len() as u64
+    }
+
+    /// See `glance`: what it needs of a path.
+    #[inline]
+    pub fn glance_at(&self, path: usize) -> u64 {
+        self.paths[path].next
+    }
+
     /// A packet arrives. Gives how many of its bytes are new, and an acknowledgement if one is due.
     pub fn on_segment(
         &mut self,

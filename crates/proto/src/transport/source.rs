@@ -333,6 +333,25 @@ impl Source {
         Some((path, Segment { number, chunk }))
     }
 
+    /// Reads what an acknowledgement needs, the first step of three; to fetch it early.
+    #[inline]
+    pub fn glance(&self) -> u64 {
+        self.stream.complete() ^ self.settings.packet.0 ^ self.last as u64
+    }
+
+    /// See `glance`: what it needs of a path.
+    #[inline]
+    pub fn glance_at(&self, path: usize) -> u64 {
+        let own = &self.paths[path];
+        own.delivered ^ own.recovery ^ own.next_send.0 ^ own.sent.first() ^ self.control.window(path).to_bits()
+    }
+
+    /// See `glance`: what it needs of the packets under way there.
+    #[inline]
+    pub fn glance_at_sent(&self, path: usize) -> u64 {
+        self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.first_at.0)
+    }
+
     /// When to poll again though nothing happens until then, after `poll` has given nothing.
     pub fn wake_at(&self) -> Option<Time> {
         self.wake
