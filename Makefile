@@ -42,6 +42,8 @@ $(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml
 bench: install
 	cargo run --quiet --release -p anabranch-sim --example workload -- wan
 	cargo run --quiet --release -p anabranch-sim --example workload -- large
+	cargo run --quiet --release -p anabranch-sim --example transport -- dumbbell
+	cargo run --quiet --release -p anabranch-sim --example transport -- fat-tree 16 8
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/zoo.py
 

@@ -101,7 +101,9 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
     });
     let connections: Vec<Connection> = connections.collect();
     let mut all = Paths::new();
-    paths.into_iter().for_each(|own| all.push_connection(own));
+    for own in paths {
+        all.push_connection(own);
+    }
     let limit = Limit { packets: Some(room), bytes: None };
     Plan {
         links: vec![LinkPlan { limit, ..LinkPlan::default() }; network.links().len()],

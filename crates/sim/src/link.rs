@@ -337,6 +337,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use anabranch_core::Bytes;
+    use anabranch_scenario::plan::Limit;
 
     const MILLISECOND: u64 = 1_000_000_000;
 

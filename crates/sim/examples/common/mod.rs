@@ -28,7 +28,10 @@ pub fn time(plan: &Plan) {
     let (seconds, count) = (plan.run.duration.seconds(), plan.transfers.len() as f64);
     println!("{:.1} Mbit/s delivered for each connection, on average", delivered * 8e-6 / seconds / count);
     let peak = peak_memory_mb();
-    println!("peak memory {peak} MB; before the run {memory} MB");
+    let each = (peak - memory) as f64 * 1e3 / count;
+    println!(
+        "peak memory {peak} MB; before the run {memory} MB, so {each:.1} kB for each connection, packets included"
+    );
 }
 
 /// A run of so many seconds that records nothing.

@@ -2,8 +2,9 @@
 //!
 //! Slots are as wide as makes some hundred events fall into one: then sorting is cheap, the events of a slot are known
 //! together (so that what they touch can be fetched early), and no heap grows with the packets in flight. Events for the
-//! slot that is open go to a small heap; those beyond the wheel wait by turns of it. The width follows the traffic and
-//! changes only the speed: events are served by time, then key, whatever it is.
+//! slot that is open go to a small heap; should it grow, slots become narrower at once. Those beyond the wheel wait by
+//! turns of it. The width follows the traffic and changes only the speed: events are served by time, then key, whatever
+//! it is.
 
 mod pool;
 mod sort;
@@ -22,6 +23,8 @@ const AIM: u64 = 1024;
 const FILL: (u64, u64) = (128, 4096);
 /// The width is changed if the mean of events in a slot is so many times over or under the aim.
 const SLACK: u64 = 3;
+/// Slots become narrower when so many times the aim have come into the open one.
+const CROWD: u64 = 8;
 /// The mean is taken over so many events.
 const SPELL: u64 = 1 << 16;
 /// Slots are 2^10 ps to 2^44 ps wide: a nanosecond to 17 seconds.
@@ -75,6 +78,8 @@ pub struct Calendar {
     open: Vec<Event>,
     served: usize,
     sorter: Sorter,
+    /// The time of the event that was served last.
+    last: u64,
     /// Events that came into the open slot meanwhile.
     late: BinaryHeap<Reverse<Event>>,
     /// Events beyond the wheel, by the turn of it.
@@ -96,6 +101,7 @@ impl Default for Calendar {
             current: 0,
             open: Vec::new(),
             served: 0,
+            last: 0,
             sorter: Sorter::default(),
             late: BinaryHeap::new(),
             far: BTreeMap::new(),
@@ -119,6 +125,9 @@ impl Calendar {
         let slot = (event.time >> self.shift) + 1;
         if slot <= self.current {
             self.late.push(Reverse(event));
+            if self.late.len() as u64 > CROWD * FILL.0 {
+                self.divide();
+            }
         } else if slot - self.current <= SLOTS {
             let index = slot % SLOTS;
             if self.pool.push(&mut self.slots[index as usize], event) {
@@ -142,6 +151,7 @@ impl Calendar {
                     }
                     self.served += 1;
                     self.pending -= 1;
+                    self.last = ready.time;
                     return Some(ready);
                 }
                 (_, Some(late)) => {
@@ -150,6 +160,7 @@ impl Calendar {
                     }
                     self.late.pop();
                     self.pending -= 1;
+                    self.last = late.time;
                     return Some(late);
                 }
                 _ => {
@@ -239,30 +250,49 @@ impl Calendar {
         None
     }
 
+    /// What slots should hold.
+    fn aim(&self) -> u64 {
+        (self.pending / AIM).clamp(FILL.0, FILL.1)
+    }
+
     /// Makes slots wider or narrower if too few or too many events fall into one; the open slot is empty.
     fn adjust(&mut self) {
         let mean = (self.events / self.opened).max(1);
-        let aim = (self.pending / AIM).clamp(FILL.0, FILL.1);
+        let aim = self.aim();
         (self.events, self.opened) = (0, 0);
-        let shift = if mean > SLACK * aim {
-            self.shift.saturating_sub((mean / aim).ilog2()).max(SHIFTS.0)
+        if mean > SLACK * aim {
+            self.set_shift(self.shift.saturating_sub((mean / aim).ilog2()).max(SHIFTS.0));
         } else if SLACK * mean < aim {
-            (self.shift + (aim / mean).ilog2()).min(SHIFTS.1)
-        } else {
-            return;
-        };
+            self.set_shift((self.shift + (aim / mean).ilog2()).min(SHIFTS.1));
+        }
+    }
+
+    /// Makes slots narrower if too many events have come into the open one.
+    #[cold]
+    fn divide(&mut self) {
+        let (late, aim) = (self.late.len() as u64, self.aim());
+        if late > CROWD * aim && self.shift > SHIFTS.0 {
+            (self.events, self.opened) = (0, 0);
+            self.set_shift(self.shift.saturating_sub((late / aim).ilog2()).max(SHIFTS.0));
+        }
+    }
+
+    fn set_shift(&mut self, shift: u32) {
         if shift == self.shift {
             return;
         }
-        let last = self.open.last().map_or((self.current.max(1) - 1) << self.shift, |e| e.time);
         let mut events: Vec<Event> = std::mem::take(&mut self.far).into_values().flatten().collect();
         for slot in &mut self.slots {
             self.pool.empty(slot, &mut events);
         }
+        events.extend(self.open.drain(self.served..));
+        events.extend(self.late.drain().map(|late| late.0));
+        self.open.clear();
+        self.served = 0;
         self.occupied.fill(0);
         self.shift = shift;
         // One before the slot of the present, so that what is still to come in it goes there.
-        self.current = last >> shift;
+        self.current = self.last >> shift;
         for event in events {
             self.put(event);
         }
@@ -303,6 +333,24 @@ mod tests {
             last = next;
         }
         assert_eq!(std::iter::from_fn(|| calendar.next_before(u64::MAX)).count(), 3000);
+    }
+
+    #[test]
+    fn a_crowd_that_comes_into_the_open_slot_makes_slots_narrower() {
+        // The first slot is 2^30 ps wide. Each of 1,000 events makes 20 more in it.
+        let mut calendar = Calendar::default();
+        (0..1000).for_each(|key| calendar.push(event(u64::from(key), key)));
+        let (mut last, mut state) = (event(0, 0), 1u64);
+        for i in 0..21_000 {
+            let next = calendar.next_before(u64::MAX).unwrap();
+            assert!(last <= next && calendar.late.len() as u64 <= CROWD * FILL.0 + 20, "{}", calendar.late.len());
+            for _ in 0..if i < 1000 { 20 } else { 0 } {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                calendar.push(event(1000 + (state >> 20) % (1 << 29), i));
+            }
+            last = next;
+        }
+        assert!(calendar.next_before(u64::MAX).is_none() && calendar.shift < 30);
     }
 
     proptest! {
