@@ -109,31 +109,45 @@ def takes(rule: dict, types: dict) -> str:
     if rule["type"] == "boolean":
         return "true or false"
     least = f"over {rule['exclusiveMinimum']:g}" if "exclusiveMinimum" in rule else f"{rule['minimum']:g}"
+    if "maximum" not in rule:
+        return f"{least} or more"
     most = f"{rule['maximum']:g}"
     return f"{least}, at most {most}" if "exclusiveMinimum" in rule else f"{least} to {most}"
 
 
-def protocol_section(name: str, title: str, does: str, types: dict) -> str:
-    """Give what there is to know of a protocol, with a row for each parameter."""
-    own = next(one["properties"][name] for one in types["Protocol"]["oneOf"] if name in one["properties"])
+def section(kind: str, name: str, title: str, does: str, types: dict) -> str:
+    """Give what there is to know of a protocol or a queue discipline, with a row for each parameter."""
+    own = next(one["properties"][name] for one in types[kind]["oneOf"] if name in one.get("properties", {}))
     rules = types[own["$ref"].rpartition("/")[2]].get("properties", {})
     table = ["| parameter | takes | default | means |", "|---|---|---|---|"] if rules else ["It has no parameters."]
     for parameter, rule in rules.items():
         means = " ".join(rule["description"].split())
-        table.append(f"| `{parameter}` | {takes(rule, types)} | `{json.dumps(rule['default'])}` | {means} |")
+        default = f"`{json.dumps(rule['default'])}`" if "default" in rule else "none"
+        table.append(f"| `{parameter}` | {takes(rule, types)} | {default} | {means} |")
     return "\n".join([f"## {title}", "", f"`{name}`: {does}.", "", *table])
 
 
 def protocols_page() -> str:
     """Give all protocols with their parameters, by the schema of the scenario file."""
     types = json.loads(_core.Scenario.schema())["$defs"]
-    sections = [protocol_section(*protocol, types) for protocol in _core.protocols()]
+    sections = [section("Protocol", *protocol, types) for protocol in _core.protocols()]
     return "\n\n".join(["# Protocols", PROTOCOLS, *sections]) + "\n"
+
+
+def disciplines_page() -> str:
+    """Give all queue disciplines with their parameters, by the schema of the scenario file."""
+    types = json.loads(_core.Scenario.schema())["$defs"]
+    sections = [section("QueueDiscipline", *discipline, types) for discipline in _core.disciplines()]
+    return "\n\n".join(["# Queue disciplines", DISCIPLINES, *sections]) + "\n"
 
 
 PROTOCOLS = """A connection names its protocol: `protocol = "slbn"`, or, with parameters,
 `protocol.slbn = { variant = "paper" }`. So does `[defaults.connection]` for all. What is no number is written as in the
 [scenario file](../how-to/scenario-file.md): a time as `"20 ms"`, a rate as `"8 kbit/s"`."""
+
+DISCIPLINES = """A link names what waits at it in which order, and what is dropped or marked: `discipline = "codel"`, or, with
+parameters, `discipline.red = { min = 5, max = 15 }`. So does `[defaults.link]` for all; a link that names none is first in,
+first out. The most that may wait is its `queue`, as ever."""
 
 
 def make_pages(_app) -> None:
@@ -142,6 +156,7 @@ def make_pages(_app) -> None:
     GENERATED.mkdir(exist_ok=True)
     pages = {
         "command-line.md": command_line_page(),
+        "disciplines.md": disciplines_page(),
         "protocols.md": protocols_page(),
         "references.md": references_page(),
     }

@@ -19,7 +19,7 @@ import pytest
 from anabranch import _core, cli
 
 ROOT = Path(__file__).parents[1]
-GENERATED = {"command-line.md", "protocols.md", "references.md"}
+GENERATED = {"command-line.md", "disciplines.md", "protocols.md", "references.md"}
 """Pages that docs/conf.py writes into docs/reference."""
 
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -174,19 +174,26 @@ def test_local_links_lead_somewhere(page):
             assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, target
 
 
-def test_every_parameter_of_every_protocol_is_listed_with_its_default():
+@pytest.mark.parametrize(
+    ("kind", "known", "of"),
+    [
+        ("Protocol", _core.protocols(), "protocols_page"),
+        ("QueueDiscipline", _core.disciplines(), "disciplines_page"),
+    ],
+)
+def test_every_parameter_is_listed_with_its_default(kind, known, of):
     spec = importlib.util.spec_from_file_location("conf", ROOT / "docs/conf.py")
     conf = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(conf)
-    page = conf.protocols_page()
+    page = getattr(conf, of)()
     types = json.loads(_core.Scenario.schema())["$defs"]
-    assert len(types["Protocol"]["oneOf"]) == len(_core.protocols()) == page.count("\n## ")
-    for one in types["Protocol"]["oneOf"]:
+    assert len(types[kind]["oneOf"]) == len(known) == page.count("\n## ")
+    for one in types[kind]["oneOf"]:
         ((name, own),) = one["properties"].items()
         section = page.partition(f"\n`{name}`: ")[2].partition("\n## ")[0]
         rules = types[own["$ref"].rpartition("/")[2]].get("properties", {})
-        listed = re.findall(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \| .+\. \|$", section, re.MULTILINE)
-        wanted = [(key, json.dumps(rule["default"])) for key, rule in rules.items()]
+        listed = re.findall(r"^\| `(\w+)` \| (.+?) \| (`.+?`|none) \| .+\. \|$", section, re.MULTILINE)
+        wanted = [(key, f"`{json.dumps(rule['default'])}`" if "default" in rule else "none") for key, rule in rules.items()]
         assert [(row[0], row[2]) for row in listed] == wanted, name
 
 

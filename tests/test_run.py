@@ -257,6 +257,14 @@ def test_list_protocols_names_them_as_files_do():
         assert protocol["title"] in facts["protocols"]
 
 
+def test_list_disciplines_names_them_as_files_do():
+    named = json.loads(anabranch("list", "disciplines", "--json").stdout)
+    assert len(named) == 9
+    for discipline in named:
+        set_it = f"defaults.link.discipline={discipline['name']}"
+        assert anabranch("check", JOIN, "--set", set_it).returncode == 0, discipline["name"]
+
+
 def test_the_bar_shows_simulated_time_and_speed(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")

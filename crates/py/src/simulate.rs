@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_proto::queues::QUEUES;
 use anabranch_sim::{Gauge, Outcome, Progress, Samples, Summary};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
@@ -227,8 +228,15 @@ fn protocols() -> Vec<(&'static str, &'static str, &'static str)> {
     PROTOCOLS.to_vec()
 }
 
+/// Name, title and what it does, of each queue discipline.
+#[pyfunction]
+fn disciplines() -> Vec<(&'static str, &'static str, &'static str)> {
+    QUEUES.to_vec()
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyOutcome>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(disciplines, module)?)?;
     module.add_function(wrap_pyfunction!(protocols, module)?)
 }

@@ -19,12 +19,23 @@ def options() -> None:
     """List what there is to choose from."""
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print them as JSON instead.")]
+
+
 @app.command()
-def protocols(
-    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON instead.")] = False,
-) -> None:
+def protocols(as_json: AsJson = False) -> None:
     """List the protocols: name in a scenario, title, what they do."""
-    found = _core.protocols()
+    show(_core.protocols(), as_json=as_json)
+
+
+@app.command()
+def disciplines(as_json: AsJson = False) -> None:
+    """List the queue disciplines of links: name in a scenario, title, what they do."""
+    show(_core.disciplines(), as_json=as_json)
+
+
+def show(found: list[tuple[str, str, str]], *, as_json: bool) -> None:
+    """Print names, titles and what they mean, as a table or as JSON."""
     if as_json:
         typer.echo(json.dumps([{"name": name, "title": title, "does": does} for name, title, does in found], indent=1))
         return

@@ -16,6 +16,9 @@
 //!
 //! differs: the velocity is at most delta times the window, so that the window doubles in a round trip at the most; and it
 //! is 1 as soon as the window turns, where in the paper it is so at the end of that round trip, which makes it swing.
+//! So the queue swings less, and a queue that is as good as empty is one of a packet of its own or less, if that is more
+//! than the tenth of the paper. Round trips of slow start do not count among those in which it did not empty. Otherwise a
+//! connection alone on a slow link takes its own queue for that of others, competes with itself, and never stops.
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
@@ -162,7 +165,8 @@ impl Copa {
         let least = self.least.least();
         let queueing = (self.standing.least() - least).max(0.0);
         let emptied = *self.emptied.get_or_insert(now);
-        if queueing <= EMPTY * (self.most.most() - least) {
+        let of_a_packet = self.standing.least() / self.window;
+        if queueing <= of_a_packet.max(EMPTY * (self.most.most() - least)) {
             self.emptied = Some(now);
         }
         self.is_competing = self.parameters.competitive && now - emptied > PATIENCE * smoothed;
@@ -198,7 +202,10 @@ impl WindowControl for Copa {
         if self.is_starting && is_under {
             self.window += if is_limited { packets } else { 0.0 };
         } else {
-            self.is_starting = false;
+            if std::mem::take(&mut self.is_starting) {
+                // The queue that it made itself so far says nothing of others.
+                self.emptied = None;
+            }
             let velocity = self.course.steer(is_under, self.window, self.waiting);
             let step = velocity * self.waiting * packets / self.window;
             if !is_under {

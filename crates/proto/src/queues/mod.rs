@@ -42,7 +42,7 @@ macro_rules! queues {
         $does:literal;)*) => {
         $(pub use $module::Parameters as $parameters;)*
 
-        /// A queue discipline with its parameters, written `queue = "codel"` or `queue.red = { min = 5, max = 15 }`.
+        /// A queue discipline with its parameters, written `discipline = "codel"` or `discipline.red = { min = 5, max = 15 }`.
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         #[schemars(rename = "QueueDiscipline")]
         pub enum Queue {

@@ -12,8 +12,8 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::choice::ProtocolChoice;
 use super::distribution::Amount;
-use super::protocol::ProtocolChoice;
 use super::words::whole_table;
 use super::{check_order, no_time, one};
 use crate::plan::CAPACITIES;

@@ -12,6 +12,7 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::choice::DisciplineChoice;
 use super::words::{Capacity, from_text, text};
 use super::{check_order, no_time, yes};
 use crate::plan::{Faults, Limit};
@@ -52,6 +53,7 @@ pub struct LinkTable {
     /// The most that may wait in each direction, the packet in transmission included.
     pub queue: Option<Queue>,
     /// What waits in which order, and what is dropped or marked; first in, first out if left out.
+    #[schemars(with = "Option<DisciplineChoice>")]
     pub discipline: Option<Discipline>,
     /// What may happen to data packets.
     #[serde(default, deserialize_with = "faults")]
@@ -74,6 +76,7 @@ pub struct LinkSettings {
     /// The most that may wait, the packet in transmission included.
     pub queue: Option<Queue>,
     /// What waits in which order, and what is dropped or marked; first in, first out if left out.
+    #[schemars(with = "Option<DisciplineChoice>")]
     pub discipline: Option<Discipline>,
     /// What may happen to data packets.
     #[serde(default, deserialize_with = "faults")]

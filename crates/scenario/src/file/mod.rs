@@ -4,11 +4,11 @@
 //! where the network and the connections are built.
 
 mod by_key;
+mod choice;
 pub mod connection;
 pub mod distribution;
 pub mod link;
 pub mod network;
-mod protocol;
 pub mod run;
 pub mod traffic;
 pub mod transport;

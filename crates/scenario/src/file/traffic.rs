@@ -10,10 +10,10 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::choice::ProtocolChoice;
 use super::connection::{PathCount, packet};
 use super::count;
 use super::distribution::{Amount, Distribution, within_span};
-use super::protocol::ProtocolChoice;
 use super::words::text_or_table;
 use super::{no_time, one};
 

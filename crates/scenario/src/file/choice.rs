@@ -1,9 +1,10 @@
-//! The protocol of a connection as the schema sees it: a name, or a table with parameters.
+//! Protocols and queue disciplines as the schema sees them: a name, or a table with parameters.
 
 use std::borrow::Cow;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_proto::queues::{QUEUES, Queue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// A protocol by its name, or with parameters.
@@ -19,6 +20,24 @@ impl JsonSchema for ProtocolChoice {
         let with_parameters = generator.subschema_for::<Protocol>();
         json_schema!({
             "description": "A protocol by its name, or with parameters.",
+            "anyOf": [{ "type": "string", "enum": names }, with_parameters]
+        })
+    }
+}
+
+/// A queue discipline by its name, or with parameters.
+pub struct DisciplineChoice;
+
+impl JsonSchema for DisciplineChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "DisciplineChoice".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names = QUEUES.map(|(name, ..)| name);
+        let with_parameters = generator.subschema_for::<Queue>();
+        json_schema!({
+            "description": "A queue discipline by its name, or with parameters.",
             "anyOf": [{ "type": "string", "enum": names }, with_parameters]
         })
     }
