@@ -194,7 +194,8 @@ impl WindowControl for Copa {
 
     fn on_ack(&mut self, _: usize, acked: &Acked) {
         let Some(rtt) = acked.rtt else { return };
-        let queueing = self.queueing(acked.now.seconds(), rtt, acked.smoothed);
+        let now = acked.now.seconds();
+        let queueing = self.queueing(now, rtt, acked.smoothed);
         // Paced packets may not have filled the window yet.
         let is_limited = acked.is_limited || 2.0 * f64::from(acked.in_flight.0) > self.window;
         let is_under = self.window / self.standing.least() * queueing <= self.waiting;
@@ -204,7 +205,7 @@ impl WindowControl for Copa {
         } else {
             if std::mem::take(&mut self.is_starting) {
                 // The queue that it made itself so far says nothing of others.
-                self.emptied = None;
+                self.emptied = Some(now);
             }
             let velocity = self.course.steer(is_under, self.window, self.waiting);
             let step = velocity * self.waiting * packets / self.window;
@@ -286,10 +287,11 @@ mod tests {
                 copa.on_ack(0, &Acked { ends_round, smoothed: 0.2, ..acked(now, rtt) });
             }
         }
-        // Five round trips of 200 ms go by, then 1 / delta grows by one in each: at 1.1, 1.3 up to 4.1 s.
-        assert!(copa.is_competing && is_near(copa.waiting, 2.0 + 16.0), "{}", copa.waiting);
+        // Slow start ends at 0.2 s. Five round trips of 200 ms go by, then 1 / delta grows by one in each: at 1.3, 1.5 up
+        // to 4.1 s.
+        assert!(copa.is_competing && is_near(copa.waiting, 2.0 + 15.0), "{}", copa.waiting);
         copa.on_signal(0, Signal::Loss, 10, Time(0));
-        assert!(is_near(copa.waiting, 9.0));
+        assert!(is_near(copa.waiting, 8.5));
         // Back to delta once it empties.
         copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(4.2, 0.1) });
         copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(4.3, 0.1) });
