@@ -249,6 +249,8 @@ pub struct Record {
     pub connections: bool,
     /// At each sample, rates of subflows.
     pub subflows: bool,
+    /// At each sample, windows and round trips of subflows.
+    pub windows: bool,
     /// At each sample, loads and queues of links.
     pub links: bool,
     /// Every change of a granted rate, when it happens.

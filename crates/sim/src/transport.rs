@@ -201,6 +201,16 @@ impl World<'_> {
         Some(source.rate(s - self.subflows_of(c).start))
     }
 
+    /// The window of a subflow in bytes and its smoothed round trip in seconds, NaN before the first; `None` if it keeps
+    /// no window now.
+    pub(crate) fn window(&self, s: usize) -> Option<(f64, f64)> {
+        let c = self.subflows[s].connection as usize;
+        let source = self.endpoints.get(c)?.source.as_ref()?;
+        let (packets, rtt) = source.state(s - self.routes.subflows[c] as usize);
+        let bytes = packets * self.plan.transfers[c].packet.0 as f64;
+        (packets > 0.0).then_some((bytes, if rtt > 0.0 { rtt } else { f64::NAN }))
+    }
+
     /// A data packet leaves its source, now or a little later.
     fn send_segment(&mut self, s: u32, segment: Segment) {
         let subflow = &mut self.subflows[s as usize];

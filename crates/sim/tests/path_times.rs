@@ -30,6 +30,7 @@ fn two_paths(protocol: Protocol, seconds: f64, times: [(f64, Option<f64>); 2]) -
         start: at(start),
         stop: stop.map(at),
     };
+    plan.run.record.windows = true;
     plan.path_times = times.into_iter().enumerate().map(time).collect();
     plan
 }
@@ -56,6 +57,8 @@ fn a_path_that_begins_later_takes_its_share_then_and_nothing_before() {
         let granted = rows(&outcome.samples.subflow_granted_bps, 2, 0.0, 5.0);
         assert!(granted.iter().skip(1).step_by(2).all(|&rate| rate.abs() < 1e-9), "{name}: {granted:?}");
         assert!(delivered(&outcome, 1, 0.0, 5.0).abs() < 1e-9, "{name}");
+        let window = |seconds: usize| outcome.samples.subflow_window_bytes[2 * (10 * seconds - 1) + 1];
+        assert!(window(4).is_nan() && window(5) >= 1000.0, "{name}");
         assert!(delivered(&outcome, 0, 2.0, 5.0) > 8.0, "{name}: {}", delivered(&outcome, 0, 2.0, 5.0));
         // Both are alike: what is coupled may leave one of them for a while, but fills at least one.
         let late = [0, 1].map(|subflow| delivered(&outcome, subflow, 15.0, 30.0));

@@ -14,8 +14,15 @@ fn a_bare_scenario_has_every_default() {
     assert_eq!(plan.links, vec![LinkPlan::default(); 2]);
     assert_eq!(plan.transfers, [Transfer { amount: None, packet: Bytes(1000), protocol: 0 }]);
     assert_eq!(plan.protocols, [Protocol::default()]);
-    let record =
-        Record { connections: true, subflows: true, links: true, grants: false, fairness: true, errors: false };
+    let record = Record {
+        connections: true,
+        subflows: true,
+        windows: false,
+        links: true,
+        grants: false,
+        fairness: true,
+        errors: false,
+    };
     let run = RunPlan {
         duration: Span(10_000_000_000_000),
         warm_up: Span(0),

@@ -71,6 +71,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
             record: Record {
                 connections: true,
                 subflows: true,
+                windows: false,
                 links: true,
                 grants: true,
                 fairness: true,
