@@ -155,6 +155,37 @@ fn times_of_paths_that_cannot_be_are_refused_where_they_stand() {
 }
 
 #[test]
+fn settings_of_the_transport_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
+        ("[run.transport]\nfirst_wait = \"0 s\"", "line 11, column 14: ", "first_wait is 0 ps; it must be 1 us or more"),
+        ("[run.transport]\nfirst_wait = \"999 ns\"", "line 11, column 14: ", "it must be 1 us or more"),
+        ("[run.transport]\nleast_wait = \"-1 s\"", "line 11, column 14: ", "it must be finite and not negative"),
+        ("[run.transport]\nleast_wait = \"9999 h\"", "line 11, column 14: ", ""),
+        (
+            "[run.transport]\nfirst_window = 0.5",
+            "line 11, column 16: ",
+            "first_window is 0.5; it must be 1 to 1048576 packets",
+        ),
+        ("[run.transport]\nfirst_window = nan", "line 11, column 16: ", "it must be 1 to 1048576 packets"),
+        ("[run.transport]\nfirst_window = 1e7", "line 11, column 16: ", "it must be 1 to 1048576 packets"),
+        ("[run.transport]\nack_every = 0", "line 11, column 13: ", "ack_every is 0; it must be 1 to 64"),
+        ("[run.transport]\nack = \"0 B\"", "line 11, column 7: ", "it must have 1 B to 65535 B"),
+        (
+            "[run.transport]\njitter = -1",
+            "line 11, column 10: ",
+            "jitter is -1; it must be 0 to 1e6 transmission times",
+        ),
+        ("[run.transport]\njitter = inf", "line 11, column 10: ", "it must be 0 to 1e6 transmission times"),
+        ("[run.transport]\nscheduler = \"fastest\"", "line 11, column 13: ", "there is no choice `fastest` here"),
+        (
+            "protocol = \"reno\"\n[run.transport]\nbuffer = \"999 B\"",
+            "line 7, column 1",
+            "connection `a>b`: buffer is 999 B, and packets have 1000 B; it must hold one",
+        ),
+    ]);
+}
+
+#[test]
 fn demands_and_traffic_that_cannot_be_are_refused_where_they_stand() {
     assert_refused(&[
         ("[demands]\nrule = \"gravty:1 Gbit/s\"", "line 10, column 1", "did you mean `gravity`?"),
