@@ -220,3 +220,38 @@ fn most_of_what_is_drawn_is_accepted() {
     let refused: Vec<String> = draws.filter_map(|text| plan(&text).err()).collect();
     assert!(refused.len() <= 60, "{} of 300 are refused: {refused:#?}", refused.len());
 }
+
+#[test]
+fn absurd_runs_come_to_their_end() {
+    // Duration, link of the first way, delay of the second, keys of the connection, and of the transport.
+    let cases = [
+        ("100 h", "capacity = \"0 bit/s\"\ndelay = \"1 ms\"", "1 ms", "", ""),
+        ("4800 h", "capacity = \"1 bit/s\"\ndelay = \"1 ms\"", "1 ms", "packet = \"65535 B\"", "jitter = 1e6"),
+        // Five round trips: windows double no more often.
+        ("240 h", "capacity = \"1e15 bit/s\"\ndelay = \"24 h\"", "24 h", "", "first_wait = \"4800 h\""),
+        ("10 s", "capacity = \"1 Mbit/s\"\ndelay = \"1 us\"", "1 s", "", "buffer = \"1000 B\""),
+        ("4800 h", "capacity = \"1 Mbit/s\"\ndelay = \"1 ms\"", "1 ms", "demand = \"1 bit/s\"", "least_wait = \"0 s\""),
+        ("1 s", "capacity = \"1 Mbit/s\"\ndelay = \"1 h\"", "1 h", "amount = \"1 MB\"", "first_window = 1048576"),
+        ("1 s", "capacity = \"1 Mbit/s\"\ndelay = \"1 h\"", "1 ms", "amount = \"1 MB\"", "first_wait = \"1 us\""),
+    ];
+    for protocol in protocols() {
+        let many = Protocol::named(protocol).unwrap().terms().many_paths;
+        let ways = if many { "[[\"a\", \"x\", \"b\"], [\"a\", \"y\", \"b\"]]" } else { "[[\"a\", \"x\", \"b\"]]" };
+        for (duration, link, delay, connection, transport) in cases {
+            let text = format!(
+                "[run]\nduration = \"{duration}\"\nrecord = [\"connections\", \"subflows\", \"windows\", \"links\", \"fairness\"]\n\
+                 [run.transport]\n{transport}\n\
+                 [defaults.link]\nqueue = \"1 packets\"\n\
+                 [[link]]\nsource = \"a\"\ntarget = \"x\"\n{link}\n\
+                 [[link]]\nsource = \"x\"\ntarget = \"b\"\ncapacity = \"unlimited\"\n\
+                 [[link]]\nsource = \"a\"\ntarget = \"y\"\n{link}\n\
+                 [[link]]\nsource = \"y\"\ntarget = \"b\"\ncapacity = \"unlimited\"\ndelay = \"{delay}\"\n\
+                 [[connection]]\nsource = \"a\"\ntarget = \"b\"\nprotocol = \"{protocol}\"\npaths = {ways}\n{connection}\n"
+            );
+            let plan = plan(&text).unwrap_or_else(|reason| panic!("{reason}: {text}"));
+            let outcome = simulate(&plan, &mut |progress| progress.events < 1 << 24);
+            assert!(outcome.is_whole, "it takes over {} events: {text}", outcome.events);
+            assert_eq!(mistake(&plan, &outcome), None, "{text}");
+        }
+    }
+}

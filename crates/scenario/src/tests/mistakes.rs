@@ -157,7 +157,11 @@ fn times_of_paths_that_cannot_be_are_refused_where_they_stand() {
 #[test]
 fn settings_of_the_transport_that_cannot_be_are_refused_where_they_stand() {
     assert_refused(&[
-        ("[run.transport]\nfirst_wait = \"0 s\"", "line 11, column 14: ", "first_wait is 0 ps; it must be 1 us or more"),
+        (
+            "[run.transport]\nfirst_wait = \"0 s\"",
+            "line 11, column 14: ",
+            "first_wait is 0 ps; it must be 1 us or more",
+        ),
         ("[run.transport]\nfirst_wait = \"999 ns\"", "line 11, column 14: ", "it must be 1 us or more"),
         ("[run.transport]\nleast_wait = \"-1 s\"", "line 11, column 14: ", "it must be finite and not negative"),
         ("[run.transport]\nleast_wait = \"9999 h\"", "line 11, column 14: ", ""),
