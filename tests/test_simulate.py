@@ -262,6 +262,18 @@ def test_what_is_not_recorded_is_not_there():
         result.settling()
 
 
+def test_windows_are_recorded_where_there_are_any():
+    result = run(LINK, sets=['run.record=["windows"]', "connection.1.protocol=reno"])
+    series = result.series.filter(pl.col("of") == "subflow")
+    assert series["name"].unique(maintain_order=True).to_list() == ["long/1", "short/1"]
+    assert series.filter(pl.col("name") == "long/1").select("window_bytes", "rtt_s").null_count().row(0) == (500, 500)
+    # There for a second of two, and a way there and back takes 10 ms.
+    there = series.filter(pl.col("name") == "short/1").drop_nulls("rtt_s")
+    assert 230 <= len(there) <= 251
+    assert there["window_bytes"].min() >= 1000.0
+    assert there["rtt_s"].min() >= 0.01
+
+
 def test_dropped_packets_are_told(tmp_path):
     # Ten connections that begin at once each get the whole link before they know of each other.
     many = "".join(f'[[connection]]\nname = "c{i}"\nsource = "a"\ntarget = "b"\n' for i in range(10))

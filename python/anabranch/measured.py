@@ -44,6 +44,8 @@ SERIES: dict[str, type[pl.DataType]] = {
     "capacity_bps": pl.Float64,
     "backlog_bytes": pl.UInt64,
     "peak_packets": pl.UInt32,
+    "window_bytes": pl.Float64,
+    "rtt_s": pl.Float64,
     "residual": pl.Float64,
     "overload": pl.Float64,
     "present": pl.UInt32,
@@ -55,7 +57,7 @@ SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most
 
 SAMPLED = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps"),
-    "subflow": ("granted_bps", "delivered_bps"),
+    "subflow": ("granted_bps", "delivered_bps", "window_bytes", "rtt_s"),
     "link": ("granted_bps", "carried_bps", "fair_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
     "run": ("residual", "overload", "present", "peak_packets"),
 }

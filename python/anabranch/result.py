@@ -71,7 +71,9 @@ class Result:
         A row for each thing and sample: ``time_s``; ``of``, one of "connection", "subflow", "link" and "run"; ``name``;
         and what was recorded of it. Of connections and subflows ``granted_bps`` at the instant and ``delivered_bps``
         since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there, and
-        ``error`` also where the fair rate is 0 and the granted one is not. Of links ``granted_bps`` (the sum of all
+        ``error`` also where the fair rate is 0 and the granted one is not. Of subflows ``window_bytes`` and ``rtt_s``
+        (the window and the smoothed round trip at the instant) if windows are recorded, null where a subflow keeps no
+        window, and ``rtt_s`` until it is known. Of links ``granted_bps`` (the sum of all
         subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample before), ``capacity_bps`` (at
         the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at the instant), ``fair_bps`` (the
         load under the fair rates), and, if that fills the link, so that it is a bottleneck, ``error``: how far

@@ -124,6 +124,8 @@ impl PyOutcome {
             ("connection_fair_bps", &samples.connection_fair_bps),
             ("subflow_granted_bps", &samples.subflow_granted_bps),
             ("subflow_delivered_bps", &samples.subflow_delivered_bps),
+            ("subflow_window_bytes", &samples.subflow_window_bytes),
+            ("subflow_rtt_s", &samples.subflow_rtt_s),
             ("link_granted_bps", &samples.link_granted_bps),
             ("link_carried_bps", &samples.link_carried_bps),
             ("link_fair_bps", &samples.link_fair_bps),

@@ -57,6 +57,7 @@ fn plan(size: &Size) -> Plan {
         network: Arc::new(network),
         paths,
         demand_changes: Vec::new(),
+        path_times: Vec::new(),
         protocols: vec![Protocol::default()],
         run: common::run_plan(size.seconds),
     }

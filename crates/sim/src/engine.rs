@@ -282,6 +282,11 @@ impl<'p> Shards<'_, 'p> {
         source.window_rate(subflow).unwrap_or_else(|| source.subflows[subflow].pace.rate())
     }
 
+    /// The window of a subflow in bytes and its smoothed round trip in seconds; NaN for what there is not now.
+    pub fn window(&self, subflow: usize) -> (f64, f64) {
+        self.source_of(subflow).window(subflow).unwrap_or((f64::NAN, f64::NAN))
+    }
+
     /// When the sink of a connection under the transport had all, or `UNSET`; `None` for others.
     pub fn completed_at(&self, connection: usize) -> Option<u64> {
         let transfer = &self.plan.transfers[connection];

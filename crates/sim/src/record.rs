@@ -34,6 +34,11 @@ pub struct Samples {
     pub subflow_granted_bps: Vec<f64>,
     /// See `subflow_granted_bps`.
     pub subflow_delivered_bps: Vec<f64>,
+    /// The windows of subflows in bytes, and their smoothed round trips in seconds, at the instant; NaN for those that
+    /// keep no window then, and for round trips before the first is known.
+    pub subflow_window_bytes: Vec<f64>,
+    /// See `subflow_window_bytes`.
+    pub subflow_rtt_s: Vec<f64>,
     /// The sum of what subflows over the link were granted at the instant, in bit/s.
     pub link_granted_bps: Vec<f64>,
     /// What the link sent since the sample before, in bit/s.
@@ -166,8 +171,8 @@ impl Recorder {
 
     /// Whether there is anything to write down at samples.
     pub fn has_samples(plan: &Plan) -> bool {
-        let Record { connections, subflows, links, fairness, errors, grants: _ } = plan.run.record;
-        connections || subflows || links || fairness || errors
+        let Record { connections, subflows, windows, links, fairness, errors, grants: _ } = plan.run.record;
+        connections || subflows || windows || links || fairness || errors
     }
 
     /// Takes the counts from which means begin.
@@ -185,6 +190,11 @@ impl Recorder {
         let granted: Vec<f64> = (0..shards.plan.paths.len()).map(|s| shards.granted(s).0).collect();
         if self.asked.connections || self.asked.subflows {
             self.sample_rates(shards, &granted, period);
+        }
+        if self.asked.windows {
+            let states: Vec<(f64, f64)> = (0..shards.plan.paths.len()).map(|s| shards.window(s)).collect();
+            self.samples.subflow_window_bytes.extend(states.iter().map(|(bytes, _)| bytes));
+            self.samples.subflow_rtt_s.extend(states.iter().map(|(_, seconds)| seconds));
         }
         if self.asked.links {
             self.sample_links(shards, &granted, period);

@@ -20,8 +20,15 @@ fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
     plan.run.warm_up = Span(plan.run.duration.0 / 3);
     let at = |part| Time(plan.run.duration.0 / part);
     plan.links.iter_mut().step_by(5).for_each(|l| l.changes = vec![(at(3), Rate(4e6)), (at(2), Rate(20e6))]);
-    plan.run.record =
-        Record { connections: true, subflows: true, links: true, grants: true, fairness: true, errors: true };
+    plan.run.record = Record {
+        connections: true,
+        subflows: true,
+        windows: true,
+        links: true,
+        grants: true,
+        fairness: true,
+        errors: true,
+    };
     plan
 }
 

@@ -6,7 +6,7 @@ use anabranch_core::{Bytes, Connection, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_proto::transport::Scheduler;
-use anabranch_scenario::plan::{Faults, Limit, Plan};
+use anabranch_scenario::plan::{Faults, Limit, Plan, Record};
 use anabranch_sim::{Outcome, simulate_on};
 use common::{MEGA, MILLISECOND, network, plan, run, timed};
 
@@ -153,4 +153,35 @@ fn a_connection_outlives_one_of_its_paths() {
         let done = outcome.connections[0].finished_s;
         assert!(done < 14.0, "{}: {done} s", plan.protocols[0].name());
     }
+}
+
+#[test]
+fn the_windows_of_reno_are_a_saw_tooth() {
+    let mut plan = one_link(1, Protocol::named("reno").unwrap(), 60.0);
+    timed(&mut plan, &[(0.0, Some(50.0))]);
+    plan.run.record = Record { windows: true, ..Record::default() };
+    plan.run.sample = Span(40 * MILLISECOND);
+    let samples = run(&plan).samples;
+    // 50 packets on the way and 50 in the queue: windows of 100 fall to 50 and grow by one in each round trip.
+    let steady = &samples.subflow_window_bytes[500..1000];
+    assert!(steady.iter().all(|bytes| (45_000.0..=105_000.0).contains(bytes)), "{steady:?}");
+    let falls = steady.windows(2).filter(|two| two[1] < 0.6 * two[0]).count();
+    // 50 round trips of 40 ms to 80 ms from one to the next, 3 s: some 7 in 20 s, and otherwise they rise.
+    assert!((5..=9).contains(&falls), "{falls}: {steady:?}");
+    assert_eq!(steady.windows(2).filter(|two| two[1] < two[0]).count(), falls);
+    // The way there and back takes 40 ms, and the queue at most 40 ms more.
+    let trips = &samples.subflow_rtt_s[500..1000];
+    assert!(trips.iter().all(|seconds| (0.04..0.085).contains(seconds)), "{trips:?}");
+    // Once it is over there is no window.
+    let after = samples.subflow_window_bytes[1251..].iter().chain(&samples.subflow_rtt_s[1251..]);
+    assert!(after.clone().count() > 400 && after.clone().all(|value| value.is_nan()));
+}
+
+#[test]
+fn a_protocol_that_sets_rates_has_no_windows() {
+    let mut plan = one_link(1, Protocol::named("d-slen").unwrap(), 1.0);
+    plan.run.record = Record { windows: true, ..Record::default() };
+    let samples = run(&plan).samples;
+    assert_eq!((samples.subflow_window_bytes.len(), samples.subflow_rtt_s.len()), (100, 100));
+    assert!(samples.subflow_window_bytes.iter().chain(&samples.subflow_rtt_s).all(|value| value.is_nan()));
 }

@@ -186,7 +186,7 @@ impl Source {
         self.stream.is_sent()
     }
 
-    /// The window of a path in packets, and its smoothed round trip in seconds, 0 before the first.
+    /// The window of a path in packets, 0 if it is closed, and its smoothed round trip in seconds, 0 before the first.
     pub fn state(&self, path: usize) -> (f64, f64) {
         let own = &self.paths[path];
         (if own.is_open { self.control.window(path) } else { 0.0 }, own.rtt.smoothed())

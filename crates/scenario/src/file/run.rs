@@ -71,6 +71,8 @@ pub enum Recorded {
     Connections,
     /// At each sample, rates of subflows.
     Subflows,
+    /// At each sample, windows and round trips of subflows; none of those under protocols that set rates.
+    Windows,
     /// At each sample, loads and queues of links.
     Links,
     /// Every change of a granted rate, when it happens.
@@ -127,6 +129,7 @@ impl RunTable {
             record: Record {
                 connections: has(Recorded::Connections),
                 subflows: has(Recorded::Subflows),
+                windows: has(Recorded::Windows),
                 links: has(Recorded::Links),
                 grants: has(Recorded::Grants),
                 fairness: has(Recorded::Fairness),

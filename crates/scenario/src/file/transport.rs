@@ -1,7 +1,7 @@
 //! `[run.transport]`: how sources and sinks of window protocols work.
 
-use anabranch_core::Bytes;
 use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_core::{Bytes, Span};
 use anabranch_proto::transport::Scheduler;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::connection::packet_size;
 use crate::plan::Transport;
+
+/// The least time that a source waits before a round trip is known.
+const LEAST_FIRST_WAIT: Span = Span(1_000_000);
 
 /// The most packets that wait for one acknowledgement.
 const MOST_EVERY: u32 = 64;
@@ -29,7 +32,8 @@ pub struct TransportTable {
     pub first_window: f64,
     /// The least time that a source waits for an acknowledgement before it takes all packets for lost.
     pub least_wait: SpanText,
-    /// How long it waits before a round trip is known.
+    /// How long it waits before a round trip is known, 1 us or more.
+    #[serde(deserialize_with = "first_wait")]
     pub first_wait: SpanText,
     /// A sink acknowledges every packet, every second, up to every 64th.
     #[serde(deserialize_with = "ack_every")]
@@ -110,6 +114,13 @@ fn first_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Er
     let window = f64::deserialize(deserializer)?;
     let message = || format!("first_window is {window}; it must be 1 to 1048576 packets");
     if (1.0..=MOST_FIRST_WINDOW).contains(&window) { Ok(window) } else { Err(D::Error::custom(message())) }
+}
+
+/// A source that did not wait at all would send the same again and again at one instant.
+fn first_wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    let wait = SpanText::deserialize(deserializer)?;
+    let message = || format!("first_wait is {}; it must be {LEAST_FIRST_WAIT} or more", wait.0);
+    if wait.0 >= LEAST_FIRST_WAIT { Ok(wait) } else { Err(D::Error::custom(message())) }
 }
 
 fn ack_every<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {

@@ -117,6 +117,79 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
 }
 
 #[test]
+fn times_of_paths_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
+        ("path_times = [{ at = \"1 s\" }]", "line 10, column 17", "there is no key `at` here"),
+        (
+            "path_times = [{}]",
+            "line 10, column 14",
+            "connection `a>b`: d-SLEN sets rates, and paths have times of their own only under a protocol that keeps \
+             windows, such as LIA; name another protocol, or leave `path_times` out",
+        ),
+        (
+            "protocol = \"lia\"\npath_times = [{}, {}]",
+            "line 11, column 14",
+            "connection `a>b`: `path_times` has 2 entries, and it has 1 path; write one for each path, {} for one without",
+        ),
+        (
+            "protocol = \"lia\"\nstart = \"1 s\"\npath_times = [{ start = \"0.5 s\" }]",
+            "line 12, column 14",
+            "connection `a>b`: path 1: it begins at 500 ms, and its connection at 1 s; let it begin no earlier",
+        ),
+        (
+            "protocol = \"lia\"\nstop = \"3 s\"\npath_times = [{ stop = \"4 s\" }]",
+            "line 12, column 14",
+            "connection `a>b`: path 1: it ends at 4 s, and its connection at 3 s; let it end no later",
+        ),
+        (
+            "protocol = \"lia\"\npath_times = [{}, { start = \"4 s\", stop = \"4 s\" }]",
+            "line 11, column 14",
+            "connection `a>b`: path 2: it begins at 4 s and ends at 4 s; let it end later",
+        ),
+        (
+            "protocol = \"lia\"\nstop = \"3 s\"\npath_times = [{ start = \"3 s\" }]",
+            "line 12, column 14",
+            "connection `a>b`: path 1: it begins at 3 s and ends at 3 s; let it end later",
+        ),
+    ]);
+}
+
+#[test]
+fn settings_of_the_transport_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
+        (
+            "[run.transport]\nfirst_wait = \"0 s\"",
+            "line 11, column 14: ",
+            "first_wait is 0 ps; it must be 1 us or more",
+        ),
+        ("[run.transport]\nfirst_wait = \"999 ns\"", "line 11, column 14: ", "it must be 1 us or more"),
+        ("[run.transport]\nleast_wait = \"-1 s\"", "line 11, column 14: ", "it must be finite and not negative"),
+        ("[run.transport]\nleast_wait = \"9999 h\"", "line 11, column 14: ", ""),
+        (
+            "[run.transport]\nfirst_window = 0.5",
+            "line 11, column 16: ",
+            "first_window is 0.5; it must be 1 to 1048576 packets",
+        ),
+        ("[run.transport]\nfirst_window = nan", "line 11, column 16: ", "it must be 1 to 1048576 packets"),
+        ("[run.transport]\nfirst_window = 1e7", "line 11, column 16: ", "it must be 1 to 1048576 packets"),
+        ("[run.transport]\nack_every = 0", "line 11, column 13: ", "ack_every is 0; it must be 1 to 64"),
+        ("[run.transport]\nack = \"0 B\"", "line 11, column 7: ", "it must have 1 B to 65535 B"),
+        (
+            "[run.transport]\njitter = -1",
+            "line 11, column 10: ",
+            "jitter is -1; it must be 0 to 1e6 transmission times",
+        ),
+        ("[run.transport]\njitter = inf", "line 11, column 10: ", "it must be 0 to 1e6 transmission times"),
+        ("[run.transport]\nscheduler = \"fastest\"", "line 11, column 13: ", "there is no choice `fastest` here"),
+        (
+            "protocol = \"reno\"\n[run.transport]\nbuffer = \"999 B\"",
+            "line 7, column 1",
+            "connection `a>b`: buffer is 999 B, and packets have 1000 B; it must hold one",
+        ),
+    ]);
+}
+
+#[test]
 fn demands_and_traffic_that_cannot_be_are_refused_where_they_stand() {
     assert_refused(&[
         ("[demands]\nrule = \"gravty:1 Gbit/s\"", "line 10, column 1", "did you mean `gravity`?"),
