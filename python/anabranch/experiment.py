@@ -11,7 +11,8 @@ registration it needs. ``experiment.toml``::
 
     [[run]]
     name = "iewf"                       the first word of the quantities that it gives
-    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, simulate
+    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, weight-allocation,
+                                        proportional, simulate
     stop_change = "0.001 Mbit/s"        these three: see `anabranch.solve`
     unit = "0.05 Mbit/s"
     passes = 1000
@@ -22,30 +23,59 @@ registration it needs. ``experiment.toml``::
     method = "simulate"                 the scenario is run; one run of it serves all experiments of a call
     set = ["run.duration=5 s"]          values in place of those in the scenario
     seed = 1                            instead of the scenario's
+    seeds = 10                          instead: seeds 1 to 10, or those of a list; numbers are means over them, with
+                                        the interval that holds the true mean with a confidence of 95 %
+
+    [[run]]
+    name = "optimal"
+    method = "proportional"             solved anew whenever connections come or go or capacities change
+    set = ["connection.0.stop=3 s"]
+
+    [[run]]
+    name = "algorithm-2"
+    method = "weight-allocation"        algorithm 2 of weighted Vegas, step by step
+    weights = { c1 = [0.05, 0.95] }     at first; for connections not named the same on all paths
+    passes = 20                         so many steps at most
 
     [[figure]]                          optional, see `anabranch.experiment_figure`
 
 ``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
 `MEASURES`) and, of some measures, whose it is: ``iewf load l3``. It has one of ``published`` (as printed),
-``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none). A
+``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none); or
+``against``, which ours is judged by instead, with ``published`` or without: a number, or what another run gives,
+``optimal mean-rate c1``. A number may be a quotient of two: ``lia mean-load l3 / lia capacity l3``. A
 claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With
 ``borne_out = false`` the check states what we found instead, and the paper's sentence is not borne out by it. With
-``window = ["0 s", "0.5 s"]`` only turns, errors and queues of that time count.
+``window = ["0 s", "0.5 s"]`` only turns, errors, queues and means of that time count.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from anabranch.errors import ScenarioError
 from anabranch.experiment_figure import FigurePlan, read_figure
 from anabranch.experiment_table import Table, read_toml
+from anabranch.simulated_means import OF_TIME
 from anabranch.simulated_measures import OF_SPREAD
 
-Method = Literal["c-slen", "iewf", "lp", "progressive-filling", "pseudo-code", "given", "simulate"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Method = Literal[
+    "c-slen",
+    "iewf",
+    "lp",
+    "progressive-filling",
+    "pseudo-code",
+    "given",
+    "weight-allocation",
+    "proportional",
+    "simulate",
+]
 Comparison = Literal["<=", ">=", "<", ">", "="]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 
@@ -60,6 +90,8 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "residual": ("", "of the level", ""),
     "passes": ("", "passes", "solve"),
     "distance": ("run", "of the rate", ""),
+    "farthest": ("run", "of the rate", ""),
+    "steps-to": ("run", "steps", "solve"),
     "undersaturated": ("run", "links", ""),
     "steps": ("", "steps", "solve"),
     "converged": ("", "1 if so", "solve"),
@@ -97,6 +129,14 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "completion": ("connection", "s", "simulate"),
     "agreeing": ("run", "connections", "simulate"),
     "peak-overload": ("", "of the capacity", "simulate"),
+    "mean-rate": ("connection or subflow", "rate", "over-time"),
+    "mean-granted": ("connection or subflow", "rate", "simulate"),
+    "mean-load": ("link", "rate", "over-time"),
+    "utilisation": ("link", "of the capacity", "over-time"),
+    "mean-wait": ("link", "ms", "simulate"),
+    "deviation": ("run", "rate", "over-time"),
+    "subflow-deviation": ("run", "rate", "over-time"),
+    "dropped": ("", "packets", "simulate"),
     "events": ("", "events", "simulate"),
     "wall": ("", "s", "simulate"),
 }
@@ -106,15 +146,26 @@ Rates of a simulated run are those just before the first connection leaves, and 
 the overload, the residual. `anabranch.simulated_measures` says what the others mean.
 """
 
-WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD)
+WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD, *OF_TIME)
 """Measures that a quantity with a window takes in that time only."""
+
+OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
+"""Methods that give rates over time, and take values in place of those in the scenario."""
+
+METHODS_OF: dict[str, tuple[Method, ...]] = {
+    "": get_args(Method),
+    "solve": tuple(method for method in get_args(Method) if method != "simulate"),
+    "simulate": ("simulate",),
+    "over-time": OVER_TIME,
+}
+"""The methods of the kinds of run that measures are of."""
 
 CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One computation: a solve, the paper's pseudo-code, rates given to be checked, or a simulation."""
+    """One computation: a solve, the paper's pseudo-code, rates given to be checked, or simulations."""
 
     name: str
     method: Method
@@ -128,6 +179,9 @@ class Run:
     capacities_times: float = 1.0
     sets: tuple[str, ...] = ()
     seed: int | None = None
+    seeds: tuple[int, ...] = ()
+    """It is simulated with each, and numbers are means; once if there are none."""
+    weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,7 +192,12 @@ class Address:
     measure: str
     subject: str
     window_s: tuple[float, float] | None = None
-    """The time in which turns are counted; all if None."""
+    """The time that counts; all if None."""
+
+    @property
+    def runs(self) -> list[str]:
+        """Give the runs that it needs: its own, and one that this is set beside."""
+        return [self.run, self.subject] if MEASURES[self.measure][0] == "run" else [self.run]
 
     def __str__(self) -> str:
         window = "" if self.window_s is None else f"from {self.window_s[0]:g} to {self.window_s[1]:g} s"
@@ -175,11 +234,12 @@ class Quantity:
     """A number or claim of the paper, and how ours is judged against it."""
 
     name: str
-    address: Address | None
+    measured: Ratio | None
     published: float | str | None
     right: float | None
     why: str
     recorded: float | None
+    against: Ratio | float | None
     check: Check | None
     show: tuple[Ratio, ...]
     tolerance: float
@@ -264,18 +324,33 @@ def _run(table: Table, folder: Path, scenario: Path) -> Run:
         capacities_times=table.positive("capacities_times", 1.0),
         sets=tuple(table.texts("set")),
         seed=table.optional_whole("seed"),
+        seeds=table.seeds("seeds"),
+        weights=table.lists_of_numbers("weights"),
     )
+    _refuse_seeds(table, run)
+    if run.weights and method != "weight-allocation":
+        raise table.error("weights", f"the method is {method}", 'leave it out; it is for method = "weight-allocation"')
     if (method == "given") != bool(run.path_rates):
         raise table.error("path_rates", f"the method is {method}", 'give path_rates with method = "given", and only so')
     if method == "pseudo-code" and run.stop_change_bps is None:
         raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
-    if method != "simulate" and (run.sets or run.seed is not None):
-        key = "set" if run.sets else "seed"
-        raise table.error(key, f"the method is {method}", 'leave it out; it is for method = "simulate"')
-    if method == "simulate" and run.capacities_times != 1.0:
-        raise table.error("capacities_times", "the method is simulate", "leave it out, and `set` capacities instead")
+    if run.sets and method not in OVER_TIME:
+        raise table.error(
+            "set", f"the method is {method}", f"leave it out; it is for methods {' and '.join(OVER_TIME)}"
+        )
+    if method in OVER_TIME and run.capacities_times != 1.0:
+        raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
     table.finish()
     return run
+
+
+def _refuse_seeds(table: Table, run: Run) -> None:
+    """Refuse seeds of what draws nothing, and one seed beside several."""
+    key = "seeds" if run.seeds else "seed"
+    if run.method != "simulate" and (run.seeds or run.seed is not None):
+        raise table.error(key, f"the method is {run.method}", 'leave it out; it is for method = "simulate"')
+    if run.seeds and run.seed is not None:
+        raise table.error("seeds", "there is a `seed` besides", "give one of them")
 
 
 def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
@@ -288,11 +363,12 @@ def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
     check = _check(table, check_text, runs, window) if check_text else None
     quantity = Quantity(
         name=name,
-        address=None if check else _address(table, "name", name, runs, window),
+        measured=None if check else _ratio(table, "name", name, runs, window),
         published=published,
         right=right,
         why=why,
         recorded=recorded,
+        against=_against(table, runs, window),
         check=check,
         show=tuple(_ratio(table, "show", text, runs, window) for text in table.texts("show")),
         tolerance=table.positive("tolerance", tolerance),
@@ -310,11 +386,16 @@ def _refuse_undecided(table: Table, quantity: Quantity) -> None:
         remedy = "say in words what is `published`, and give a `check` that states what we found instead"
         raise table.error("borne_out", "only a claim of the paper can be borne out or not", remedy)
     if quantity.check is not None:
-        if isinstance(quantity.published, float) or quantity.recorded is not None or quantity.right is not None:
+        numbers = (quantity.recorded, quantity.right, quantity.against)
+        if isinstance(quantity.published, float) or any(number is not None for number in numbers):
             raise table.error("check", "a claim is given a number besides", "say in words what is published")
         return
     if isinstance(quantity.published, str):
         raise table.error("published", "it is text, and there is no check", "give the number, or a check that decides")
+    if quantity.against is not None:
+        if quantity.recorded is not None or quantity.right is not None:
+            raise table.error("against", "there is another number to judge ours by", "give one of them")
+        return
     if (quantity.published is None) == (quantity.recorded is None):
         remedy = "give the printed number as `published`; or, where none is printed, ours as `recorded`"
         raise table.error("published", "there must be exactly one of `published` and `recorded`", remedy)
@@ -322,6 +403,11 @@ def _refuse_undecided(table: Table, quantity: Quantity) -> None:
         raise table.error("right", "a slip has both `right` and `why`", "give the other too")
     if quantity.right is not None and quantity.published is None:
         raise table.error("right", "nothing is published that could be wrong", "give `published` too")
+
+
+def _against(table: Table, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Ratio | float | None:
+    given = table.number_or_text("against")
+    return _ratio(table, "against", given, runs, window_s) if isinstance(given, str) else given
 
 
 def _check(table: Table, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Check:
@@ -340,7 +426,11 @@ def _check(table: Table, text: str, runs: dict[str, Run], window_s: tuple[float,
 def _ratio(table: Table, key: str, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Ratio:
     top, slash, bottom = text.partition(" / ")
     own = _address(table, key, top, runs, window_s)
-    return Ratio(own, _address(table, key, bottom, runs, window_s) if slash else None)
+    ratio = Ratio(own, _address(table, key, bottom, runs, window_s) if slash else None)
+    counts = {len(runs[run].seeds) for address in ratio.addresses for run in address.runs} - {0}
+    if len(counts) > 1:
+        raise table.error(key, f"`{text}`: its runs have different numbers of seeds", "give them as many")
+    return ratio
 
 
 def _address(table: Table, key: str, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Address:
@@ -355,11 +445,14 @@ def _address(table: Table, key: str, text: str, runs: dict[str, Run], window_s: 
     if bool(whose) != bool(subject):
         remedy = f"say whose it is: the name of a {whose}" if whose else f"leave `{subject}` out"
         raise table.error(key, f"`{text}` does not say what it must", remedy)
-    if kind and (runs[run].method == "simulate") != (kind == "simulate"):
-        remedy = f"`{measure}` is of runs that are {kind}d; see the measures in docs/how-to/reproduce.md"
-        raise table.error(key, f"`{text}`: the method of run `{run}` is {runs[run].method}", remedy)
-    if whose == "run" and (subject not in runs or (kind == "simulate" and runs[subject].method != "simulate")):
-        what = "simulated run" if kind else "run"
+    method = runs[run].method
+    if kind and method not in METHODS_OF[kind]:
+        which = {"solve": "solved", "simulate": "simulated", "over-time": "simulated or proportional"}[kind]
+        remedy = f"`{measure}` is of runs that are {which}; see the measures in docs/how-to/reproduce.md"
+        raise table.error(key, f"`{text}`: the method of run `{run}` is {method}", remedy)
+    others = METHODS_OF["" if kind == "solve" else kind]
+    if whose == "run" and (subject not in runs or runs[subject].method not in others):
+        what = {"simulate": "simulated run", "over-time": "run over time"}.get(kind, "run")
         raise table.error(key, f"`{text}`: there is no {what} `{subject}`", "name one of the [[run]] tables")
     return Address(run, measure, subject.strip(), window_s if measure in WINDOWED else None)
 
