@@ -31,6 +31,9 @@ pub struct Plan {
     pub transfers: Vec<Transfer>,
     /// What connections can use from some times on, in the order of time; each had a demand to begin with.
     pub demand_changes: Vec<DemandChange>,
+    /// Paths that begin later or end earlier than their connections, in the order of connections and paths; only of
+    /// connections under protocols that keep windows.
+    pub path_times: Vec<PathTime>,
     /// The protocols in use, each with its parameters, without repetition.
     pub protocols: Vec<Protocol>,
     /// The run itself.
@@ -108,6 +111,34 @@ pub struct DemandChange {
     pub connection: ConnectionId,
     /// How much; over 0 and finite.
     pub demand: Rate,
+}
+
+/// A path that may not be used as long as its connection is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathTime {
+    /// Whose.
+    pub connection: ConnectionId,
+    /// Among the paths of its connection, from 0.
+    pub path: usize,
+    /// From when on; no earlier than the connection begins.
+    pub start: Time,
+    /// Until when, later than `start`; `None` for as long as the connection is there.
+    pub stop: Option<Time>,
+}
+
+impl PathTime {
+    /// Whether the path may be used at this time, if its connection is there.
+    pub fn is_open(&self, now: Time) -> bool {
+        self.start <= now && self.stop.is_none_or(|stop| now < stop)
+    }
+}
+
+impl Plan {
+    /// The times of a path, from 0 among those of its connection, if it has any of its own.
+    pub fn path_time(&self, connection: ConnectionId, path: usize) -> Option<&PathTime> {
+        let place = self.path_times.binary_search_by_key(&(connection, path), |time| (time.connection, time.path));
+        place.ok().map(|place| &self.path_times[place])
+    }
 }
 
 /// How control packets travel.

@@ -73,6 +73,7 @@ fn plan(size: &Size) -> Plan {
         network: Arc::new(network),
         paths,
         demand_changes: Vec::new(),
+        path_times: Vec::new(),
         protocols: vec![Protocol::default()],
         run: RunPlan {
             duration: Span::from_seconds(size.seconds).expect("some seconds"),

@@ -2,11 +2,12 @@
 //!
 //! Fair means max-min where every connection has one path, and upward max-min otherwise. Upward max-min fair rates are
 //! not unique: a protocol may settle on others than those computed here. So besides the error by connection there is the
-//! residual, which is 0 at any of them. Rates are computed anew only when connections or capacities have changed.
+//! residual, which is 0 at any of them. Rates are computed anew only when connections, capacities or the paths that may
+//! be used have changed.
 
 use std::sync::Arc;
 
-use anabranch_core::ConnectionId;
+use anabranch_core::{ConnectionId, Time};
 use anabranch_fair::{Problem, ProblemParts, Start, Stop, certify, max_min, upward};
 use anabranch_scenario::plan::Plan;
 
@@ -30,7 +31,7 @@ pub struct Gauge {
     pub residual: f64,
     /// The largest overload of a link relative to its capacity; 1 if there is no capacity at all to compare with.
     pub overload: f64,
-    /// Connections present.
+    /// Connections present that have a path to use.
     pub present: u32,
 }
 
@@ -119,9 +120,14 @@ impl Fairness {
     fn solve(&mut self, shards: &Shards<'_, '_>) {
         self.rates.fill(f64::NAN);
         self.loads = vec![0.0; shards.routes.used.len()];
-        let present: Vec<u32> = (0..self.rates.len()).filter(|&c| shards.is_present(c)).map(|c| c as u32).collect();
+        let mut present: Vec<u32> = (0..self.rates.len()).filter(|&c| shards.is_present(c)).map(|c| c as u32).collect();
         let own = |&c: &u32| shards.routes.subflows[c as usize]..shards.routes.subflows[c as usize + 1];
-        self.subflows = present.iter().flat_map(own).collect();
+        let closed = closed(shards);
+        let is_open = |s: &u32| closed.binary_search(s).is_err();
+        self.subflows = present.iter().flat_map(own).filter(is_open).collect();
+        let has_path = |c: &u32| own(c).any(|s| is_open(&s));
+        present.iter().filter(|c| !has_path(c)).for_each(|&c| self.rates[c as usize] = 0.0);
+        present.retain(has_path);
         self.problem = (!present.is_empty()).then(|| Arc::new(problem(shards, &present, &self.subflows)));
         let Some(problem) = &self.problem else { return };
         let stop = Stop::Certificate(TOLERANCE);
@@ -135,6 +141,12 @@ impl Fairness {
             self.rates[c as usize] = rate;
         }
     }
+}
+
+/// The subflows whose paths may not be used now, in their order.
+fn closed(shards: &Shards<'_, '_>) -> Vec<u32> {
+    let times = shards.plan.path_times.iter().filter(|own| !own.is_open(Time(shards.now)));
+    times.map(|own| shards.routes.subflow(own)).collect()
 }
 
 /// The sharing among the connections that are present, over the links in use.

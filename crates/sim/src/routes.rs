@@ -7,7 +7,7 @@
 
 use anabranch_core::{ConnectionId, LinkId};
 use anabranch_proto::protocols::Demands;
-use anabranch_scenario::plan::Plan;
+use anabranch_scenario::plan::{PathTime, Plan};
 
 /// Where a path ends, and the one before began.
 pub const END: u32 = u32::MAX;
@@ -87,6 +87,11 @@ impl Routes {
             routes.subflows.push(routes.first.len() as u32);
         }
         routes
+    }
+
+    /// The subflow over a path with times of its own.
+    pub fn subflow(&self, path: &PathTime) -> u32 {
+        self.subflows[path.connection.index()] + path.path as u32
     }
 
     /// The link of the demand of a connection, if it has one.

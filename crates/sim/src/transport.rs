@@ -96,9 +96,34 @@ impl World<'_> {
         let demand = Rate(self.connections[c as usize].demand);
         let amount = transfer.amount.map(|amount| amount.0);
         let mut source = Source::new(control, settings, Time(self.now), own.len(), amount, demand);
-        (0..own.len()).for_each(|path| source.open(path, Time(self.now)));
+        let id = ConnectionId(c);
+        let is_open = |path: &usize| self.plan.path_time(id, *path).is_none_or(|time| time.is_open(Time(self.now)));
+        (0..own.len()).filter(is_open).for_each(|path| source.open(path, Time(self.now)));
         self.endpoints[c as usize].source = Some(Box::new(source));
         self.pump(c, 0);
+    }
+
+    /// A path of a connection may be used from now on.
+    pub(crate) fn on_open(&mut self, s: u32) {
+        let now = Time(self.now);
+        self.change_path(s, |source, path| source.open(path, now));
+    }
+
+    /// A path of a connection may be used no longer.
+    pub(crate) fn on_close(&mut self, s: u32) {
+        self.change_path(s, Source::close);
+    }
+
+    /// Changes a path of a connection, if that is there.
+    fn change_path(&mut self, s: u32, change: impl FnOnce(&mut Source, usize)) {
+        let c = self.subflows[s as usize].connection;
+        let path = s as usize - self.subflows_of(c).start;
+        self.has_changed |= self.connections[c as usize].is_present();
+        let Some(source) = self.endpoints.get_mut(c as usize).and_then(|endpoint| endpoint.source.as_mut()) else {
+            return;
+        };
+        change(source, path);
+        self.pump(c, path);
     }
 
     /// Sends what the source of a connection may send, after something has happened on a path.

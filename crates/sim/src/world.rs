@@ -35,6 +35,10 @@ pub(crate) enum Kind {
     Join,
     /// A connection is to end.
     Stop,
+    /// A path of a connection may be used from now on.
+    Open,
+    /// A path of a connection may be used no longer.
+    Close,
     /// A data packet arrives at the far end of a link.
     Data,
     /// A data packet with a header does.
@@ -69,9 +73,11 @@ pub(crate) enum Kind {
     Free,
 }
 
-const KINDS: [Kind; 18] = [
+const KINDS: [Kind; 20] = [
     Kind::Join,
     Kind::Stop,
+    Kind::Open,
+    Kind::Close,
     Kind::Data,
     Kind::Headed,
     Kind::Control,
@@ -200,8 +206,26 @@ impl<'p> World<'p> {
                 self.schedule_packet(change.time.0, Kind::Demand, change.connection.0, number as u32);
             }
         }
+        self.schedule_path_times();
         if plan.protocols.iter().any(|protocol| protocol.terms().hears_capacities) {
             self.schedule_capacities();
+        }
+    }
+
+    /// Schedules when paths may be used of connections that begin here.
+    fn schedule_path_times(&mut self) {
+        let plan = self.plan;
+        for own in &plan.path_times {
+            if !self.shard.has_source(own.connection.0) {
+                continue;
+            }
+            let s = self.routes.subflow(own);
+            if own.start > plan.demands.connections()[own.connection.index()].start {
+                self.schedule(own.start.0, Kind::Open, s);
+            }
+            if let Some(stop) = own.stop {
+                self.schedule(stop.0, Kind::Close, s);
+            }
         }
     }
 
@@ -260,6 +284,8 @@ impl<'p> World<'p> {
             Kind::Free => self.on_free(id),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
+            Kind::Open => self.on_open(id),
+            Kind::Close => self.on_close(id),
         }
     }
 

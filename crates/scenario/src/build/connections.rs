@@ -10,13 +10,14 @@ use anabranch_proto::Protocol;
 use rand::{Rng, RngExt};
 use toml::Spanned;
 
+use super::path_times::{Timed, path_times};
 use super::traffic::{Drawn, Group, Misdrawn};
 use super::{Scenario, generate};
 use crate::error::ScenarioError;
 use crate::file::connection::{ConnectionTable, ConnectionValues, DemandStep, DemandsTable, PathChoice, PathCount};
 use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
-use crate::plan::{DemandChange, Transfer};
+use crate::plan::{DemandChange, PathTime, Transfer};
 
 /// What the connections of a scenario ask for.
 pub(super) struct Wants {
@@ -25,6 +26,10 @@ pub(super) struct Wants {
     pub protocols: Vec<Protocol>,
     /// In the order of time.
     pub demand_changes: Vec<DemandChange>,
+    /// In the order of connections and paths.
+    pub path_times: Vec<PathTime>,
+    /// The connections whose paths have times.
+    pub timed: Vec<Timed>,
     /// For each connection.
     pub paths: Vec<WantedPaths>,
     /// Where each connection stands in the file, as a number of `spans`.
@@ -73,6 +78,8 @@ struct List<'a> {
     transfers: Vec<Transfer>,
     protocols: Vec<Protocol>,
     demand_changes: Vec<DemandChange>,
+    path_times: Vec<PathTime>,
+    timed: Vec<Timed>,
     paths: Vec<WantedPaths>,
     places: Vec<u32>,
     spans: Vec<Range<usize>>,
@@ -93,6 +100,8 @@ impl<'a> List<'a> {
             transfers: Vec::new(),
             protocols: Vec::new(),
             demand_changes: Vec::new(),
+            path_times: Vec::new(),
+            timed: Vec::new(),
             paths: Vec::new(),
             places: Vec::new(),
             spans: Vec::new(),
@@ -181,7 +190,22 @@ impl<'a> List<'a> {
             },
         };
         self.add_demand_changes(table, &name)?;
-        self.add(connection(table, name, source, target), transfer, paths)
+        self.add(connection(table, name, source, target), transfer, paths)?;
+        self.add_path_times(table)
+    }
+
+    /// When the paths of the last connection, of this table, may be used.
+    fn add_path_times(&mut self, table: &ConnectionTable) -> Result<(), ScenarioError> {
+        let Some(times) = &table.path_times else { return Ok(()) };
+        let connection = &self.connections[self.connections.len() - 1];
+        let id = ConnectionId::new(self.connections.len() - 1);
+        let protocol = &self.protocols[self.transfers[id.index()].protocol];
+        let found = path_times(times.get_ref(), connection, id, protocol).map_err(|reason| {
+            self.scenario.error(times.span(), format!("connection `{}`: {reason}", connection.name))
+        })?;
+        self.path_times.extend(found);
+        self.timed.push(Timed { connection: id, paths: times.get_ref().len(), span: times.span() });
+        Ok(())
     }
 
     /// What the next connection, of this table and name, can use later.
@@ -243,8 +267,8 @@ impl<'a> List<'a> {
         let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
         // At equal times in the order of connections.
         self.demand_changes.sort_by_key(|change| change.time);
-        let Self { transfers, protocols, demand_changes, paths, places, spans, .. } = self;
-        Wants { demands, transfers, protocols, demand_changes, paths, places, spans }
+        let Self { transfers, protocols, demand_changes, path_times, timed, paths, places, spans, .. } = self;
+        Wants { demands, transfers, protocols, demand_changes, path_times, timed, paths, places, spans }
     }
 }
 

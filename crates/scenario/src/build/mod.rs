@@ -7,6 +7,7 @@ mod generate;
 mod leaves;
 mod links;
 mod network;
+mod path_times;
 mod paths;
 mod resolved;
 mod traffic;
@@ -138,10 +139,11 @@ impl Scenario {
         let wants = self.wants(&network, extra)?;
         let paths = self.paths(&network, &wants, progress)?;
         self.check_paths(&network, &links, &wants, &paths)?;
+        self.check_path_times(&wants, &paths)?;
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
-        let Wants { demands, transfers, protocols, demand_changes, .. } = wants;
-        Ok(Plan { network, links, demands, paths, transfers, demand_changes, protocols, run })
+        let Wants { demands, transfers, protocols, demand_changes, path_times, .. } = wants;
+        Ok(Plan { network, links, demands, paths, transfers, demand_changes, path_times, protocols, run })
     }
 
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScenarioError {

@@ -162,5 +162,6 @@ fn connection_table(connection: &Connection, network: &Network) -> ConnectionTab
         amount: None,
         packet: None,
         demand_changes: None,
+        path_times: None,
     }
 }

@@ -62,6 +62,19 @@ pub struct ConnectionTable {
     #[serde(default, deserialize_with = "demand_changes")]
     #[schemars(with = "Option<Vec<DemandStep>>")]
     pub demand_changes: Option<Spanned<Vec<DemandStep>>>,
+    /// When each of its paths may be used, if not all the time; only under a protocol that keeps windows.
+    #[schemars(with = "Option<Vec<PathTimes>>")]
+    pub path_times: Option<Spanned<Vec<PathTimes>>>,
+}
+
+/// When a path of a connection may be used; `{}` for as long as the connection is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathTimes {
+    /// From when on, by the clock of the run and no earlier than its connection; when that begins if left out.
+    pub start: Option<SpanText>,
+    /// Until when, no later than its connection; when that ends if left out.
+    pub stop: Option<SpanText>,
 }
 
 /// A demand from a time on.

@@ -117,6 +117,44 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
 }
 
 #[test]
+fn times_of_paths_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
+        ("path_times = [{ at = \"1 s\" }]", "line 10, column 17", "there is no key `at` here"),
+        (
+            "path_times = [{}]",
+            "line 10, column 14",
+            "connection `a>b`: d-SLEN sets rates, and paths have times of their own only under a protocol that keeps \
+             windows, such as LIA; name another protocol, or leave `path_times` out",
+        ),
+        (
+            "protocol = \"lia\"\npath_times = [{}, {}]",
+            "line 11, column 14",
+            "connection `a>b`: `path_times` has 2 entries, and it has 1 path; write one for each path, {} for one without",
+        ),
+        (
+            "protocol = \"lia\"\nstart = \"1 s\"\npath_times = [{ start = \"0.5 s\" }]",
+            "line 12, column 14",
+            "connection `a>b`: path 1: it begins at 500 ms, and its connection at 1 s; let it begin no earlier",
+        ),
+        (
+            "protocol = \"lia\"\nstop = \"3 s\"\npath_times = [{ stop = \"4 s\" }]",
+            "line 12, column 14",
+            "connection `a>b`: path 1: it ends at 4 s, and its connection at 3 s; let it end no later",
+        ),
+        (
+            "protocol = \"lia\"\npath_times = [{}, { start = \"4 s\", stop = \"4 s\" }]",
+            "line 11, column 14",
+            "connection `a>b`: path 2: it begins at 4 s and ends at 4 s; let it end later",
+        ),
+        (
+            "protocol = \"lia\"\nstop = \"3 s\"\npath_times = [{ start = \"3 s\" }]",
+            "line 12, column 14",
+            "connection `a>b`: path 1: it begins at 3 s and ends at 3 s; let it end later",
+        ),
+    ]);
+}
+
+#[test]
 fn demands_and_traffic_that_cannot_be_are_refused_where_they_stand() {
     assert_refused(&[
         ("[demands]\nrule = \"gravty:1 Gbit/s\"", "line 10, column 1", "did you mean `gravity`?"),

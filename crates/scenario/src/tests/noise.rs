@@ -46,6 +46,14 @@ source = "a"
 target = "b"
 demand = "1 Mbit/s"
 demand_changes = [{ at = "1 s", demand = "2 Mbit/s" }, { at = "1.5 s", demand = "3 kbit/s" }]
+[[connection]]
+name = "timed"
+source = "a"
+target = "c"
+protocol = "lia"
+paths = [["a", "b", "c"], ["a", "c"]]
+stop = "2 s"
+path_times = [{ stop = "1 s" }, { start = "0.5 s", stop = "1.5 s" }]
 "#;
 
 /// Goes as far as the mistake lets it.

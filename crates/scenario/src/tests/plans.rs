@@ -4,7 +4,9 @@ use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
 use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
-use crate::plan::{ControlPlane, DemandChange, Faults, Limit, LinkPlan, Record, RunPlan, Transfer, Transport};
+use crate::plan::{
+    ControlPlane, DemandChange, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
+};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -167,6 +169,37 @@ rule = "uniform:1 Mbit/s"
         plan.demand_changes,
         [change(0.0, 3, 5e6), change(1.0, 2, 2e6), change(1.0, 3, 1e15), change(3.0, 2, 1.0)]
     );
+}
+
+#[test]
+fn paths_begin_later_and_end_earlier() {
+    let ring = r#"[network]
+generate.ring.nodes = 5
+[defaults.connection]
+protocol = "lia"
+paths = 2
+[demands]
+rule = "uniform:1 Mbit/s"
+[[connection]]
+source = "n0"
+target = "n2"
+start = "1 s"
+stop = "9 s"
+path_times = [{ start = "1 s" }, { start = "5 s", stop = "7 s" }]
+[[connection]]
+source = "n0"
+target = "n2"
+path_times = [{ stop = "3 s" }, {}]
+"#;
+    let plan = plan(ring).unwrap();
+    let at = |seconds| Time::from_seconds(seconds).unwrap();
+    // The rule gives the first 20; one entry says what holds anyway, another nothing.
+    let late = PathTime { connection: ConnectionId(20), path: 1, start: at(5.0), stop: Some(at(7.0)) };
+    let early = PathTime { connection: ConnectionId(21), path: 0, start: at(0.0), stop: Some(at(3.0)) };
+    assert_eq!(plan.path_times, [late, early]);
+    assert_eq!(plan.path_time(ConnectionId(20), 1), Some(&late));
+    assert_eq!(plan.path_time(ConnectionId(20), 0), None);
+    assert_eq!([4.9, 5.0, 6.9, 7.0].map(|seconds| late.is_open(at(seconds))), [false, true, true, false]);
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn assert_same(first: &Plan, second: &Plan) {
     assert_eq!(first.paths, second.paths);
     assert_eq!(first.transfers, second.transfers);
     assert_eq!(first.demand_changes, second.demand_changes);
+    assert_eq!(first.path_times, second.path_times);
     assert_eq!(first.protocols, second.protocols);
     assert_eq!(first.run, second.run);
 }
@@ -144,6 +145,19 @@ fn numbers_of_paths_that_protocols_give_are_written_out() {
         assert_same(&first, &second);
         assert_eq!(whole.matches("paths = ").count(), 5, "{whole}");
     }
+}
+
+#[test]
+fn times_of_paths_are_written_out() {
+    let times =
+        "path_times = [{}, { start = \"50 s\" }, { start = \"100 s\", stop = \"250 s\" }, { stop = \"9 s\" }]\n";
+    let text = format!(
+        "[network]\ngenerate.grid = {{ rows = 3, columns = 3 }}\n[defaults.connection]\nprotocol = \"lia\"\n\
+        [[connection]]\nsource = \"n0.0\"\ntarget = \"n2.2\"\n{times}"
+    );
+    let (first, whole, second) = both_plans(&text, None, None);
+    assert_same(&first, &second);
+    assert_eq!(second.path_times.len(), 3, "{whole}");
 }
 
 fn amounts() -> impl Strategy<Value = String> {

@@ -55,6 +55,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
         network: Arc::new(network),
         paths,
         demand_changes: Vec::new(),
+        path_times: Vec::new(),
         protocols: vec![protocol],
         run: RunPlan {
             duration: Span::from_seconds(seconds).unwrap(),
