@@ -45,7 +45,9 @@ def repeated_rates(runs: Sequence[Simulated], names: Sequence[str], *, of: str, 
         parts.append(own.with_columns(pl.lit(number).alias("seed")))
     rate = pl.col("granted_bps")
     over = pl.concat(parts).group_by("name", "time_s", maintain_order=True)
-    return over.agg(rate.mean().alias("mean_bps"), rate.min().alias("least_bps"), rate.max().alias("most_bps"))
+    means = over.agg(rate.mean().alias("mean_bps"), rate.min().alias("least_bps"), rate.max().alias("most_bps"))
+    # A path that may not be used yet is granted nothing with any seed.
+    return means.filter(pl.col("most_bps") > 0.0)
 
 
 def optimal_rates(optimum: Optimum, names: Sequence[str], *, of: str) -> pl.DataFrame:

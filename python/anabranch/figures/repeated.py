@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anabranch.result import Result
 
 FEW = 40
-"""So many points or fewer have markers."""
+"""Lines of so many points or fewer have markers."""
 
 
 def draw_repeated(
@@ -58,12 +58,14 @@ def draw_repeated(
     greatest = means["most_bps"].max()
     scale, unit = rate_unit(most_bps or (float(greatest) if isinstance(greatest, float) else 0.0))
 
+    is_sparse = max(len(own) for _, own in means.group_by("run", "name")) <= FEW
+
     def draw(panel: Axes, run: str) -> None:
         for number, name in enumerate(names):
             own = means.filter(pl.col("run") == run, pl.col("name") == name)
             time, mean, least, most = (own[c].to_numpy() for c in ("time_s", "mean_bps", "least_bps", "most_bps"))
             colour = COLOURS[number % len(COLOURS)]
-            look: dict[str, Any] = {"marker": "o", "markersize": 3.0} if len(time) <= FEW else {}
+            look: dict[str, Any] = {"marker": "o", "markersize": 3.0} if is_sparse else {}
             panel.fill_between(time, least / scale, most / scale, color=colour, alpha=0.22, linewidth=0.0)
             panel.plot(time, mean / scale, color=colour, linewidth=1.3, label=name, **look)
             steps = [] if optimum is None else optimum.filter(pl.col("name") == name).select(STEP).rows()
