@@ -14,7 +14,8 @@ import pytest
 from anabranch import outcome
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
-from anabranch.experiment import MEASURES, find_experiments, list_experiments, read_experiment
+from anabranch.experiment import find_experiments, list_experiments, read_experiment
+from anabranch.experiment_quantity import MEASURES
 from anabranch.outcome import quotient
 from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from anabranch.experiment import Run
+    from anabranch.experiment_run import Run
     from anabranch.experiment_table import Table
     from anabranch.outcome import Outcome
     from anabranch.result import Result

@@ -14,7 +14,7 @@ from anabranch.subjects import link_of, subflows_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.experiment import Address
+    from anabranch.experiment_quantity import Address
     from anabranch.optimum import Optimum
     from anabranch.outcome import Outcome
     from anabranch.simulated import Simulated

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anabranch.experiment import Address, Ratio, Run
+    from anabranch.experiment_quantity import Address, Ratio
+    from anabranch.experiment_run import Run
     from anabranch.paths import Paths
     from anabranch.simulate import Progress
     from anabranch.simulated import Simulated
@@ -279,7 +280,7 @@ def _trace(run: Run, problem: Problem, unit: float | None, passes: int) -> Trace
 
 
 def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of a run; the measures are those of `anabranch.experiment.MEASURES`.
+    """Give one number of a run; the measures are those of `anabranch.experiment_quantity.MEASURES`.
 
     ``rate c1``, ``subflow c1.2`` (the second of the connection), ``load l3``, ``capacity l3``, ``total``; ``overload``
     (the greatest load over capacity, less 1), ``oversaturated`` (links over capacity), ``residual`` (the largest

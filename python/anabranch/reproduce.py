@@ -14,17 +14,9 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
-from anabranch.experiment import (
-    Address,
-    Check,
-    Experiment,
-    Quantity,
-    Ratio,
-    find_experiments,
-    list_experiments,
-    read_experiment,
-)
+from anabranch.experiment import Experiment, find_experiments, list_experiments, read_experiment
 from anabranch.experiment_figure import make_figure
+from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
 from anabranch.folder import new_folder
 from anabranch.outcome import estimate_ratio, execute
 

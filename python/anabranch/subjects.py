@@ -10,7 +10,7 @@ from anabranch.errors import ScenarioError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.experiment import Address
+    from anabranch.experiment_quantity import Address
     from anabranch.paths import Paths
 
 
