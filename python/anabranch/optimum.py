@@ -41,7 +41,8 @@ class Optimum:
     """
 
     def __init__(self, plan: Plan, unit_bps: float) -> None:
-        if "\ndemand_changes" in plan.resolved:
+        self.tables = tomllib.loads(plan.resolved).get("connection", [])
+        if any("demand_changes" in table for table in self.tables):
             raise ScenarioError(f"{plan.title}: demands change; the optimum over time is for demands that stay")
         self.paths = Paths(Demands(plan.network, plan.core.demands()), plan.core.paths())
         self.end_s = plan.core.duration_s
@@ -90,7 +91,7 @@ class Optimum:
         """Give from when until when each path may be used: as its connection, unless it has times of its own."""
         demands, paths = self.paths.demands.core, self.paths
         start, stop = (times[paths.connection].copy() for times in (demands.start_s, demands.stop_s))
-        for table in tomllib.loads(self.plan.resolved).get("connection", []):
+        for table in self.tables:
             first = int(paths.connection_offsets[demands.names.index(table["name"])])
             for path, own in enumerate(table.get("path_times", []), start=first):
                 start[path] = max(start[path], _core.parse_span(own["start"])) if "start" in own else start[path]
