@@ -232,6 +232,21 @@ def test_one_simulation_of_each_seed_serves_all_runs(rows: Rows) -> None:
     assert [(made.run, made.simulated_s) for made in rows.made] == [("wvegas", 90.0)]
 
 
+def test_what_progress_raises_ends_all_seeds(tmp_path: Path) -> None:
+    told = []
+
+    def tell(run: str, time_s: float, duration_s: float, events: int) -> None:
+        told.append((run, time_s <= duration_s, events))
+        raise ValueError("enough")
+
+    # Long enough that it is told more than at the end.
+    folder = folder_of(tmp_path)
+    (folder / "scenario.toml").write_text(SCENARIO.replace('"30 s"', '"3000 s"'))
+    with pytest.raises(ValueError, match="enough"):
+        reproduce("mine", experiments=folder.parent, progress=tell)
+    assert told[0][:2] == ("table-1: wvegas", True)
+
+
 def test_a_report_has_figures_and_the_number_of_seeds(rows: Rows, tmp_path: Path) -> None:
     report(rows, tmp_path / "report")
     files = {file.name for file in (tmp_path / "report").iterdir()}

@@ -190,6 +190,7 @@ def _seeded(run: Run, unit_bps: float, simulations: Simulations, progress: Progr
             first, *others = [one.result() for one in under_way]
         except BaseException:
             told.is_over = True
+            pool.shutdown(cancel_futures=True)
             raise
     return replace(first, run=run, others=tuple(others))
 
