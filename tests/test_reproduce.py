@@ -14,7 +14,8 @@ import pytest
 from anabranch import outcome
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
-from anabranch.experiment import MEASURES, find_experiments, list_experiments, read_experiment
+from anabranch.experiment import find_experiments, list_experiments, read_experiment
+from anabranch.experiment_quantity import MEASURES
 from anabranch.outcome import quotient
 from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts
@@ -144,7 +145,8 @@ def test_turns_of_a_quantity_with_a_window_are_those_of_that_time(rows: Rows) ->
 
 def test_rows_are_plain_data(rows: Rows) -> None:
     found = json.loads(json.dumps([asdict(row) for row in rows]))
-    assert set(found[0]) == {"item", "quantity", "published", "ours", "tolerance", "within", "note", "borne_out"}
+    printed = {"item", "quantity", "published", "ours", "tolerance", "within", "note", "borne_out"}
+    assert set(found[0]) == printed | {"half_width", "seeds", "against"}
     assert rows.frame.height == len(rows)
 
 

@@ -11,7 +11,8 @@ registration it needs. ``experiment.toml``::
 
     [[run]]
     name = "iewf"                       the first word of the quantities that it gives
-    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, simulate
+    method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, weight-allocation,
+                                        proportional, simulate
     stop_change = "0.001 Mbit/s"        these three: see `anabranch.solve`
     unit = "0.05 Mbit/s"
     passes = 1000
@@ -22,15 +23,30 @@ registration it needs. ``experiment.toml``::
     method = "simulate"                 the scenario is run; one run of it serves all experiments of a call
     set = ["run.duration=5 s"]          values in place of those in the scenario
     seed = 1                            instead of the scenario's
+    seeds = 10                          instead: seeds 1 to 10, or those of a list; numbers are means over them, with
+                                        the interval that holds the true mean with a confidence of 95 %
+
+    [[run]]
+    name = "optimal"
+    method = "proportional"             solved anew whenever connections come or go or capacities change
+    set = ["connection.0.stop=3 s"]
+
+    [[run]]
+    name = "algorithm-2"
+    method = "weight-allocation"        algorithm 2 of weighted Vegas, step by step
+    weights = { c1 = [0.05, 0.95] }     at first; for connections not named the same on all paths
+    passes = 20                         so many steps at most
 
     [[figure]]                          optional, see `anabranch.experiment_figure`
 
 ``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
-`MEASURES`) and, of some measures, whose it is: ``iewf load l3``. It has one of ``published`` (as printed),
-``published`` with ``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none). A
-claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With
-``borne_out = false`` the check states what we found instead, and the paper's sentence is not borne out by it. With
-``window = ["0 s", "0.5 s"]`` only turns, errors and queues of that time count.
+`anabranch.experiment_quantity.MEASURES`) and, of some measures, whose it is: ``iewf load l3``; or it is a quotient of
+two, ``lia mean-load l3 / lia capacity l3``. It has one of ``published`` (as printed), ``published`` with ``right`` and
+``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none); or ``against``, which ours is judged
+by instead, with ``published`` or without: a number, or what another run gives, ``optimal mean-rate c1``. A claim has a
+name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With ``borne_out =
+false`` the check states what we found instead, and the paper's sentence is not borne out by it. With ``window = ["0 s",
+"0.5 s"]`` only turns, errors, queues and means of that time count.
 """
 
 from __future__ import annotations
@@ -38,153 +54,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 from anabranch.errors import ScenarioError
 from anabranch.experiment_figure import FigurePlan, read_figure
-from anabranch.experiment_table import Table, read_toml
-from anabranch.simulated_measures import OF_SPREAD
-
-Method = Literal["c-slen", "iewf", "lp", "progressive-filling", "pseudo-code", "given", "simulate"]
-Comparison = Literal["<=", ">=", "<", ">", "="]
-COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
-
-MEASURES: dict[str, tuple[str, str, str]] = {
-    "rate": ("connection", "rate", ""),
-    "subflow": ("subflow", "rate", ""),
-    "load": ("link", "rate", ""),
-    "capacity": ("link", "rate", ""),
-    "total": ("", "rate", ""),
-    "overload": ("", "of the capacity", ""),
-    "oversaturated": ("", "links", ""),
-    "residual": ("", "of the level", ""),
-    "passes": ("", "passes", "solve"),
-    "distance": ("run", "of the rate", ""),
-    "undersaturated": ("run", "links", ""),
-    "steps": ("", "steps", "solve"),
-    "converged": ("", "1 if so", "solve"),
-    "time": ("", "us", "solve"),
-    "queue": ("link", "packets", "simulate"),
-    "largest-queue": ("", "packets", "simulate"),
-    "queue-alone": ("", "packets", "simulate"),
-    "queue-per-subflow": ("", "packets", "simulate"),
-    "subflows-per-link": ("", "subflows", "simulate"),
-    "longest-queue": ("", "packets", "simulate"),
-    **dict.fromkeys(OF_SPREAD, ("sources or bottlenecks", "of the rate", "simulate")),
-    "mean-completion": ("", "s", "simulate"),
-    "completed": ("", "connections", "simulate"),
-    "join-settling": ("", "s", "simulate"),
-    "fair-join-settling": ("", "s", "simulate"),
-    "join-span": ("", "s", "simulate"),
-    "leave-settling": ("", "s", "simulate"),
-    "leave-settling-median": ("", "s", "simulate"),
-    "leaves": ("", "leaves", "simulate"),
-    "settled-leaves": ("", "leaves", "simulate"),
-    "unsettled-leaves": ("", "leaves", "simulate"),
-    "unsettled-span": ("", "s", "simulate"),
-    "slow-leaves": ("", "leaves", "simulate"),
-    "short-leaves": ("", "leaves", "simulate"),
-    "unsettled": ("", "connections", "simulate"),
-    "turns": ("connection or subflow", "turns", "simulate"),
-    "turning-time": ("connection", "s", "simulate"),
-    "late-turns": ("connection", "turns", "simulate"),
-    "turning": ("", "subflows", "simulate"),
-    "most-turns": ("", "turns", "simulate"),
-    "last-turn": ("", "s", "simulate"),
-    "steady": ("connection", "s", "simulate"),
-    "off-fair": ("connection", "s", "simulate"),
-    "sent": ("connection", "s", "simulate"),
-    "completion": ("connection", "s", "simulate"),
-    "agreeing": ("run", "connections", "simulate"),
-    "peak-overload": ("", "of the capacity", "simulate"),
-    "events": ("", "events", "simulate"),
-    "wall": ("", "s", "simulate"),
-}
-"""What can be measured of a run: whose it is, if of anyone; its unit; and of what kind of run, if not of all.
-
-Rates of a simulated run are those just before the first connection leaves, and so are what follows from them: loads,
-the overload, the residual. `anabranch.simulated_measures` says what the others mean.
-"""
-
-WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD)
-"""Measures that a quantity with a window takes in that time only."""
-
-CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One computation: a solve, the paper's pseudo-code, rates given to be checked, or a simulation."""
-
-    name: str
-    method: Method
-    scenario: Path
-    stop_change_bps: float | None
-    unit_bps: float | None
-    tolerance: float
-    passes: int
-    reading: str
-    path_rates: tuple[float, ...]
-    capacities_times: float = 1.0
-    sets: tuple[str, ...] = ()
-    seed: int | None = None
-
-
-@dataclass(frozen=True)
-class Address:
-    """What of a run is meant: ``iewf load l3``."""
-
-    run: str
-    measure: str
-    subject: str
-    window_s: tuple[float, float] | None = None
-    """The time in which turns are counted; all if None."""
-
-    def __str__(self) -> str:
-        window = "" if self.window_s is None else f"from {self.window_s[0]:g} to {self.window_s[1]:g} s"
-        return " ".join(word for word in (self.run, self.measure, self.subject, window) if word)
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """One measured number, or a quotient of two: ``iewf steps / c-slen steps``."""
-
-    top: Address
-    bottom: Address | None = None
-
-    def __str__(self) -> str:
-        return str(self.top) if self.bottom is None else f"{self.top} / {self.bottom}"
-
-    @property
-    def addresses(self) -> list[Address]:
-        """The numbers it is made of."""
-        return [self.top] if self.bottom is None else [self.top, self.bottom]
-
-
-@dataclass(frozen=True)
-class Check:
-    """What decides a claim: two numbers and how they must compare."""
-
-    left: Ratio
-    comparison: Comparison
-    right: Ratio | float
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A number or claim of the paper, and how ours is judged against it."""
-
-    name: str
-    address: Address | None
-    published: float | str | None
-    right: float | None
-    why: str
-    recorded: float | None
-    check: Check | None
-    show: tuple[Ratio, ...]
-    tolerance: float
-    borne_out: bool
-    note: str
+from anabranch.experiment_quantity import MEASURES, Address, Quantity, read_quantity
+from anabranch.experiment_run import Run, read_run
+from anabranch.experiment_table import read_toml
 
 
 @dataclass(frozen=True)
@@ -231,7 +106,7 @@ def read_experiment(folder: str | Path) -> Experiment:
     scenario = place / table.text("scenario")
     runs: dict[str, Run] = {}
     for own in table.tables("run"):
-        run = _run(own, place, scenario)
+        run = read_run(own, place, scenario)
         if run.name in runs:
             raise own.error("name", f"there are two runs `{run.name}`", "give each a name of its own")
         runs[run.name] = run
@@ -241,127 +116,9 @@ def read_experiment(folder: str | Path) -> Experiment:
     table.finish()
     expected = read_toml(place / "expected.toml")
     digits, tolerance = expected.whole("digits", 2), expected.positive("tolerance", 0.01)
-    quantities = tuple(_quantity(own, runs, tolerance) for own in expected.tables("quantity"))
+    quantities = tuple(read_quantity(own, runs, tolerance) for own in expected.tables("quantity"))
     expected.finish()
     return Experiment(place, paper, item, title, rates_in, unit_bps, runs, figures, quantities, digits)
-
-
-def _run(table: Table, folder: Path, scenario: Path) -> Run:
-    name, method = table.text("name"), table.choice("method", get_args(Method))
-    if not re.fullmatch(r"\S+", name):
-        raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
-    own_scenario = table.text("scenario", "")
-    run = Run(
-        name=name,
-        method=method,
-        scenario=folder / own_scenario if own_scenario else scenario,
-        stop_change_bps=table.rate_bps("stop_change"),
-        unit_bps=table.rate_bps("unit"),
-        tolerance=table.positive("tolerance", 1e-3),
-        passes=table.whole("passes", 10_000, least=1),
-        reading=table.choice("reading", ("as-printed", "as-meant"), "as-meant"),
-        path_rates=tuple(table.numbers("path_rates")),
-        capacities_times=table.positive("capacities_times", 1.0),
-        sets=tuple(table.texts("set")),
-        seed=table.optional_whole("seed"),
-    )
-    if (method == "given") != bool(run.path_rates):
-        raise table.error("path_rates", f"the method is {method}", 'give path_rates with method = "given", and only so')
-    if method == "pseudo-code" and run.stop_change_bps is None:
-        raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
-    if method != "simulate" and (run.sets or run.seed is not None):
-        key = "set" if run.sets else "seed"
-        raise table.error(key, f"the method is {method}", 'leave it out; it is for method = "simulate"')
-    if method == "simulate" and run.capacities_times != 1.0:
-        raise table.error("capacities_times", "the method is simulate", "leave it out, and `set` capacities instead")
-    table.finish()
-    return run
-
-
-def _quantity(table: Table, runs: dict[str, Run], tolerance: float) -> Quantity:
-    name = table.text("name")
-    table.call_it(name)
-    published = table.number_or_text("published")
-    check_text = table.text("check", "")
-    right, recorded, why = table.optional_number("right"), table.optional_number("recorded"), table.text("why", "")
-    window = table.window_s("window")
-    check = _check(table, check_text, runs, window) if check_text else None
-    quantity = Quantity(
-        name=name,
-        address=None if check else _address(table, "name", name, runs, window),
-        published=published,
-        right=right,
-        why=why,
-        recorded=recorded,
-        check=check,
-        show=tuple(_ratio(table, "show", text, runs, window) for text in table.texts("show")),
-        tolerance=table.positive("tolerance", tolerance),
-        borne_out=table.flag("borne_out", default=True),
-        note=table.text("note", ""),
-    )
-    _refuse_undecided(table, quantity)
-    table.finish()
-    return quantity
-
-
-def _refuse_undecided(table: Table, quantity: Quantity) -> None:
-    """Refuse a quantity that nothing judges, or two things."""
-    if not quantity.borne_out and (quantity.check is None or quantity.published is None):
-        remedy = "say in words what is `published`, and give a `check` that states what we found instead"
-        raise table.error("borne_out", "only a claim of the paper can be borne out or not", remedy)
-    if quantity.check is not None:
-        if isinstance(quantity.published, float) or quantity.recorded is not None or quantity.right is not None:
-            raise table.error("check", "a claim is given a number besides", "say in words what is published")
-        return
-    if isinstance(quantity.published, str):
-        raise table.error("published", "it is text, and there is no check", "give the number, or a check that decides")
-    if (quantity.published is None) == (quantity.recorded is None):
-        remedy = "give the printed number as `published`; or, where none is printed, ours as `recorded`"
-        raise table.error("published", "there must be exactly one of `published` and `recorded`", remedy)
-    if (quantity.right is None) != (not quantity.why):
-        raise table.error("right", "a slip has both `right` and `why`", "give the other too")
-    if quantity.right is not None and quantity.published is None:
-        raise table.error("right", "nothing is published that could be wrong", "give `published` too")
-
-
-def _check(table: Table, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Check:
-    found = CHECK.fullmatch(text)
-    if found is None:
-        raise table.error("check", f"`{text}` compares nothing", "write such as `c-slen steps < iewf steps`")
-    left, sign, right = found.groups()
-    comparison = next(word for word in COMPARISONS if word == sign)
-    try:
-        bound: Ratio | float = float(right)
-    except ValueError:
-        bound = _ratio(table, "check", right, runs, window_s)
-    return Check(_ratio(table, "check", left, runs, window_s), comparison, bound)
-
-
-def _ratio(table: Table, key: str, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Ratio:
-    top, slash, bottom = text.partition(" / ")
-    own = _address(table, key, top, runs, window_s)
-    return Ratio(own, _address(table, key, bottom, runs, window_s) if slash else None)
-
-
-def _address(table: Table, key: str, text: str, runs: dict[str, Run], window_s: tuple[float, float] | None) -> Address:
-    words = text.split(maxsplit=2)
-    run, measure, subject = (*words, "", "", "")[:3]
-    if run not in runs:
-        raise table.error(key, f"`{text}`: there is no run `{run}`", f"begin with one of {', '.join(runs)}")
-    if measure not in MEASURES:
-        known = ", ".join(MEASURES)
-        raise table.error(key, f"`{text}`: there is no measure `{measure}`", f"the second word must be one of {known}")
-    whose, _, kind = MEASURES[measure]
-    if bool(whose) != bool(subject):
-        remedy = f"say whose it is: the name of a {whose}" if whose else f"leave `{subject}` out"
-        raise table.error(key, f"`{text}` does not say what it must", remedy)
-    if kind and (runs[run].method == "simulate") != (kind == "simulate"):
-        remedy = f"`{measure}` is of runs that are {kind}d; see the measures in docs/how-to/reproduce.md"
-        raise table.error(key, f"`{text}`: the method of run `{run}` is {runs[run].method}", remedy)
-    if whose == "run" and (subject not in runs or (kind == "simulate" and runs[subject].method != "simulate")):
-        what = "simulated run" if kind else "run"
-        raise table.error(key, f"`{text}`: there is no {what} `{subject}`", "name one of the [[run]] tables")
-    return Address(run, measure, subject.strip(), window_s if measure in WINDOWED else None)
 
 
 def find_experiments(experiments: str | Path | None = None) -> Path:

@@ -3,8 +3,8 @@
 ``[[figure]]`` in ``experiment.toml``::
 
     file = "figure-3"                   how its files are called
-    draw = "rates"                      or subflow-rates, queues, queues-over-time, longest-queue, errors, completions,
-                                        convergence
+    draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, queues, queues-over-time,
+                                        longest-queue, errors, completions, convergence, steps
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
@@ -13,9 +13,12 @@
     of = "link"                         with errors: of bottlenecks instead of sources
     window = ["0 s", "0.5 s"]           with rates, errors and queues over time: this part of the time only
     last = "3 s"                        instead: from so long before the first of the connections leaves
-    target = "limit"                    with convergence: the run whose rates are drawn as the aim
+    target = "limit"                    with convergence, steps and mean rates: the run whose rates are drawn as the aim
+    bin = "5 s"                         with mean rates: means over so long
 
-``convergence`` is of c-SLEN and IEWF: rates after each pass by running time. All others are of simulated runs.
+``mean-rates`` and ``mean-subflow-rates`` are of runs with seeds: means over them, and from the least to the greatest.
+``steps`` is of a run with ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of
+c-SLEN and IEWF: rates after each pass by running time. All others are of simulated runs.
 """
 
 from __future__ import annotations
@@ -25,21 +28,44 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
+from anabranch.repeated_rates import optimal_rates, repeated_rates
 from anabranch.settling import by_amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from anabranch.experiment import Run
+    from anabranch.experiment_run import Run
     from anabranch.experiment_table import Table
     from anabranch.outcome import Outcome
     from anabranch.result import Result
     from anabranch.simulated import Simulated
 
 Draw = Literal[
-    "rates", "subflow-rates", "queues", "queues-over-time", "longest-queue", "errors", "completions", "convergence"
+    "rates",
+    "subflow-rates",
+    "mean-rates",
+    "mean-subflow-rates",
+    "queues",
+    "queues-over-time",
+    "longest-queue",
+    "errors",
+    "completions",
+    "convergence",
+    "steps",
 ]
+
+TO_AIM: dict[Draw, str] = {
+    "convergence": "",
+    "steps": "",
+    "mean-rates": "proportional",
+    "mean-subflow-rates": "proportional",
+}
+"""What is drawn beside an aim, and what method the aim must have, if a certain one."""
+
+
+BORNE_BY = {"mean-rates": "connection", "mean-subflow-rates": "subflow"}
+"""What the means of rates are of."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +83,7 @@ class FigurePlan:
     last_s: float | None
     target: str
     of: str = "connection"
+    bin_s: float = 1.0
 
 
 def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
@@ -79,7 +106,8 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         most_bps=table.rate_bps("most"),
         window_s=window,
         last_s=table.span_s("last"),
-        target=table.text("target") if draw == "convergence" else "",
+        target="" if draw not in TO_AIM else table.text("target", *([""] if TO_AIM[draw] else [])),
+        bin_s=table.span_s("bin") or 1.0,
         of=table.choice("of", ("connection", "link"), "connection"),
     )
     if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
@@ -96,9 +124,15 @@ def _check_runs(table: Table, plan: FigurePlan, runs: Mapping[str, Run]) -> None
     for key, name in [*(("runs", name) for name in plan.runs), *targets]:
         if name not in runs:
             raise table.error(key, f"there is no run `{name}`", f"choose among {', '.join(runs)}")
+    wanted = TO_AIM.get(plan.draw)
+    if plan.target and wanted and runs[plan.target].method != wanted:
+        raise table.error("target", f"run `{plan.target}` is of another method", f'name one with method = "{wanted}"')
     for name in plan.runs:
         run = runs[name]
-        if plan.draw != "convergence":
+        if plan.draw == "steps":
+            if run.method != "weight-allocation" or len(plan.runs) > 1:
+                raise table.error("runs", "it must be one with steps", 'name one with method = "weight-allocation"')
+        elif plan.draw != "convergence":
             if run.method != "simulate":
                 raise table.error("runs", f"run `{name}` is not simulated", 'draw only runs with method = "simulate"')
         elif run.method not in ("c-slen", "iewf") or run.stop_change_bps is None:
@@ -124,12 +158,15 @@ class Figure:
         ``connection``, ``rate``. Of rates a row for each change: ``run``, ``time_s``, ``name``, ``granted_bps``. Of
         queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``, of the
         longest without ``link``; of errors ``run`` and what `Result.errors` gives; of completions ``run`` and what
-        `anabranch.settling.by_amount` gives.
+        `anabranch.settling.by_amount` gives; of mean rates ``run`` and what `anabranch.repeated_rates` gives; of steps
+        ``step``, ``name``, ``rate``, ``price``.
     targets : dict
-        The rate that each connection of a convergence tends to.
+        The rate that each connection of a convergence, or subflow of steps, tends to.
     results : dict
         Simulated runs, by the name that is written above them.
     window_s : pair of float or None
+    optimum : DataFrame or None
+        Of mean rates, what `anabranch.repeated_rates.optimal_rates` gives.
     """
 
     item: str
@@ -140,6 +177,7 @@ class Figure:
     targets: dict[str, float]
     results: dict[str, Result]
     window_s: tuple[float, float] | None
+    optimum: pl.DataFrame | None = None
 
     def write(self, folder: Path) -> None:
         """Write it into a folder as SVG and PNG, and its numbers as CSV."""
@@ -155,6 +193,18 @@ class Figure:
         if draw == "convergence":
             figures.draw_convergence(
                 self.frame, targets=self.targets, rates_in=self.rates_in, title=title, caption=caption, file=file
+            )
+        elif draw == "steps":
+            figures.draw_steps(self.frame, targets=self.targets, rates_in=self.rates_in, title=title, file=file)
+        elif draw in ("mean-rates", "mean-subflow-rates"):
+            figures.draw_repeated(
+                self.results,
+                self.frame,
+                self.optimum,
+                of=BORNE_BY[draw],
+                title=title,
+                most_bps=self.plan.most_bps,
+                file=file,
             )
         elif draw == "queues":
             figures.draw_queues(self.results, title=title, file=file)
@@ -186,10 +236,49 @@ def make_figure(plan: FigurePlan, item: str, title: str, rates_in: str, outcomes
         targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))
         frame = pl.concat(_passes(name, outcomes[name]) for name in plan.runs)
         return Figure(item, plan, heading, rates_in, frame, targets, {}, None)
+    if plan.draw == "steps":
+        return _steps(plan, item, heading, rates_in, outcomes)
+    if plan.draw in BORNE_BY:
+        return _repeated(plan, item, heading, rates_in, outcomes)
     runs = _by_protocol(plan, outcomes)
     frame = pl.concat(_numbers(plan, run).select(pl.lit(name).alias("run"), pl.all()) for name, run in runs.items())
     results = {name: run.result for name, run in runs.items()}
     return Figure(item, plan, heading, rates_in, frame, {}, results, _window(plan, runs))
+
+
+def _steps(plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: Mapping[str, Outcome]) -> Figure:
+    """Give rates and prices after each step, from the step 1 on."""
+    outcome, aim = outcomes[plan.runs[0]], outcomes[plan.target]
+    found = outcome.weights
+    assert found is not None, "the reader asks for it"
+    names = _subflow_names(outcome)
+    steps = range(1, len(found.rates) + 1)
+    columns = {"step": [s for _ in names for s in steps], "name": [name for name in names for _ in steps]}
+    frame = pl.DataFrame(columns | {"rate": found.rates.T.ravel(), "price": found.prices.T.ravel()})
+    targets = dict(zip(names, aim.path_rates.tolist(), strict=True))
+    return Figure(item, plan, title, rates_in, frame, targets, {}, None)
+
+
+def _subflow_names(outcome: Outcome) -> list[str]:
+    offsets, names = outcome.paths.connection_offsets.tolist(), outcome.paths.demands.core.names
+    return [f"{name}/{p + 1}" for c, name in enumerate(names) for p in range(offsets[c + 1] - offsets[c])]
+
+
+def _repeated(plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: Mapping[str, Outcome]) -> Figure:
+    """Give means over the seeds of each run."""
+    runs = _by_protocol(plan, outcomes)
+    of = BORNE_BY[plan.draw]
+    parts, connections = [], list(plan.connections)
+    for own, name in zip(runs, plan.runs, strict=True):
+        seeds = [one.simulated for one in (outcomes[name], *outcomes[name].others) if one.simulated is not None]
+        if plan.connections in ((), ("*",)):
+            connections = list(seeds[0].connections)
+        means = repeated_rates(seeds, connections, of=of, bin_s=plan.bin_s)
+        parts.append(means.select(pl.lit(own).alias("run"), pl.all()))
+    aim = outcomes[plan.target].optimum if plan.target else None
+    optimum = None if aim is None else optimal_rates(aim, connections, of=of)
+    results = {name: run.result for name, run in runs.items()}
+    return Figure(item, plan, title, rates_in, pl.concat(parts), {}, results, None, optimum)
 
 
 def _by_protocol(plan: FigurePlan, outcomes: Mapping[str, Outcome]) -> dict[str, Simulated]:

@@ -143,6 +143,22 @@ class Table:
             raise self.error(key, f"it is {_kind(value)}", "it must be a list of numbers")
         return [self._number(key, v) for v in value]
 
+    def seeds(self, key: str) -> tuple[int, ...]:
+        """Take how many seeds, from 1 on, or a list of seeds; empty if there is neither."""
+        value = self._take(key, [])
+        remedy = "give how many, 2 or more, or a list of different whole numbers, 0 or more"
+        numbers = list(range(1, value + 1)) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(numbers, list) or not all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
+            raise self.error(key, f"it is {_kind(value)}", remedy)
+        if key in self.data and (len(set(numbers)) != len(numbers) or len(numbers) < 2 or min(numbers) < 0):
+            raise self.error(key, f"it is {value}", remedy)
+        return tuple(numbers)
+
+    def lists_of_numbers(self, key: str) -> dict[str, tuple[float, ...]]:
+        """Take a table of lists of finite numbers; empty if there is none."""
+        own = self.table(key)
+        return {} if own is None else {name: tuple(own.numbers(name)) for name in own.data}
+
     def table(self, key: str) -> Table | None:
         """Take a table; None if there is none."""
         value = self._take(key, None)

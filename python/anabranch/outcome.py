@@ -7,8 +7,10 @@ capacities must be the numbers that the paper computed with.
 from __future__ import annotations
 
 import math
+import os
 import time
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,9 +19,13 @@ import numpy as np
 from anabranch import _core
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
+from anabranch.estimate import Estimate, estimate
+from anabranch.means import mean_over_time
+from anabranch.optimum import Optimum
 from anabranch.problem import Problem, problem_of
-from anabranch.scenario import read_scenario
+from anabranch.scenario import read_plan, read_scenario
 from anabranch.simulated import simulate
+from anabranch.simulated_means import OF_TIME, dropped
 from anabranch.simulated_measures import (
     EVER,
     OF_CONNECTION,
@@ -33,6 +39,8 @@ from anabranch.simulated_measures import (
     turns,
 )
 from anabranch.solve import solve
+from anabranch.subjects import connection_of, link_of, subflow_of
+from anabranch.weight_steps import WeightSteps, first_weights, weight_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +49,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anabranch.experiment import Address, Ratio, Run
+    from anabranch.experiment_quantity import Address, Ratio
+    from anabranch.experiment_run import Run
     from anabranch.paths import Paths
     from anabranch.simulate import Progress
     from anabranch.simulated import Simulated
@@ -71,6 +80,12 @@ class Outcome:
     steps: int | None
     trace: Trace | None
     simulated: Simulated | None = None
+    unit_bps: float = 1.0
+    """One of the unit that its rates are in."""
+    optimum: Optimum | None = None
+    weights: WeightSteps | None = None
+    others: tuple[Outcome, ...] = ()
+    """The same simulated with the other seeds."""
 
     @cached_property
     def _found(self) -> tuple[Problem, NDArray[np.float64]]:
@@ -126,7 +141,9 @@ def execute(
         Told how far a simulation is, as by `anabranch.run`.
     """
     if run.method == "simulate":
-        return _simulated(run, unit_bps, simulations, progress)
+        return _seeded(run, unit_bps, simulations, progress)
+    if run.method == "proportional":
+        return _optimum(run, unit_bps)
     scenario = read_scenario(run.scenario)
     paths = scenario.demands.paths
     if paths is None:
@@ -136,6 +153,8 @@ def execute(
     unit = None if run.unit_bps is None else run.unit_bps / unit_bps
     if run.method == "given":
         return _given(run, problem, paths)
+    if run.method == "weight-allocation":
+        return _by_weights(run, problem, paths)
     if run.method == "pseudo-code":
         reading: Literal["as-printed", "as-meant"] = "as-printed" if run.reading == "as-printed" else "as-meant"
         assert stop_change is not None, "the reader asks for it"
@@ -157,6 +176,47 @@ def execute(
     return Outcome(run, paths, lambda: (problem, solved), answer.passes, answer.converged, steps, trace)
 
 
+def _seeded(run: Run, unit_bps: float, simulations: Simulations, progress: Progress | None) -> Outcome:
+    """Simulate a run with each of its seeds, as many at a time as there are processors."""
+    if not run.seeds:
+        return _simulated(run, unit_bps, simulations, progress)
+    told = Told(len(run.seeds), progress)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        alone = [replace(run, seed=seed) for seed in run.seeds]
+        under_way = [
+            pool.submit(_simulated, one, unit_bps, simulations, told.of(number)) for number, one in enumerate(alone)
+        ]
+        try:
+            first, *others = [one.result() for one in under_way]
+        except BaseException:
+            told.is_over = True
+            pool.shutdown(cancel_futures=True)
+            raise
+    return replace(first, run=run, others=tuple(others))
+
+
+class Told:
+    """How far several simulations are, told as if they were one; and whether they are to end."""
+
+    def __init__(self, count: int, progress: Progress | None) -> None:
+        self.progress = progress
+        self.time_s = [0.0] * count
+        self.events = [0] * count
+        self.is_over = False
+
+    def of(self, number: int) -> Progress:
+        """Give what one of them tells."""
+
+        def tell(time_s: float, duration_s: float, events: int) -> None:
+            if self.is_over:
+                raise KeyboardInterrupt
+            self.time_s[number], self.events[number] = time_s, events
+            if self.progress is not None:
+                self.progress(sum(self.time_s) / len(self.time_s), duration_s, sum(self.events))
+
+        return tell
+
+
 def _simulated(run: Run, unit_bps: float, simulations: Simulations, progress: Progress | None) -> Outcome:
     key = run.scenario.resolve(), run.sets, run.seed
     if key not in simulations:
@@ -166,7 +226,23 @@ def _simulated(run: Run, unit_bps: float, simulations: Simulations, progress: Pr
     def find() -> tuple[Problem, NDArray[np.float64]]:
         return problem_of(found.paths, unit_bps=unit_bps), found.path_rates_bps / unit_bps
 
-    return Outcome(run, found.paths, find, 0, True, None, None, simulated=found)
+    return Outcome(run, found.paths, find, 0, True, None, None, simulated=found, unit_bps=unit_bps)
+
+
+def _optimum(run: Run, unit_bps: float) -> Outcome:
+    found = Optimum(read_plan(run.scenario, sets=run.sets), unit_bps)
+
+    def find() -> tuple[Problem, NDArray[np.float64]]:
+        return problem_of(found.paths, unit_bps=unit_bps), found.first_path_rates
+
+    return Outcome(run, found.paths, find, 0, True, None, None, optimum=found, unit_bps=unit_bps)
+
+
+def _by_weights(run: Run, problem: Problem, paths: Paths) -> Outcome:
+    found = weight_steps(problem, first_weights(paths, run.weights), run.passes)
+    rates = found.rates[-1]
+    steps = len(found.rates)
+    return Outcome(run, paths, lambda: (problem, rates), steps, found.converged, steps, None, weights=found)
 
 
 def _given(run: Run, problem: Problem, paths: Paths) -> Outcome:
@@ -205,7 +281,7 @@ def _trace(run: Run, problem: Problem, unit: float | None, passes: int) -> Trace
 
 
 def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of a run; the measures are those of `anabranch.experiment.MEASURES`.
+    """Give one number of a run; the measures are those of `anabranch.experiment_quantity.MEASURES`.
 
     ``rate c1``, ``subflow c1.2`` (the second of the connection), ``load l3``, ``capacity l3``, ``total``; ``overload``
     (the greatest load over capacity, less 1), ``oversaturated`` (links over capacity), ``residual`` (the largest
@@ -221,13 +297,15 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
     """
     outcome = outcomes[address.run]
     if address.measure == "rate":
-        return float(outcome.connection_rates[_connection(outcome, address, place)])
+        return float(outcome.connection_rates[connection_of(outcome.paths, address, place)])
     if address.measure == "subflow":
-        return float(outcome.path_rates[_subflow(outcome, address, place)])
+        return float(outcome.path_rates[subflow_of(outcome.paths, address, place)])
     if address.measure in ("load", "capacity", "queue"):
         return _of_link(outcome, address, place)
-    if address.measure in ("distance", "undersaturated"):
+    if address.measure in ("distance", "undersaturated", "farthest", "steps-to"):
         return _beside(outcome, outcomes[address.subject], address, place)
+    if address.measure in OF_TIME:
+        return mean_over_time(outcomes, address, place)
     number = None
     if outcome.simulated is not None:
         number = _of_simulation(outcomes, outcome.simulated, address, place)
@@ -239,8 +317,19 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
     return number
 
 
-def measure_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> float:
-    """Give one number of a run, or the quotient of two."""
+def estimate_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> Estimate:
+    """Give one number, or the quotient of two, of each seed, as a mean with its interval."""
+    needed = {run: outcomes[run] for address in ratio.addresses for run in address.runs}
+    count = 1 + max(len(outcome.others) for outcome in needed.values())
+    return estimate([_measure_ratio(_with_seed(needed, number), ratio, place) for number in range(count)])
+
+
+def _with_seed(outcomes: dict[str, Outcome], number: int) -> dict[str, Outcome]:
+    """Give the runs as they were with one of their seeds; those that are made once as they are."""
+    return {name: (own, *own.others)[number] if own.others else own for name, own in outcomes.items()}
+
+
+def _measure_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> float:
     top = measure(outcomes, ratio.top, place)
     return top if ratio.bottom is None else quotient(top, measure(outcomes, ratio.bottom, place))
 
@@ -252,22 +341,8 @@ def quotient(top: float, bottom: float) -> float:
     return top / bottom if bottom else math.copysign(math.inf, top)
 
 
-def _connection(outcome: Outcome, address: Address, place: Path) -> int:
-    return _find(outcome.paths.demands.core.names, address, address.subject, "connection", place)
-
-
-def _subflow(outcome: Outcome, address: Address, place: Path) -> int:
-    """Give the number of a subflow that is called such as ``c1.2``."""
-    name, _, rank = address.subject.rpartition(".")
-    connection = _find(outcome.paths.demands.core.names, address, name, "connection", place)
-    first, end = outcome.paths.connection_offsets[connection : connection + 2].tolist()
-    if not rank.isdecimal() or not 1 <= int(rank) <= end - first:
-        raise ScenarioError(f"{place}: `{address}`: there is no such subflow; `{name}` has 1 to {end - first}")
-    return int(first) + int(rank) - 1
-
-
 def _of_link(outcome: Outcome, address: Address, place: Path) -> float:
-    link = _find(outcome.paths.demands.network.core.link_names, address, address.subject, "link", place)
+    link = link_of(outcome.paths, address, place)
     if address.measure == "queue":
         assert outcome.simulated is not None, "the reader asks for it"
         return float(outcome.simulated.result.links["most_packets"][link])
@@ -280,6 +355,13 @@ def _beside(outcome: Outcome, other: Outcome, address: Address, place: Path) -> 
     own, theirs = outcome.paths.demands, other.paths.demands
     if own.core.names != theirs.core.names or own.network.core.link_names != theirs.network.core.link_names:
         raise ScenarioError(f"{place}: `{address}`: the two are of different scenarios; compare runs of one")
+    if address.measure in ("farthest", "steps-to"):
+        whole = other.connection_rates[other.paths.connection]
+        if address.measure == "farthest":
+            return float(np.max(np.abs(outcome.path_rates - other.path_rates) / whole))
+        if outcome.weights is None:
+            raise ScenarioError(f'{place}: `{address}`: steps to an aim are of runs with method = "weight-allocation"')
+        return outcome.weights.until_close(other.path_rates, whole)
     if address.measure == "distance":
         rates = other.connection_rates
         return float(np.mean(np.abs(outcome.connection_rates - rates) / rates))
@@ -298,6 +380,8 @@ def _of_simulation(outcomes: dict[str, Outcome], run: Simulated, address: Addres
             return error_of(run, name, subject, window)
         if name == "longest-queue":
             return longest_queue(run, window)
+        if name == "dropped":
+            return dropped(run)
         if name in OF_RUN:
             return OF_RUN[name](run)
         if name == "agreeing":
@@ -308,10 +392,10 @@ def _of_simulation(outcomes: dict[str, Outcome], run: Simulated, address: Addres
         raise ScenarioError(f"{place}: `{address}`: {error}") from error
     if name == "turns" and subject not in run.connections and "." in subject:
         rank = subject.rpartition(".")[2]
-        _subflow(outcomes[address.run], address, place)
+        subflow_of(outcomes[address.run].paths, address, place)
         return float(turns(run, subject.removesuffix(f".{rank}"), int(rank), window))
     if name == "turns" or name in OF_CONNECTION:
-        _connection(outcomes[address.run], address, place)
+        connection_of(outcomes[address.run].paths, address, place)
         return float(turns(run, subject, None, window)) if name == "turns" else OF_CONNECTION[name](run, subject)
     return None
 
@@ -333,11 +417,3 @@ def _of_run(outcome: Outcome, name: str) -> float | None:
     if name == "steps":
         return None if outcome.steps is None else float(outcome.steps)
     return None if outcome.trace is None else float(outcome.trace.time_us.sum())
-
-
-def _find(names: list[str], address: Address, name: str, what: str, place: Path) -> int:
-    if name in names:
-        return names.index(name)
-    near = _core.nearest_name(name, names)
-    hint = f"did you mean `{near}`?" if near else f"name one of the scenario's {len(names)}"
-    raise ScenarioError(f"{place}: `{address}`: there is no {what} `{name}`; {hint}")

@@ -13,22 +13,15 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.experiment import (
-    Address,
-    Check,
-    Experiment,
-    Quantity,
-    Ratio,
-    find_experiments,
-    list_experiments,
-    read_experiment,
-)
+from anabranch.estimate import Estimate, estimate
+from anabranch.experiment import Experiment, find_experiments, list_experiments, read_experiment
 from anabranch.experiment_figure import make_figure
+from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
 from anabranch.folder import new_folder
-from anabranch.outcome import execute, measure, measure_ratio
+from anabranch.outcome import estimate_ratio, execute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from anabranch.experiment_figure import Figure
@@ -38,6 +31,10 @@ if TYPE_CHECKING:
 
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
+
+
+RIGHT = ("published", "judged against", "ours", "tolerance")
+"""Columns that stand to the right."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +58,12 @@ class Row:
     note : str
     borne_out : bool
         False for a claim whose check states what we found instead, so that the paper's sentence is not borne out.
+    half_width : float or None
+        Of a mean over seeds: the true mean is within so much of ours with a confidence of 95 %.
+    seeds : int or None
+        Over how many seeds ours is a mean, if over several.
+    against : float or None
+        What ours is judged against, where that is not what is published: of another run, such as the optimum.
     """
 
     item: str
@@ -71,6 +74,16 @@ class Row:
     within: bool
     note: str
     borne_out: bool = True
+    half_width: float | None = None
+    seeds: int | None = None
+    against: float | None = None
+
+    @property
+    def ours_text(self) -> str:
+        """Ours for people, with its interval."""
+        if self.half_width is None or isinstance(self.ours, str):
+            return _text(self.ours)
+        return str(Estimate(self.ours, self.half_width, self.seeds or 1))
 
     @property
     def verdict(self) -> str:
@@ -210,35 +223,53 @@ def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, pro
 
 
 def _made(item: str, run: str, outcome: Outcome) -> Made:
-    assert outcome.simulated is not None, "it is a new simulation"
-    meta = outcome.simulated.result.meta
-    return Made(item, run, meta["reached_s"], meta["wall_s"], meta["threads"], meta["packet_hops"])
+    metas = [one.simulated.result.meta for one in (outcome, *outcome.others) if one.simulated is not None]
+    time_s, wall_s, hops = (sum(meta[key] for meta in metas) for key in ("reached_s", "wall_s", "packet_hops"))
+    return Made(item, run, time_s, wall_s, metas[0]["threads"], hops)
 
 
 def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome]) -> Row:
     place = experiment.folder / "expected.toml"
     if quantity.check is not None:
-        holds, words = _judge(experiment, quantity.check, outcomes)
-        shown = [f"{_text(measure_ratio(outcomes, r, place))} {_label(experiment, r)}" for r in quantity.show]
+        holds, words, seeds = _judge(experiment, quantity.check, outcomes)
+        shown = [f"{estimate_ratio(outcomes, r, place)} {_label(experiment, r)}" for r in quantity.show]
         ours = "; ".join([words, *shown])
         claim = (experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
-        return Row(*claim, borne_out=quantity.borne_out)
-    assert quantity.address is not None, "a quantity without a check has an address"
-    value = measure(outcomes, quantity.address, place)
-    unit = _unit(experiment, quantity.address)
-    label = f"{quantity.address}, {unit}" if unit else str(quantity.address)
-    aim, published, why = _aim(quantity, experiment.digits)
+        return Row(*claim, borne_out=quantity.borne_out, seeds=seeds)
+    assert quantity.measured is not None, "a quantity without a check has a measure"
+    found = estimate_ratio(outcomes, quantity.measured, place)
+    against = quantity.against
+    if isinstance(against, Ratio):
+        against = estimate_ratio(outcomes, against, place).mean
+    unit = "" if quantity.measured.bottom is not None else _unit(experiment, quantity.measured.top)
+    label = f"{quantity.measured}, {unit}" if unit else str(quantity.measured)
+    aim, published, why = _aim(quantity, experiment.digits, against)
     notes = [why, quantity.note]
-    if quantity.recorded is None and f"{value:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
+    is_judged_by_print = quantity.recorded is None and quantity.against is None
+    if is_judged_by_print and f"{found.mean:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
         notes.append("matches to the printed digit" if quantity.right is None else "ours is right to that digit")
-    within = abs(value - aim) <= quantity.tolerance
-    note = "; ".join(n for n in notes if n)
-    found = value if math.isfinite(value) else _text(value)
-    return Row(experiment.item, label, published, found, quantity.tolerance, within, note)
+    return Row(
+        experiment.item,
+        label,
+        published,
+        found.mean if math.isfinite(found.mean) else _text(found.mean),
+        quantity.tolerance,
+        abs(found.mean - aim) <= quantity.tolerance,
+        "; ".join(n for n in notes if n),
+        half_width=found.half_width,
+        seeds=_several(found),
+        against=against,
+    )
 
 
-def _aim(quantity: Quantity, digits: int) -> tuple[float, float | str | None, str]:
+def _several(found: Estimate) -> int | None:
+    return found.count if found.count > 1 else None
+
+
+def _aim(quantity: Quantity, digits: int, against: float | None) -> tuple[float, float | str | None, str]:
     """Give what ours is judged against, what the row shows as published, and why they differ."""
+    if against is not None:
+        return against, quantity.published, ""
     if quantity.right is not None:
         assert isinstance(quantity.published, float), "the reader asks for it"
         shown = f"{quantity.published:.{digits}f} (a slip for {quantity.right:.{digits}f})"
@@ -249,20 +280,22 @@ def _aim(quantity: Quantity, digits: int) -> tuple[float, float | str | None, st
     return quantity.recorded, None, f"ours on record: {_text(quantity.recorded)}"
 
 
-def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -> tuple[bool, str]:
+def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -> tuple[bool, str, int | None]:
+    """Tell whether a claim holds, of means over seeds; say so in words; and over how many seeds, if several."""
     place = experiment.folder / "expected.toml"
-    left = measure_ratio(outcomes, check.left, place)
-    right = measure_ratio(outcomes, check.right, place) if isinstance(check.right, Ratio) else check.right
+    left = estimate_ratio(outcomes, check.left, place)
+    given = check.right
+    right = estimate_ratio(outcomes, given, place) if isinstance(given, Ratio) else estimate([given])
     holds = {
-        "<=": left <= right,
-        ">=": left >= right,
-        "<": left < right,
-        ">": left > right,
-        "=": abs(left - right) <= EQUAL,
+        "<=": left.mean <= right.mean,
+        ">=": left.mean >= right.mean,
+        "<": left.mean < right.mean,
+        ">": left.mean > right.mean,
+        "=": abs(left.mean - right.mean) <= EQUAL,
     }[check.comparison]
-    named = f" {check.right}" if isinstance(check.right, Ratio) else ""
+    named = f" {given}" if isinstance(given, Ratio) else ""
     sign = check.comparison if holds else f"not {check.comparison}"
-    return holds, f"{_text(left)} {check.left} {sign} {_text(right)}{named}"
+    return holds, f"{left} {check.left} {sign} {right}{named}", _several(left) or _several(right)
 
 
 def _label(experiment: Experiment, ratio: Ratio) -> str:
@@ -302,12 +335,7 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
 def _markdown(rows: list[Row], figures: list[Figure], made: list[Made]) -> str:
     lines = ["# Published and ours", "", f"{verdicts(rows)}."]
     for item in dict.fromkeys(row.item for row in rows):
-        lines += ["", f"## {item.replace('-', ' ').capitalize()}", ""]
-        lines += ["| quantity | published | ours | tolerance | within | note |", "|---|---:|---:|---:|---|---|"]
-        for row in (r for r in rows if r.item == item):
-            verdict = row.verdict if row.verdict == "yes" else f"**{row.verdict}**"
-            cells = [row.quantity, row.published, row.ours, row.tolerance, verdict, row.note]
-            lines.append("| " + " | ".join("" if c is None else _text(c).replace("|", "\\|") for c in cells) + " |")
+        lines += ["", f"## {item.replace('-', ' ').capitalize()}", "", *_table([r for r in rows if r.item == item])]
         for figure in (f for f in figures if f.item == item):
             file = figure.plan.file
             lines += ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
@@ -320,6 +348,40 @@ def _markdown(rows: list[Row], figures: list[Figure], made: list[Made]) -> str:
         times, hops = f"{m.simulated_s:g} s | {m.wall_s:.3g} s", f"{m.packet_hops:,} | {m.packet_hops / m.wall_s:.3g}"
         lines.append(f"| {m.item} | {m.run} | {times} | {m.threads} | {hops} |")
     return "\n".join(lines) + "\n"
+
+
+def columns(rows: Sequence[Row]) -> list[tuple[str, list[object]]]:
+    """Give the columns of the table of an item, by their headings; those that would be empty are left out."""
+    aims: list[object] = [row.against for row in rows]
+    return [
+        ("quantity", [row.quantity for row in rows]),
+        ("published", [row.published for row in rows]),
+        *([("judged against", aims)] if any(aim is not None for aim in aims) else []),
+        ("ours", [row.ours_text for row in rows]),
+        ("tolerance", [row.tolerance for row in rows]),
+        ("within", [row.verdict for row in rows]),
+        ("note", [row.note for row in rows]),
+    ]
+
+
+def seeds_note(rows: Sequence[Row]) -> str:
+    """Say over how many seeds numbers are means; empty if over none."""
+    counts = sorted({row.seeds for row in rows if row.seeds is not None})
+    if not counts:
+        return ""
+    return f"Ours are means over {' or '.join(map(str, counts))} seeds, with 95 % confidence intervals (Student's t)."
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    named = columns(rows)
+    lines = ["| " + " | ".join(name for name, _ in named) + " |"]
+    lines.append("|" + "|".join("---:" if name in RIGHT else "---" for name, _ in named) + "|")
+    for cells in zip(*(values for _, values in named), strict=True):
+        own = ["" if c is None else _text(c).replace("|", "\\|") for c in cells]
+        own = [f"**{c}**" if name == "within" and c != "yes" else c for (name, _), c in zip(named, own, strict=True)]
+        lines.append("| " + " | ".join(own) + " |")
+    note = seeds_note(rows)
+    return [*lines, "", note] if note else lines
 
 
 def _text(value: object) -> str:

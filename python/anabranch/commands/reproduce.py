@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.commands.progress import runs_bar
-from anabranch.reproduce import Row, report, verdicts
+from anabranch.reproduce import RIGHT, Row, columns, report, seeds_note, verdicts
 from anabranch.reproduce import reproduce as run
 
 HELP = """Reproduce a published result: every printed number or claim beside ours.
@@ -56,12 +56,15 @@ def _print(rows: list[Row]) -> None:
     console.width = console.width if console.is_terminal else 200
     for item in dict.fromkeys(row.item for row in rows):
         table = Table(title=item, title_justify="left", box=None, pad_edge=False, header_style="bold")
-        for heading in ("quantity", "published", "ours", "tolerance", "within", "note"):
-            table.add_column(heading, justify="right" if heading in {"published", "ours", "tolerance"} else "left")
-        for row in (r for r in rows if r.item == item):
-            values = (row.quantity, row.published, row.ours, row.tolerance, row.verdict, row.note)
-            table.add_row(*(Text(_text(value)) for value in values))
+        own = [row for row in rows if row.item == item]
+        named = columns(own)
+        for heading, _ in named:
+            table.add_column(heading, justify="right" if heading in RIGHT else "left")
+        for cells in zip(*(values for _, values in named), strict=True):
+            table.add_row(*(Text(_text(value)) for value in cells))
         console.print(table)
+        if note := seeds_note(own):
+            console.print(note, highlight=False)
         console.print()
     console.print(verdicts(rows), highlight=False)
 

@@ -7,7 +7,9 @@ from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
 from anabranch.figures.queues import draw_queues
 from anabranch.figures.rates import draw_rates
+from anabranch.figures.repeated import draw_repeated
 from anabranch.figures.result import draw_result
+from anabranch.figures.steps import draw_steps
 
 __all__ = [
     "draw_completions",
@@ -18,5 +20,7 @@ __all__ = [
     "draw_network",
     "draw_queues",
     "draw_rates",
+    "draw_repeated",
     "draw_result",
+    "draw_steps",
 ]

@@ -1,0 +1,103 @@
+"""A run of a published experiment, as its table says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anabranch.experiment_table import Table
+
+Method = Literal[
+    "c-slen",
+    "iewf",
+    "lp",
+    "progressive-filling",
+    "pseudo-code",
+    "given",
+    "weight-allocation",
+    "proportional",
+    "simulate",
+]
+
+OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
+"""Methods that give rates over time, and take values in place of those in the scenario."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One computation: a solve, the paper's pseudo-code, rates given to be checked, or simulations."""
+
+    name: str
+    method: Method
+    scenario: Path
+    stop_change_bps: float | None
+    unit_bps: float | None
+    tolerance: float
+    passes: int
+    reading: str
+    path_rates: tuple[float, ...]
+    capacities_times: float = 1.0
+    sets: tuple[str, ...] = ()
+    seed: int | None = None
+    seeds: tuple[int, ...] = ()
+    """It is simulated with each, and numbers are means; once if there are none."""
+    weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+def read_run(table: Table, folder: Path, scenario: Path) -> Run:
+    """Read a ``[[run]]``; `scenario` is that of the experiment.
+
+    Raises
+    ------
+    ScenarioError
+        A wrong key or value, or one that the method does not take.
+    """
+    name, method = table.text("name"), table.choice("method", get_args(Method))
+    if not re.fullmatch(r"\S+", name):
+        raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
+    own_scenario = table.text("scenario", "")
+    run = Run(
+        name=name,
+        method=method,
+        scenario=folder / own_scenario if own_scenario else scenario,
+        stop_change_bps=table.rate_bps("stop_change"),
+        unit_bps=table.rate_bps("unit"),
+        tolerance=table.positive("tolerance", 1e-3),
+        passes=table.whole("passes", 10_000, least=1),
+        reading=table.choice("reading", ("as-printed", "as-meant"), "as-meant"),
+        path_rates=tuple(table.numbers("path_rates")),
+        capacities_times=table.positive("capacities_times", 1.0),
+        sets=tuple(table.texts("set")),
+        seed=table.optional_whole("seed"),
+        seeds=table.seeds("seeds"),
+        weights=table.lists_of_numbers("weights"),
+    )
+    _refuse_seeds(table, run)
+    if run.weights and method != "weight-allocation":
+        raise table.error("weights", f"the method is {method}", 'leave it out; it is for method = "weight-allocation"')
+    if (method == "given") != bool(run.path_rates):
+        raise table.error("path_rates", f"the method is {method}", 'give path_rates with method = "given", and only so')
+    if method == "pseudo-code" and run.stop_change_bps is None:
+        raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
+    if run.sets and method not in OVER_TIME:
+        raise table.error(
+            "set", f"the method is {method}", f"leave it out; it is for methods {' and '.join(OVER_TIME)}"
+        )
+    if method in OVER_TIME and run.capacities_times != 1.0:
+        raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
+    table.finish()
+    return run
+
+
+def _refuse_seeds(table: Table, run: Run) -> None:
+    """Refuse seeds of what draws nothing, and one seed beside several."""
+    key = "seeds" if run.seeds else "seed"
+    if run.method != "simulate" and (run.seeds or run.seed is not None):
+        raise table.error(key, f"the method is {run.method}", 'leave it out; it is for method = "simulate"')
+    if run.seeds and run.seed is not None:
+        raise table.error("seeds", "there is a `seed` besides", "give one of them")

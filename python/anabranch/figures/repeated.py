@@ -1,0 +1,90 @@
+"""Rates over time of runs with several seeds: means and extremes over the seeds, beside the optimum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.figures.panels import draw_panels, rate_unit
+from anabranch.figures.style import COLOURS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from anabranch.result import Result
+
+FEW = 40
+"""Lines of so many points or fewer have markers."""
+
+
+def draw_repeated(
+    results: Mapping[str, Result],
+    means: pl.DataFrame,
+    optimum: pl.DataFrame | None,
+    *,
+    of: str,
+    title: str,
+    most_bps: float | None = None,
+    file: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw mean rates over time with a band from the least to the greatest over seeds, a panel for each run.
+
+    Parameters
+    ----------
+    results : mapping of str to Result
+        A result of each run, with the name of its panel.
+    means : DataFrame
+        ``run``, ``name``, ``time_s``, ``mean_bps``, ``least_bps``, ``most_bps``: a row for each thing and time.
+    optimum : DataFrame or None
+        ``name``, ``time_s``, ``end_s``, ``optimal_bps``: a row for each thing and step, dashed. Or None.
+    of : str
+        What the rates are of, in a word: subflow or connection.
+    title : str
+    most_bps : float, optional
+        Where the axis of rates ends.
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = means["name"].unique(maintain_order=True).to_list()
+    greatest = means["most_bps"].max()
+    scale, unit = rate_unit(most_bps or (float(greatest) if isinstance(greatest, float) else 0.0))
+
+    is_sparse = max(len(own) for _, own in means.group_by("run", "name")) <= FEW
+
+    def draw(panel: Axes, run: str) -> None:
+        for number, name in enumerate(names):
+            own = means.filter(pl.col("run") == run, pl.col("name") == name)
+            time, mean, least, most = (own[c].to_numpy() for c in ("time_s", "mean_bps", "least_bps", "most_bps"))
+            colour = COLOURS[number % len(COLOURS)]
+            look: dict[str, Any] = {"marker": "o", "markersize": 3.0} if is_sparse else {}
+            panel.fill_between(time, least / scale, most / scale, color=colour, alpha=0.22, linewidth=0.0)
+            panel.plot(time, mean / scale, color=colour, linewidth=1.3, label=name, **look)
+            steps = [] if optimum is None else optimum.filter(pl.col("name") == name).select(STEP).rows()
+            for start, end, rate in steps:
+                panel.plot(
+                    [start, end], [rate / scale] * 2, color=colour, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1
+                )
+
+    seeds = "line: mean over the seeds; band: least to greatest of them"
+    return draw_panels(
+        results,
+        draw,
+        title=title,
+        ylabel=f"rate of the {of} ({unit})",
+        note=f"{seeds}; dashed: the optimum" if optimum is not None else seeds,
+        top=None if most_bps is None else most_bps / scale,
+        file=file,
+    )
+
+
+STEP = ("time_s", "end_s", "optimal_bps")
+"""Of the optimum: from when until when it is so much."""

@@ -1,0 +1,85 @@
+"""Means over a window, of runs that have rates over time: simulated ones, and the optimum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch.errors import ScenarioError
+from anabranch.simulated_means import UnmeasuredError, mean_sample, mean_utilisation, mean_wait_ms
+from anabranch.simulated_measures import EVER
+from anabranch.subjects import link_of, subflows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anabranch.experiment_quantity import Address
+    from anabranch.optimum import Optimum
+    from anabranch.outcome import Outcome
+    from anabranch.simulated import Simulated
+
+    Window = tuple[float, float]
+
+
+def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
+    """Give one number of `anabranch.simulated_means.OF_TIME`.
+
+    ``mean-rate c1``, ``mean-rate c1.2``: what was delivered, a second; ``mean-granted``: what was granted at samples;
+    ``mean-load l1``, ``utilisation l1``: what the link carried, and by its capacity; ``mean-wait l1``: how long that
+    waited and was in transmission, in milliseconds; ``deviation optimal``, ``subflow-deviation optimal``: by how much
+    mean rates differ from those of another run, the mean over the connections, or their subflows, that are there all
+    the time.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such connection, subflow or link; it was not recorded; the window has no samples.
+    """
+    outcome, name, window = outcomes[address.run], address.measure, address.window_s or EVER
+    try:
+        if name.endswith("deviation"):
+            return _deviation(outcome, outcomes[address.subject], window, by_subflow=name != "deviation")
+        if name in ("mean-rate", "mean-granted"):
+            paths = subflows_of(outcome.paths, address, place)
+            return _mean_rate(outcome, paths, window, "granted_bps" if name == "mean-granted" else "delivered_bps")
+        link = link_of(outcome.paths, address, place)
+        if outcome.optimum is not None:
+            return _of_optimal_link(outcome.optimum, link, name, window)
+        assert outcome.simulated is not None, "the reader asks for it"
+        return _of_simulated_link(outcome.simulated, address.subject, name, window, outcome.unit_bps)
+    except UnmeasuredError as error:
+        raise ScenarioError(f"{place}: `{address}`: {error}") from error
+
+
+def _mean_rate(outcome: Outcome, paths: range, window: Window, column: str = "delivered_bps") -> float:
+    if outcome.optimum is not None:
+        return outcome.optimum.mean_rate(paths, window)
+    assert outcome.simulated is not None, "the reader asks for it"
+    names = outcome.simulated.result.subflows["subflow"]
+    own = (mean_sample(outcome.simulated, "subflow", names[path], column, window) for path in paths)
+    return sum(own) / outcome.unit_bps
+
+
+def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> float:
+    load = optimum.mean_load(link, window)
+    return load if name == "mean-load" else load / optimum.mean_capacity(link, window)
+
+
+def _of_simulated_link(run: Simulated, link: str, name: str, window: Window, unit_bps: float) -> float:
+    if name == "mean-wait":
+        return mean_wait_ms(run, link, window)
+    if name == "utilisation":
+        return mean_utilisation(run, link, window)
+    return mean_sample(run, "link", link, "carried_bps", window) / unit_bps
+
+
+def _deviation(outcome: Outcome, other: Outcome, window: Window, *, by_subflow: bool) -> float:
+    demands, offsets = outcome.paths.demands.core, outcome.paths.connection_offsets.tolist()
+    stays = (demands.start_s <= window[0]) & (demands.stop_s >= window[1])
+    groups = [range(offsets[c], offsets[c + 1]) for c in np.flatnonzero(stays)]
+    if by_subflow:
+        groups = [range(path, path + 1) for group in groups for path in group]
+    if not groups:
+        raise UnmeasuredError("no connection is there all the time; take another window")
+    return float(np.mean([abs(_mean_rate(outcome, own, window) - _mean_rate(other, own, window)) for own in groups]))
