@@ -112,6 +112,7 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
         network: Arc::new(network),
         paths: all,
         demand_changes: Vec::new(),
+        path_times: Vec::new(),
         protocols: vec![Protocol::named(protocol).expect("it is known")],
         run: common::run_plan(seconds),
     }
