@@ -21,12 +21,15 @@ from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts
 from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
+from anabranch.simulated_means import OF_TIME
 from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
 SLBN = [f"experiment-{number}" for number in ("1a", "1b", "2a", "2b")]
 ITEMS = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 16))]
+ACCEPTANCE = ["a1", "a4", "a5", "a6", "a13"]
+WVEGAS = ["table-2", *(f"figure-{i}" for i in range(3, 9))]
 
 SUBFLOWS_1 = (
     "rate c1,rate c2,rate c3,subflow c1.1,subflow c1.2,subflow c1.3,subflow c2.1,subflow c3.1,subflow c3.2,total"
@@ -153,7 +156,7 @@ def test_rows_are_plain_data(rows: Rows) -> None:
 def test_no_timing_decides_anything() -> None:
     for item in ITEMS:
         for quantity in read_experiment(EXPERIMENTS / f"{PAPER}-{item}").quantities:
-            judged = [] if quantity.address is None else [quantity.address]
+            judged = [] if quantity.measured is None else list(quantity.measured.addresses)
             if quantity.check is not None:
                 sides = (quantity.check.left, quantity.check.right)
                 judged += [a for side in sides if not isinstance(side, float) for a in side.addresses]
@@ -268,7 +271,9 @@ def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) ->
 def test_every_measure_of_a_simulation_can_be_measured() -> None:
     listed = {name for name, (_, _, kind) in MEASURES.items() if kind == "simulate"}
     windowed = {"turns", "turning", "most-turns", "longest-queue", *OF_SPREAD}
-    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, "queue", "agreeing"}
+    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, "queue", "agreeing", "mean-granted", "mean-wait", "dropped"}
+    over_time = {name for name, (_, _, kind) in MEASURES.items() if kind == "over-time"}
+    assert over_time | {"mean-granted", "mean-wait"} == set(OF_TIME)
 
 
 def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
@@ -288,7 +293,7 @@ def test_a_quotient_of_nothing_is_a_number_too() -> None:
 
 
 def test_experiments_are_found_and_ordered_by_number() -> None:
-    assert list_experiments(EXPERIMENTS) == {PAPER: ITEMS, "slbn": SLBN}
+    assert list_experiments(EXPERIMENTS) == {"acceptance": ACCEPTANCE, "slbn": SLBN, PAPER: ITEMS, "wvegas": WVEGAS}
 
 
 def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -303,7 +308,7 @@ def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_unknown_paper_or_item_lists_what_there_is() -> None:
-    with pytest.raises(ScenarioError, match=r"no paper `upward`.*there is slbn, upward-max-min"):
+    with pytest.raises(ScenarioError, match=r"no paper `upward`.*there is acceptance, slbn, upward-max-min, wvegas"):
         reproduce("upward", experiments=EXPERIMENTS)
     with pytest.raises(ScenarioError, match=r"no `table-70` of upward-max-min; there is table-7, table-8"):
         reproduce(PAPER, "table-70", experiments=EXPERIMENTS)
