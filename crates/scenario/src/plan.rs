@@ -151,6 +151,16 @@ pub enum ControlPlane {
     InBand,
 }
 
+/// Which rates are the fair ones that granted rates are set beside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// Max-min where every connection has one path, upward max-min otherwise.
+    #[default]
+    MaxMin,
+    /// Proportional.
+    Proportional,
+}
+
 /// The run itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPlan {
@@ -178,6 +188,8 @@ pub struct RunPlan {
     pub transport: Transport,
     /// Whether data packets are sent, or only control packets.
     pub data: bool,
+    /// Which rates are the fair ones.
+    pub fairness: Fairness,
     /// What is recorded.
     pub record: Record,
 }

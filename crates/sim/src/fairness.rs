@@ -1,6 +1,7 @@
 //! The ideal beside the real: fair rates of the connections that are there, and how far granted rates are from them.
 //!
-//! Fair means max-min where every connection has one path, and upward max-min otherwise. Upward max-min fair rates are
+//! Fair means max-min where every connection has one path, and upward max-min otherwise, or proportional if the plan
+//! says so. Upward max-min fair rates are
 //! not unique: a protocol may settle on others than those computed here. So besides the error by connection there is the
 //! residual, which is 0 at any of them. Rates are computed anew only when connections, capacities or the paths that may
 //! be used have changed.
@@ -8,8 +9,8 @@
 use std::sync::Arc;
 
 use anabranch_core::{ConnectionId, Time};
-use anabranch_fair::{Problem, ProblemParts, Start, Stop, certify, max_min, upward};
-use anabranch_scenario::plan::Plan;
+use anabranch_fair::{Problem, ProblemParts, Start, Stop, alpha_fair, certify, max_min, upward};
+use anabranch_scenario::plan::{self, Plan};
 
 use crate::engine::Shards;
 use crate::summary::Summary;
@@ -130,16 +131,25 @@ impl Fairness {
         present.retain(has_path);
         self.problem = (!present.is_empty()).then(|| Arc::new(problem(shards, &present, &self.subflows)));
         let Some(problem) = &self.problem else { return };
+        let Some((of_paths, of_connections)) = self.fair(problem, shards.plan.run.fairness) else { return };
+        self.loads = problem.loads(&of_paths);
+        for (&c, rate) in present.iter().zip(of_connections) {
+            self.rates[c as usize] = rate;
+        }
+    }
+
+    /// Fair rates of paths and connections; `None` if numbers cannot hold the prices of proportional ones.
+    fn fair(&self, problem: &Arc<Problem>, fairness: plan::Fairness) -> Option<(Vec<f64>, Vec<f64>)> {
+        if fairness == plan::Fairness::Proportional {
+            return alpha_fair(problem, 1.0).ok().map(|priced| (priced.path_rates, priced.connection_rates));
+        }
         let stop = Stop::Certificate(TOLERANCE);
         let allocation = if self.is_single_path {
             max_min(problem).expect("every connection has one path")
         } else {
             upward::upward_max_min(Arc::clone(problem), &Start::Equal, stop, PASSES).expect("equal portions can be")
         };
-        self.loads = problem.loads(&allocation.path_rates);
-        for (&c, rate) in present.iter().zip(allocation.connection_rates) {
-            self.rates[c as usize] = rate;
-        }
+        Some((allocation.path_rates, allocation.connection_rates))
     }
 }
 

@@ -4,9 +4,9 @@ mod common;
 
 use anabranch_core::Span;
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{Faults, Limit, Plan};
+use anabranch_scenario::plan::{Fairness, Faults, Limit, Plan};
 use anabranch_sim::Outcome;
-use common::{MILLISECOND, network, plan, run, timed};
+use common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 
 /// Connections over one link of so many Mbit/s, with a round trip of so many milliseconds without queues, and room for so
 /// many packets of 1,000 bytes. They begin one after the other; the first two fifths of the run do not count.
@@ -52,6 +52,20 @@ fn mean_window(protocol: &str, share: f64, capacity: f64, seconds: f64) -> f64 {
         0.1 * rates(&plan, &run(&plan))[0]
     };
     (1..=5).map(window).sum::<f64>() / 5.0
+}
+
+#[test]
+fn fair_rates_are_those_that_the_plan_asks_for() {
+    // Two links of 9, one connection over both and one over each: 4.5 each, or 3 and 6 and 6 where 1/3 = 1/6 + 1/6.
+    let links = [("a", "b", 9.0, 5.0), ("b", "c", 9.0, 5.0)];
+    let paths: [&[&[&str]]; 3] = [&[&["a", "b", "c"]], &[&["a", "b"]], &[&["b", "c"]]];
+    let mut plan = plan(network(&links), &paths, Protocol::named("vegas").unwrap(), 1.0);
+    for (fairness, wanted) in [(Fairness::MaxMin, [4.5, 4.5, 4.5]), (Fairness::Proportional, [3.0, 6.0, 6.0])] {
+        plan.run.fairness = fairness;
+        let rates = run(&plan).samples.connection_fair_bps;
+        let rates: Vec<f64> = rates[rates.len() - 3..].iter().map(|bps| bps / MEGA).collect();
+        assert_close(&rates, &wanted, 1e-6);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::connection::packet_size;
 use super::transport::TransportTable;
-use crate::plan::{ControlPlane, Record, RunPlan};
+use crate::plan::{ControlPlane, Fairness, Record, RunPlan};
 
 /// The longest run: 200 days.
 pub const MOST_DURATION: Span = Span(200 * 86_400 * 1_000_000_000_000);
@@ -48,8 +48,21 @@ pub struct RunTable {
     pub transport: TransportTable,
     /// Whether data packets are sent, or only control packets.
     pub data: bool,
+    /// Which rates are the fair ones that granted rates are set beside.
+    pub fairness: FairnessChoice,
     /// What is recorded.
     pub record: Vec<Recorded>,
+}
+
+/// Which rates are the fair ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FairnessChoice {
+    /// Max-min where every connection has one path, upward max-min otherwise.
+    #[default]
+    MaxMin,
+    /// Proportional: what weighted Vegas aims at.
+    Proportional,
 }
 
 /// How control packets travel.
@@ -98,6 +111,7 @@ impl Default for RunTable {
             repair: true,
             transport: TransportTable::default(),
             data: true,
+            fairness: FairnessChoice::default(),
             record: vec![Connections, Subflows, Links, Fairness],
         }
     }
@@ -126,6 +140,10 @@ impl RunTable {
             repair: self.repair,
             transport: self.transport.plan(),
             data: self.data,
+            fairness: match self.fairness {
+                FairnessChoice::MaxMin => Fairness::MaxMin,
+                FairnessChoice::Proportional => Fairness::Proportional,
+            },
             record: Record {
                 connections: has(Recorded::Connections),
                 subflows: has(Recorded::Subflows),

@@ -17,6 +17,7 @@ control_packet = "64 B"
 control_share = 0.01
 repair = true
 data = true
+fairness = "proportional"
 record = ["connections", "links"]
 [defaults.link]
 queue = "64 KiB"

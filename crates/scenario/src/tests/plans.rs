@@ -5,7 +5,7 @@ use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
 use crate::plan::{
-    ControlPlane, DemandChange, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
+    ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
 };
 
 #[test]
@@ -34,6 +34,7 @@ fn a_bare_scenario_has_every_default() {
         repair: true,
         transport: Transport::default(),
         data: true,
+        fairness: Fairness::MaxMin,
         record,
     };
     assert_eq!(plan.run, run);
@@ -222,6 +223,7 @@ control_packet = "100 B"
 control_share = 0.01
 repair = false
 data = false
+fairness = "proportional"
 record = ["grants"]
 "#;
     let plan = plan(&format!("{PAIR}{run}")).unwrap().run;
@@ -238,6 +240,7 @@ record = ["grants"]
             repair: false,
             transport: Transport::default(),
             data: false,
+            fairness: Fairness::Proportional,
             record: Record { grants: true, ..Record::default() },
         }
     );

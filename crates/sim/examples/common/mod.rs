@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anabranch_core::{Bytes, Span};
-use anabranch_scenario::plan::{ControlPlane, Plan, Record, RunPlan, Transport};
+use anabranch_scenario::plan::{ControlPlane, Fairness, Plan, Record, RunPlan, Transport};
 use anabranch_sim::simulate;
 
 /// Runs it on one thread, and prints how many packet-hops a second that was and what memory it took.
@@ -47,6 +47,7 @@ pub fn run_plan(seconds: f64) -> RunPlan {
         repair: true,
         transport: Transport::default(),
         data: true,
+        fairness: Fairness::default(),
         record: Record::default(),
     }
 }

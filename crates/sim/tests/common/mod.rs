@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anabranch_core::paths::links_along;
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{ControlPlane, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
+use anabranch_scenario::plan::{ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
 use anabranch_sim::{Outcome, simulate};
 
 pub const MEGA: f64 = 1e6;
@@ -68,6 +68,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
             repair: true,
             transport: Transport::default(),
             data: true,
+            fairness: Fairness::default(),
             record: Record {
                 connections: true,
                 subflows: true,
