@@ -54,7 +54,7 @@ def entry_text(entry: str) -> str:
     """Write one entry of the bibliography as a paragraph with a label."""
     key = entry.partition("{")[2].partition(",")[0]
     has = {name: plain(text) for name, text in FIELD.findall(entry)}
-    people = has["author"].split(" and ")
+    people = (has.get("author") or has["editor"]).split(" and ")
     authors = people[0] if len(people) == 1 else ", ".join(people[:-1]) + " and " + people[-1]
     place = has.get("journal") or has.get("booktitle") or has.get("publisher", "")
     if "series" in has:
@@ -145,9 +145,9 @@ PROTOCOLS = """A connection names its protocol: `protocol = "slbn"`, or, with pa
 `protocol.slbn = { variant = "paper" }`. So does `[defaults.connection]` for all. What is no number is written as in the
 [scenario file](../how-to/scenario-file.md): a time as `"20 ms"`, a rate as `"8 kbit/s"`."""
 
-DISCIPLINES = """A link names what waits at it in which order, and what is dropped or marked: `discipline = "codel"`, or, with
-parameters, `discipline.red = { min = 5, max = 15 }`. So does `[defaults.link]` for all; a link that names none is first in,
-first out. The most that may wait is its `queue`, as ever."""
+DISCIPLINES = """A link names what waits at it in which order, and what is dropped or marked: `discipline = "codel"`,
+or, with parameters, `discipline.red = { min = 5, max = 15 }`. So does `[defaults.link]` for all; a link that names none
+is first in, first out. The most that may wait is its `queue`, as ever."""
 
 
 def make_pages(_app) -> None:

@@ -193,8 +193,10 @@ def test_every_parameter_is_listed_with_its_default(kind, known, of):
         section = page.partition(f"\n`{name}`: ")[2].partition("\n## ")[0]
         rules = types[own["$ref"].rpartition("/")[2]].get("properties", {})
         listed = re.findall(r"^\| `(\w+)` \| (.+?) \| (`.+?`|none) \| .+\. \|$", section, re.MULTILINE)
-        wanted = [(key, f"`{json.dumps(rule['default'])}`" if "default" in rule else "none") for key, rule in rules.items()]
-        assert [(row[0], row[2]) for row in listed] == wanted, name
+        defaults = {
+            key: f"`{json.dumps(rule['default'])}`" if "default" in rule else "none" for key, rule in rules.items()
+        }
+        assert [(row[0], row[2]) for row in listed] == list(defaults.items()), name
 
 
 def imports(file: Path) -> set[str]:

@@ -146,7 +146,7 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "sample_s": plan.core.sample_s,
         "events": outcome.events,
         "packet_hops": outcome.hops,
-        "warnings": list(_warnings(outcome, connections, links)),
+        "warnings": list(_warnings(outcome, connections, links, keeps_windows=plan.core.keeps_windows)),
         "threads": outcome.threads,
         "wall_s": round(wall_s, 6),
         "events_per_s": round(outcome.events / wall_s) if wall_s > 0 else 0,
@@ -155,14 +155,17 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
     return Result(meta, plan.resolved, plan.network, connections=connections, links=links, **tables)
 
 
-def _warnings(outcome: _core.Outcome, connections: pl.DataFrame, links: pl.DataFrame) -> Iterator[str]:
+def _warnings(
+    outcome: _core.Outcome, connections: pl.DataFrame, links: pl.DataFrame, *, keeps_windows: bool
+) -> Iterator[str]:
     """Give what a reader of the numbers must know."""
     if not outcome.is_whole:
         yield f"the run was stopped at {outcome.reached_s:g} s"
     if outcome.bad_grants:
         yield f"{_count(outcome.bad_grants, 'grant')} of the protocols were no rate, and taken for 0"
     dropping = links.filter(pl.col("dropped") > 0).sort("dropped", descending=True, maintain_order=True)
-    if len(dropping):
+    # From drops protocols that keep windows learn what there is to share.
+    if len(dropping) and not keeps_windows:
         named = ", ".join(f"`{name}` {count}" for name, count in dropping.select("link", "dropped")[:MOST_NAMED].rows())
         more = f", and {len(dropping) - MOST_NAMED} more" if len(dropping) > MOST_NAMED else ""
         yield f"{_count(int(dropping['dropped'].sum()), 'packet')} dropped or lost at links: {named}{more}"

@@ -131,6 +131,12 @@ impl PyPlan {
         self.0.protocols.iter().map(|p| (p.name(), p.title())).collect()
     }
 
+    /// Whether any of them keeps windows.
+    #[getter]
+    fn keeps_windows(&self) -> bool {
+        self.0.protocols.iter().any(|p| p.terms().keeps_windows())
+    }
+
     /// For each connection the number of its protocol.
     #[getter]
     fn connection_protocol<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
