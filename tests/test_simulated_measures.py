@@ -137,3 +137,5 @@ def test_what_was_not_recorded_is_told(file: Path) -> None:
     bare = simulate(file, ['run.record=["grants"]', "title=Bare"], None)
     with pytest.raises(ScenarioError, match='Bare: "fairness" was not recorded; add it to record'):
         OF_RUN["peak-overload"](bare)
+    with pytest.raises(ScenarioError, match='Bare: "subflows" was not recorded; add it to record'):
+        bare.samples("subflow")

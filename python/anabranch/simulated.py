@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anabranch.scenario import Plan
     from anabranch.simulate import Progress
 
-RECORDED_AS = {"connection": "connections", "link": "links", "run": "fairness"}
+RECORDED_AS = {"connection": "connections", "subflow": "subflows", "link": "links", "run": "fairness"}
 """The word under ``record`` for samples of each kind of thing."""
 
 
@@ -90,7 +90,7 @@ class Simulated:
         return [self.subflow_rates[name] for name in names]
 
     def samples(self, of: str) -> pl.DataFrame:
-        """Give what was sampled of connections, links or the run.
+        """Give what was sampled of connections, subflows, links or the run.
 
         Raises
         ------

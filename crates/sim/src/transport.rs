@@ -39,6 +39,8 @@ pub(crate) struct Line {
     entered: u64,
     /// Packets wait for a random part of so many picoseconds.
     jitter: f64,
+    /// What links may do to packets.
+    ecn: Ecn,
 }
 
 impl Endpoint {
@@ -67,7 +69,13 @@ impl Line {
             let bits = plan.transfers[c].packet.0 as f64 * BIT_PICOSECONDS;
             let slowest = slowest(path);
             let jitter = if slowest > 0.0 { plan.run.transport.jitter * bits / slowest } else { 0.0 };
-            Self { patience: UNSET, tell: UNSET, entered: 0, jitter }
+            let is_scalable = plan.protocols[plan.transfers[c].protocol].terms().is_scalable();
+            let ecn = match (is_scalable, plan.run.transport.ecn) {
+                (true, _) => Ecn::Ect1,
+                (false, true) => Ecn::Ect0,
+                (false, false) => Ecn::NotEct,
+            };
+            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn }
         };
         let lines: Vec<Self> = (0..plan.transfers.len()).flat_map(of).map(line).collect();
         debug_assert_eq!(lines.len(), routes.first.len(), "a line for each subflow");
@@ -222,7 +230,7 @@ impl World<'_> {
         let subflow = &mut self.subflows[s as usize];
         let (at, bytes) = (subflow.first, segment.chunk.bytes as u16);
         subflow.sent += u64::from(bytes);
-        let ecn = if self.plan.run.transport.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = self.lines[s as usize].ecn;
         let packet = DataPacket { sent: self.now, at, subflow: s, bytes, role: Role::Segment, ecn, copies: NO_COPIES };
         let index = self.packets.insert(packet);
         self.put_payload(index, Payload::Segment(segment));

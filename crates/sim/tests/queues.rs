@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_core::{Bytes, Span};
 use anabranch_proto::Protocol;
-use anabranch_proto::queues::{QUEUES, Queue};
+use anabranch_proto::queues::{EcnStepParameters, QUEUES, Queue};
 use anabranch_scenario::plan::{Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
 use common::{MEGA, MILLISECOND, network, plan, run};
@@ -90,4 +90,42 @@ fn delays_come_to_the_target() {
             }
         }
     }
+}
+
+/// DCTCP connections over 1 Gbit/s and 300 us with packets of 1,500 bytes, marked from 20 packets on.
+fn data_centre(count: usize, seed: u64) -> Plan {
+    let path: &[&[&str]] = &[&["a", "b", "c"]];
+    let links = [("a", "b", 10_000.0, 0.075), ("b", "c", 1000.0, 0.075)];
+    let mut plan = plan(network(&links), &vec![path; count], Protocol::named("dctcp").unwrap(), 2.0);
+    plan.transfers.iter_mut().for_each(|transfer| transfer.packet = Bytes(1500));
+    plan.links[2].limit = Limit { packets: Some(500), bytes: None };
+    plan.links[2].discipline = Some(Queue::EcnStep(EcnStepParameters { threshold: 20 }));
+    (plan.run.seed, plan.run.warm_up) = (seed, Span(500 * MILLISECOND));
+    plan.run.sample = Span(MILLISECOND / 10);
+    plan
+}
+
+#[test]
+fn dctcp_keeps_the_queue_at_the_step_and_the_link_busy() {
+    for (count, least, most) in [(1, 15.0, 21.0), (2, 14.0, 22.0), (10, 10.0, 29.0)] {
+        let plan = data_centre(count, 1);
+        let outcome = run(&plan);
+        // A packet takes 12 us; waits are reckoned at 10 Mbit/s.
+        let packets = mean_wait(&plan, &outcome) * 10.0 * MEGA / 1e3 / 12_000.0;
+        assert!((least..=most).contains(&packets), "{count}: {packets} packets");
+        assert!(delivered(&plan, &outcome) > 995.0 && outcome.links[2].totals.dropped == 0);
+    }
+}
+
+#[test]
+fn a_scalable_control_shares_with_a_classic_one_and_waits_for_less() {
+    let mut plan = one_link(2, "cubic", Queue::named("dualpi2").unwrap(), 120.0);
+    plan.protocols.push(Protocol::named("dctcp").unwrap());
+    plan.transfers[1].protocol = 1;
+    plan.network = std::sync::Arc::new(network(&[("a", "b", 1000.0, 1.0), ("b", "c", 50.0, 9.0)]));
+    let outcome = run(&plan);
+    let rate = |s: usize| outcome.subflows[s].delivered_warm as f64;
+    let wait = |s: usize| outcome.subflows[s].mean_delay_s - 0.01;
+    assert!((0.5..2.0).contains(&(rate(0) / rate(1))));
+    assert!(wait(1) < 0.002 && wait(0) > 0.005);
 }

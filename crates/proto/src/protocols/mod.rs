@@ -14,6 +14,7 @@ pub mod coupled;
 pub mod cubic;
 pub mod d_slen;
 mod d_slen_as_printed;
+pub mod dctcp;
 pub mod erica;
 pub mod ewtcp;
 pub mod lia;
@@ -142,6 +143,9 @@ protocols! {
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen): "d-slen", "d-SLEN",
         "upward max-min fair rates by saturation levels [ludena2021]";
+    /// DCTCP: cuts its window by half of the share of marked packets [bensley2017].
+    Dctcp(dctcp): "dctcp", "DCTCP",
+        "one window that falls by the share of marked packets [bensley2017]";
     /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
     Erica(erica): "erica", "ERICA",
         "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";

@@ -45,7 +45,12 @@ impl Terms {
 
     /// Whether sources keep windows.
     pub fn keeps_windows(&self) -> bool {
-        self.sources == Sources::Windows
+        self.sources != Sources::Rates
+    }
+
+    /// Whether its packets are ECT(1), those of scalable window controls.
+    pub fn is_scalable(&self) -> bool {
+        self.sources == Sources::ScalableWindows
     }
 
     /// Why a connection of this claim and so many paths cannot be served, if so; `title` is the protocol's.
@@ -69,6 +74,8 @@ pub enum Sources {
     Rates,
     /// Their windows, over the transport.
     Windows,
+    /// The same, and links may mark their packets early and often, since they count the marks [rfc9331].
+    ScalableWindows,
 }
 
 /// How the controls of links learn of a connection's demand.
