@@ -39,6 +39,9 @@ fn in_words(message: &str) -> String {
         let (name, known) = rest.split_once('`')?;
         // Every second piece stands between backticks.
         let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        if known.is_empty() {
+            return Some(format!("there is no {kind} `{name}` here; leave it out, there are none"));
+        }
         let hint = nearest(name, known.iter().copied()).map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
         Some(format!("there is no {kind} `{name}` here{hint}; there is {}", known.join(", ")))
     };

@@ -1,10 +1,9 @@
 //! The ideal beside the real: fair rates of the connections that are there, and how far granted rates are from them.
 //!
 //! Fair means max-min where every connection has one path, and upward max-min otherwise, or proportional if the plan
-//! says so. Upward max-min fair rates are
-//! not unique: a protocol may settle on others than those computed here. So besides the error by connection there is the
-//! residual, which is 0 at any of them. Rates are computed anew only when connections, capacities or the paths that may
-//! be used have changed.
+//! says so. Upward max-min fair rates are not unique: a protocol may settle on others than those computed here. So besides
+//! the error by connection there is the residual, which is 0 at any of them. Rates are computed anew only when connections,
+//! capacities or the paths that may be used have changed.
 
 use std::sync::Arc;
 

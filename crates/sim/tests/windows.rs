@@ -59,9 +59,26 @@ fn it_recovers_from_an_outage() {
         let mut plan = one_link(1, protocol, 40.0);
         let at = |seconds: f64| Time::from_seconds(seconds).unwrap();
         plan.links[2].changes = vec![(at(5.0), Rate(0.0)), (at(8.0), Rate(10.0 * MEGA))];
-        plan.run.warm_up = Span(20_000 * MILLISECOND);
+        // Packets are tried 0.2, 0.6, 1.4, 3 and 6.2 s after it began, so the last of these comes through at 11.2 s.
+        plan.run.warm_up = Span(12_000 * MILLISECOND);
         let rate = delivered(&plan, &run(&plan))[0];
         assert!(rate > 9.0, "{}: {rate} Mbit/s", plan.protocols[0].name());
+    }
+}
+
+#[test]
+fn an_outage_costs_half_the_window_however_long_it_is() {
+    for name in ["reno", "cubic", "lia", "olia", "balia"] {
+        let path: &[&[&str]] = &[&["a", "b", "c"]];
+        let links = [("a", "b", 1000.0, 1.0), ("b", "c", 10.0, 99.0)];
+        let mut plan = plan(network(&links), &[path], Protocol::named(name).unwrap(), 32.0);
+        plan.links[2].limit = Limit { packets: Some(100), bytes: None };
+        let at = |seconds: f64| Time::from_seconds(seconds).unwrap();
+        plan.links[2].changes = vec![(at(20.0), Rate(0.0)), (at(23.0), Rate(10.0 * MEGA))];
+        // The last try is at 26.4 s or so, six round trips before this. 10 Mbit/s and 200 ms are 250 packets.
+        plan.run.warm_up = Span(28_000 * MILLISECOND);
+        let rate = delivered(&plan, &run(&plan))[0];
+        assert!(rate > 4.0, "{name}: {rate} Mbit/s");
     }
 }
 

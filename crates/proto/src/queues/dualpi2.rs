@@ -210,7 +210,8 @@ impl DualPi2 {
     fn has_room(&self, item: &Item) -> bool {
         let bytes = self.backlog().0 + u64::from(item.bytes);
         if self.limits == Limits::default() {
-            bytes as f64 <= (LIMIT * self.largest_capacity.0 / 8.0).max(LEAST_LIMIT)
+            // A packet that is larger than all that may wait would never pass.
+            self.len() == 0 || bytes as f64 <= (LIMIT * self.largest_capacity.0 / 8.0).max(LEAST_LIMIT)
         } else {
             self.limits.allow(self.len() + 1, bytes)
         }
@@ -365,5 +366,15 @@ mod tests {
         queue.offer(packets(0..200, 1500));
         queue.offer(with_ecn(packets(200..251, 1500), Ecn::Ect1));
         assert_eq!(queue.dropped(), [250]);
+    }
+
+    #[test]
+    fn a_packet_that_is_larger_than_that_still_passes() {
+        // 80 kbit/s send 2,500 bytes in 250 ms.
+        let mut queue = Driven::new("dualpi2", Limits::default());
+        queue.capacity = Rate(80e3);
+        queue.offer(packets(0..2, 9000));
+        assert_eq!(queue.dropped(), [1]);
+        assert_eq!(queue.send().map(|item| item.bytes), Some(9000));
     }
 }

@@ -1,7 +1,7 @@
 //! What is under way on a path, and what of it was lost.
 //!
 //! Every packet has a number of its own, so an acknowledgement says without doubt which have arrived. One is lost if
-//! `REORDERING` later ones have arrived, or a later one and it was sent an eighth more than a round trip ago
+//! one `REORDERING` or more after it has arrived, or a later one and it was sent an eighth more than a round trip ago
 //! [rfc9002, sec. 6.1].
 
 use std::collections::VecDeque;

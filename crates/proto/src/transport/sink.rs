@@ -71,8 +71,8 @@ impl Sink {
         let new = self.data.add(segment.chunk);
         let arrivals = &mut self.paths[path];
         let has_gap = segment.number != arrivals.next;
-        arrivals.enter(segment.number, now);
-        arrivals.marked = arrivals.marked.wrapping_add(u32::from(is_marked));
+        let is_known_new = arrivals.enter(segment.number, now);
+        arrivals.marked = arrivals.marked.wrapping_add(u32::from(is_marked && is_known_new));
         let turns = std::mem::replace(&mut arrivals.was_marked, is_marked) != is_marked;
         arrivals.untold += 1;
         if has_gap || turns || arrivals.untold >= settings.ack_every {
@@ -106,15 +106,22 @@ impl Sink {
 }
 
 impl Arrivals {
-    fn enter(&mut self, number: u64, now: Time) {
+    /// Says whether it has surely not arrived before.
+    fn enter(&mut self, number: u64, now: Time) -> bool {
         if number >= self.next {
             let steps = number + 1 - self.next;
             self.seen = if steps < TOLD { self.seen << steps } else { 0 } | 1;
             self.next = number + 1;
             self.newest_at = now;
-        } else if self.next - 1 - number < TOLD {
-            self.seen |= 1 << (self.next - 1 - number);
+            return true;
         }
+        let back = self.next - 1 - number;
+        if back >= TOLD {
+            return false;
+        }
+        let is_new = self.seen >> back & 1 == 0;
+        self.seen |= 1 << back;
+        is_new
     }
 }
 
@@ -170,5 +177,15 @@ mod tests {
         // 90 is far ahead: of those before only the last 63 are told.
         assert_eq!(arrive(&mut sink, 3, 20, 40, false).1.unwrap().seen, 1);
         assert_eq!(sink.waiting(), 10);
+    }
+
+    #[test]
+    fn a_mark_that_comes_twice_counts_once() {
+        let mut sink = Sink::new(1);
+        arrive(&mut sink, 0, 0, 0, true);
+        arrive(&mut sink, 1, 0, 0, true);
+        assert_eq!(sink.tell(&settings(), Time(2), 0).marked, 1);
+        arrive(&mut sink, 3, 1, 10, true);
+        assert_eq!(sink.tell(&settings(), Time(4), 0).marked, 2);
     }
 }

@@ -68,10 +68,14 @@ struct Path {
 }
 
 impl Path {
-    /// How long to wait for an acknowledgement.
+    /// How long to wait for an acknowledgement, which the sink may put off if it does not acknowledge every packet.
     fn wait(&self, settings: &Settings) -> u64 {
         let wait = self.rtt.patience().map_or(settings.first_wait, |wait| wait.max(settings.least_wait));
-        wait.0.saturating_mul(1 << self.timeouts.min(16)).min(MOST_WAIT.max(settings.first_wait.0))
+        let put_off = if settings.ack_every > 1 { settings.ack_delay.0 } else { 0 };
+        wait.0
+            .saturating_add(put_off)
+            .saturating_mul(1 << self.timeouts.min(16))
+            .min(MOST_WAIT.max(settings.first_wait.0))
     }
 
     fn is_recovering(&self) -> bool {
@@ -290,7 +294,12 @@ impl Source {
             own.patience = None;
             own.sent.give_up().for_each(|chunk| self.stream.on_lost(chunk));
             self.is_starved = true;
-            self.signal(now, path, Signal::Timeout, in_flight);
+            if own.timeouts == 1 {
+                self.signal(now, path, Signal::Timeout, in_flight);
+            } else {
+                // The window is one packet already: to tell once more would take what it was before for that [rfc5681, eq. 4].
+                own.recovery = own.sent.next();
+            }
         } else {
             self.find_losses(now, path, in_flight);
             let own = &mut self.paths[path];

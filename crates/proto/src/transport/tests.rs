@@ -151,6 +151,48 @@ fn a_lost_tail_waits_for_patience() {
 }
 
 #[test]
+fn acknowledgements_that_are_put_off_are_waited_for() {
+    // A packet at a time, told of 40 ms after it arrives: 240 ms each, and none is sent twice.
+    let settings = Settings { ack_every: 2, ack_delay: Span(40 * MILLISECOND), ..settings() };
+    let mut pair = Pair::new(settings, 1.0, &[100], Some(200));
+    pair.pump(0, &mut std::iter::empty());
+    while !pair.source.is_done() {
+        assert!(pair.step(&mut std::iter::empty()));
+    }
+    // 20 packets and as many acknowledgements.
+    assert_eq!((pair.now, pair.sent), (20 * 240 * MILLISECOND, 40));
+}
+
+#[test]
+fn a_path_that_stays_silent_is_told_of_once() {
+    struct Counts(std::sync::Arc<std::sync::atomic::AtomicU32>);
+    impl WindowControl for Counts {
+        fn open(&mut self, _: usize, _: Time) {}
+        fn close(&mut self, _: usize) {}
+        fn on_ack(&mut self, _: usize, _: &Acked) {}
+        fn on_signal(&mut self, _: usize, signal: Signal, _: u32, _: Time) {
+            assert_eq!(signal, Signal::Timeout);
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        fn window(&self, _: usize) -> f64 {
+            1.0
+        }
+    }
+    // The first five packets are lost, each after a wait twice as long; then one arrives, and three more are lost.
+    let told = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let mut pair = Pair::new(settings(), 1.0, &[10], Some(20));
+    let control = Box::new(Counts(std::sync::Arc::clone(&told)));
+    pair.source = Source::new(control, settings(), Time(0), 1, Some(20), Rate(f64::INFINITY));
+    pair.source.open(0, Time(0));
+    let mut fates = [0, 0, 0, 0, 0, 3, 3, 0, 0, 0].into_iter();
+    pair.pump(0, &mut fates);
+    while !pair.source.is_done() {
+        assert!(pair.step(&mut fates));
+    }
+    assert_eq!(told.load(std::sync::atomic::Ordering::Relaxed), 2);
+}
+
+#[test]
 fn a_path_that_fails_does_not_hold_up_the_data() {
     // All on path 1 is lost for ever; path 0 carries it in the end.
     let mut pair = Pair::new(settings(), 4.0, &[10, 10], Some(2000));

@@ -14,7 +14,7 @@ use crate::plan::Transport;
 const LEAST_FIRST_WAIT: Span = Span(1_000_000);
 
 /// The most packets that wait for one acknowledgement.
-const MOST_EVERY: u32 = 64;
+const MOST_EVERY: u32 = 32;
 
 /// The most packets in a first window.
 const MOST_FIRST_WINDOW: f64 = 1_048_576.0;
@@ -35,9 +35,9 @@ pub struct TransportTable {
     /// How long it waits before a round trip is known, 1 us or more.
     #[serde(deserialize_with = "first_wait")]
     pub first_wait: SpanText,
-    /// A sink acknowledges every packet, every second, up to every 64th.
+    /// A sink acknowledges every packet, every second, up to every 32nd.
     #[serde(deserialize_with = "ack_every")]
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 32))]
     pub ack_every: u32,
     /// The longest that it waits for these.
     pub ack_delay: SpanText,
@@ -126,7 +126,7 @@ fn first_wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D:
 fn ack_every<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let every = i64::deserialize(deserializer)?;
     let count = u32::try_from(every).ok().filter(|n| (1..=MOST_EVERY).contains(n));
-    count.ok_or_else(|| D::Error::custom(format!("ack_every is {every}; it must be 1 to 64")))
+    count.ok_or_else(|| D::Error::custom(format!("ack_every is {every}; it must be 1 to 32")))
 }
 
 fn ack<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesText, D::Error> {

@@ -172,7 +172,12 @@ fn settings_of_the_transport_that_cannot_be_are_refused_where_they_stand() {
         ),
         ("[run.transport]\nfirst_window = nan", "line 11, column 16: ", "it must be 1 to 1048576 packets"),
         ("[run.transport]\nfirst_window = 1e7", "line 11, column 16: ", "it must be 1 to 1048576 packets"),
-        ("[run.transport]\nack_every = 0", "line 11, column 13: ", "ack_every is 0; it must be 1 to 64"),
+        (
+            "[defaults.connection]\nprotocol.lia = { gain = 1 }",
+            "line 11, column 18: ",
+            "there is no key `gain` here; leave it out, there are none",
+        ),
+        ("[run.transport]\nack_every = 0", "line 11, column 13: ", "ack_every is 0; it must be 1 to 32"),
         ("[run.transport]\nack = \"0 B\"", "line 11, column 7: ", "it must have 1 B to 65535 B"),
         (
             "[run.transport]\njitter = -1",
