@@ -38,7 +38,7 @@ fn run(duration: &'static str, sample: &'static str) -> impl Strategy<Value = St
     );
     let sizes = (
         one_of(&["1", "1.5", "10", "5000"]),
-        one_of(&["1", "2", "64"]),
+        one_of(&["1", "2", "32"]),
         one_of(&["1 B", "40 B", "65535 B"]),
         prop::option::of(one_of(&["40 B", "1 kB", "65535 B", "1 MB", "1 TB"])),
     );
