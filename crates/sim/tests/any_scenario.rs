@@ -1,13 +1,13 @@
 //! Whatever scenario is accepted runs: it does not panic, time goes on, and no number is no number.
 
+mod common;
+
 use std::fmt::Write;
-use std::sync::Arc;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, PROTOCOLS, Terms};
-use anabranch_scenario::plan::Plan;
-use anabranch_scenario::{NetworkSource, Scenario};
-use anabranch_sim::{Outcome, simulate};
+use anabranch_sim::simulate;
+use common::scenario::{mistake, planned};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -174,53 +174,12 @@ fn scenario() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a scenario comes to, if it is accepted.
-fn plan(text: &str) -> Result<Plan, String> {
-    let scenario = Scenario::parse(text).map_err(|error| error.to_string())?;
-    let NetworkSource::Inline(network) = scenario.network().map_err(|error| error.to_string())? else {
-        return Err("the network is elsewhere".to_owned());
-    };
-    let plan = scenario.plan(Arc::new(network), None, &|_| Err(String::new()), &|_| true);
-    plan.map_err(|error| error.to_string())
-}
-
-/// The first thing in an outcome that is not as numbers should be.
-fn mistake(outcome: &Outcome) -> Option<&'static str> {
-    let is_amount = |x: &f64| x.is_finite() && *x >= 0.0;
-    let samples = &outcome.samples;
-    let tables = [
-        &samples.connection_granted_bps,
-        &samples.connection_delivered_bps,
-        &samples.subflow_granted_bps,
-        &samples.subflow_delivered_bps,
-        &samples.link_granted_bps,
-        &samples.link_carried_bps,
-        &samples.link_fair_bps,
-    ];
-    if !tables.iter().all(|table| table.iter().all(is_amount)) {
-        return Some("a sample");
-    }
-    if !outcome.grants.iter().all(|g| is_amount(&g.rate.0)) {
-        return Some("a grant");
-    }
-    if !samples.gauges.iter().all(|g| is_amount(&g.residual) && is_amount(&g.overload)) {
-        return Some("a gauge");
-    }
-    if !samples.connection_fair_bps.iter().all(|x| x.is_nan() || is_amount(x)) {
-        return Some("a fair rate");
-    }
-    let subflow = |s: &anabranch_sim::SubflowTotal| {
-        is_amount(&s.mean_delay_s) && is_amount(&s.most_delay_s) && s.delivered + s.lost <= s.sent
-    };
-    (!outcome.subflows.iter().all(subflow)).then_some("a subflow's total")
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn what_is_accepted_runs(text in scenario()) {
-        let Ok(plan) = plan(&text) else { return Ok(()) };
+        let Ok(plan) = planned(&text) else { return Ok(()) };
         let mut last = (0.0, 0);
         let outcome = simulate(&plan, &mut |progress| {
             assert!(progress.time_s > last.0 || progress.events - last.1 < 1 << 16, "time stands still");
@@ -228,6 +187,7 @@ proptest! {
             progress.events < MOST_EVENTS
         });
         prop_assert_eq!(mistake(&outcome), None);
+        prop_assert!(outcome.subflows.iter().all(|s| s.delivered + s.lost <= s.sent));
     }
 }
 
@@ -235,6 +195,6 @@ proptest! {
 fn most_of_what_is_drawn_is_accepted() {
     let mut runner = TestRunner::deterministic();
     let draws = (0..300).map(|_| scenario().new_tree(&mut runner).unwrap().current());
-    let refused: Vec<String> = draws.filter_map(|text| plan(&text).err()).collect();
+    let refused: Vec<String> = draws.filter_map(|text| planned(&text).err()).collect();
     assert!(refused.len() <= 100, "{} of 300 are refused: {refused:#?}", refused.len());
 }

@@ -1,14 +1,15 @@
 //! Whatever `[run.transport]` and the connections under it say, it is refused or it runs: no panic, time goes on, and no
 //! number is no number.
 
+mod common;
+
 use std::fmt::Write;
-use std::sync::Arc;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_scenario::plan::Plan;
-use anabranch_scenario::{NetworkSource, Scenario};
 use anabranch_sim::{Outcome, simulate};
+use common::scenario::planned;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -133,38 +134,9 @@ fn long() -> impl Strategy<Value = String> {
     scenario("4800 h", "240 h", rates, &["1 ms", "1000 s", "24 h"])
 }
 
-/// What a scenario comes to, if it is accepted.
-fn plan(text: &str) -> Result<Plan, String> {
-    let scenario = Scenario::parse(text).map_err(|error| error.to_string())?;
-    let NetworkSource::Inline(network) = scenario.network().map_err(|error| error.to_string())? else {
-        return Err("the network is elsewhere".to_owned());
-    };
-    let plan = scenario.plan(Arc::new(network), None, &|_| Err(String::new()), &|_| true);
-    plan.map_err(|error| error.to_string())
-}
-
 /// The first thing in an outcome that is not as numbers should be.
 fn mistake(plan: &Plan, outcome: &Outcome) -> Option<&'static str> {
-    let is_amount = |x: &f64| x.is_finite() && *x >= 0.0;
     let samples = &outcome.samples;
-    let tables = [
-        &samples.connection_granted_bps,
-        &samples.connection_delivered_bps,
-        &samples.subflow_granted_bps,
-        &samples.subflow_delivered_bps,
-        &samples.link_granted_bps,
-        &samples.link_carried_bps,
-        &samples.link_fair_bps,
-    ];
-    if !tables.iter().all(|table| table.iter().all(is_amount)) {
-        return Some("a sample");
-    }
-    if !samples.gauges.iter().all(|g| is_amount(&g.residual) && is_amount(&g.overload)) {
-        return Some("a gauge");
-    }
-    if !samples.connection_fair_bps.iter().all(|x| x.is_nan() || is_amount(x)) {
-        return Some("a fair rate");
-    }
     // No window is less than the least packet, and no round trip less than a microsecond.
     if !samples.subflow_window_bytes.iter().all(|x| x.is_nan() || (x.is_finite() && *x >= 40.0)) {
         return Some("a window");
@@ -179,13 +151,12 @@ fn mistake(plan: &Plan, outcome: &Outcome) -> Option<&'static str> {
     if !plan.transfers.iter().enumerate().all(whole) {
         return Some("an amount");
     }
-    let subflow = |s: &anabranch_sim::SubflowTotal| is_amount(&s.mean_delay_s) && is_amount(&s.most_delay_s);
-    (!outcome.subflows.iter().all(subflow)).then_some("a subflow's total")
+    common::scenario::mistake(outcome)
 }
 
 /// Runs a scenario, if it is accepted.
 fn check(text: &str) {
-    let Ok(plan) = plan(text) else { return };
+    let Ok(plan) = planned(text) else { return };
     let mut last = (0.0, 0);
     let outcome = simulate(&plan, &mut |progress| {
         if progress.time_s > last.0 {
@@ -217,7 +188,7 @@ proptest! {
 fn most_of_what_is_drawn_is_accepted() {
     let mut runner = TestRunner::deterministic();
     let draws = (0..300).map(|_| short().new_tree(&mut runner).unwrap().current());
-    let refused: Vec<String> = draws.filter_map(|text| plan(&text).err()).collect();
+    let refused: Vec<String> = draws.filter_map(|text| planned(&text).err()).collect();
     assert!(refused.len() <= 60, "{} of 300 are refused: {refused:#?}", refused.len());
 }
 
@@ -248,7 +219,7 @@ fn absurd_runs_come_to_their_end() {
                  [[link]]\nsource = \"y\"\ntarget = \"b\"\ncapacity = \"unlimited\"\ndelay = \"{delay}\"\n\
                  [[connection]]\nsource = \"a\"\ntarget = \"b\"\nprotocol = \"{protocol}\"\npaths = {ways}\n{connection}\n"
             );
-            let plan = plan(&text).unwrap_or_else(|reason| panic!("{reason}: {text}"));
+            let plan = planned(&text).unwrap_or_else(|reason| panic!("{reason}: {text}"));
             let outcome = simulate(&plan, &mut |progress| progress.events < 1 << 24);
             assert!(outcome.is_whole, "it takes over {} events: {text}", outcome.events);
             assert_eq!(mistake(&plan, &outcome), None, "{text}");

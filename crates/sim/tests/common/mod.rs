@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Not every test uses all of it.
 
 pub mod random;
+pub mod scenario;
 
 use std::sync::Arc;
 
