@@ -199,3 +199,18 @@ fn the_schema_has_each_discipline_and_its_parameters_under_names_of_their_own() 
         assert!(schema.contains(&format!("\"{name}Parameters\"")), "{name} in {schema}");
     }
 }
+
+#[test]
+fn flows_with_small_and_large_packets_send_as_many_bytes() {
+    for name in ["drr", "wfq"] {
+        let mut queue = Driven::new(name, Limits::default());
+        queue.offer(of_flow(packets(0..600, 500), 1));
+        queue.offer(of_flow(packets(0..200, 1500), 2));
+        let mut sent = [0_u32; 3];
+        for _ in 0..700 {
+            let item = queue.send().unwrap();
+            sent[item.flow as usize] += item.bytes;
+            assert!(sent[1].abs_diff(sent[2]) <= 1500, "{name}: {sent:?}");
+        }
+    }
+}
