@@ -64,17 +64,12 @@ impl World<'_> {
         self.links.note_waiting(link, waiting + u32::from(is_busy));
         self.drop_all(link, dropped);
         if !is_busy {
-            self.serve_queue(link);
+            self.on_free(link);
         }
     }
 
-    /// A link with a discipline is free again.
+    /// A link with a discipline is free: sends what that says, if anything waits.
     pub(crate) fn on_free(&mut self, link: u32) {
-        self.serve_queue(link);
-    }
-
-    /// Sends what the discipline of a link says, if anything waits.
-    fn serve_queue(&mut self, link: u32) {
         let capacity = self.present_capacity(link);
         let Some(queue) = &mut self.queues[link as usize] else { return };
         let mut dropped = std::mem::take(&mut self.dropped);
