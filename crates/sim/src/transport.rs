@@ -3,7 +3,8 @@
 //! Their packets go with the data, acknowledgements over the twins of the path's links. Against phase effects each
 //! packet waits at its source for a random part of a transmission time of its path's slowest link, and packets of a
 //! subflow keep their order [floyd1992]: otherwise drop-tail queues that fill in step with round trips drop the packets of
-//! some connections and never those of others. The random part depends on nothing but seed, subflow and packet number.
+//! some connections and never those of others. The random part depends on nothing but seed, subflow and packet number. It
+//! is no part of round trips: a host is slow to send, not the network.
 
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_proto::transport::{Ack, Segment, Sink, Source};
@@ -145,7 +146,8 @@ impl World<'_> {
         let Some(mut source) = self.endpoints[c as usize].source.take() else { return };
         let first = self.subflows_of(c).start;
         while let Some((path, segment)) = source.poll(Time(self.now), hint) {
-            self.send_segment((first + path) as u32, segment);
+            let left = self.send_segment((first + path) as u32, segment);
+            source.left(path, segment.number, left);
             if path != hint {
                 self.watch_path(&source, (first + path) as u32, path);
             }
@@ -225,8 +227,8 @@ impl World<'_> {
         (packets > 0.0).then_some((bytes, if rtt > 0.0 { rtt } else { f64::NAN }))
     }
 
-    /// A data packet leaves its source, now or a little later.
-    fn send_segment(&mut self, s: u32, segment: Segment) {
+    /// A data packet leaves its source, now or a little later; gives when.
+    fn send_segment(&mut self, s: u32, segment: Segment) -> Time {
         let subflow = &mut self.subflows[s as usize];
         let (at, bytes) = (subflow.first, segment.chunk.bytes as u16);
         subflow.sent += u64::from(bytes);
@@ -236,12 +238,14 @@ impl World<'_> {
         self.put_payload(index, Payload::Segment(segment));
         let line = &mut self.lines[s as usize];
         if line.jitter == 0.0 {
-            return self.enter_first(index);
+            self.enter_first(index);
+            return Time(self.now);
         }
         let wait = (line.jitter * random_part(self.plan.run.seed, s, segment.number)) as u64;
         let time = self.now.saturating_add(wait).max(line.entered.saturating_add(1));
         line.entered = time;
         self.schedule_packet(time, Kind::Enter, s, index);
+        Time(time)
     }
 
     /// A packet enters its first link.

@@ -88,6 +88,14 @@ impl Outstanding {
         number
     }
 
+    /// A packet left its source, at a time a little after it was sent.
+    pub fn left(&mut self, number: u64, at: Time) {
+        let place = usize::try_from(number.wrapping_sub(self.first)).ok();
+        if let Some(sent) = place.and_then(|place| self.packets.get_mut(place)) {
+            sent.at = at;
+        }
+    }
+
     /// Takes an acknowledgement in.
     pub fn on_ack(&mut self, ack: &Ack) -> News {
         let mut news = News::default();

@@ -361,6 +361,11 @@ impl Source {
         self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.first_at.0)
     }
 
+    /// A packet that `poll` gave leaves at a time a little later than that: its round trip begins then.
+    pub fn left(&mut self, path: usize, number: u64, at: Time) {
+        self.paths[path].sent.left(number, at);
+    }
+
     /// When to poll again though nothing happens until then, after `poll` has given nothing.
     pub fn wake_at(&self) -> Option<Time> {
         self.wake
