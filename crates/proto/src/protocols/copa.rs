@@ -10,15 +10,19 @@
 //! doubles once a round trip after the window has gone the same way for three, and is 1 again when it turns. Packets are
 //! sent at twice the window in a standing round trip. The window doubles in a round trip until the rate is over the target.
 //!
-//! With connections of its kind the queue empties every few round trips. If for five it did not, some other fills it: then,
-//! in competitive mode, 1 / delta grows by one in a round trip and halves at a loss, as Reno's window does. Otherwise losses
-//! change nothing.
+//! With connections of its kind the queue empties every five round trips or so. If for ten it did not, some other fills it:
+//! then, in competitive mode, 1 / delta grows by one in a round trip and halves at a loss, as Reno's window does. Otherwise
+//! losses change nothing.
 //!
-//! differs: the velocity is at most delta times the window, so that the window doubles in a round trip at the most; and it
-//! is 1 as soon as the window turns, where in the paper it is so at the end of that round trip, which makes it swing.
-//! So the queue swings less, and a queue that is as good as empty is one of a packet of its own or less, if that is more
-//! than the tenth of the paper. Round trips of slow start do not count among those in which it did not empty. Otherwise a
-//! connection alone on a slow link takes its own queue for that of others, competes with itself, and never stops.
+//! differs: the velocity is at most delta times the window, so that the window doubles in a round trip at the most. It is 1
+//! as soon as the window turns, and on the way down half of what waits beyond the target leaves in a round trip, at once.
+//! In the paper both ways have the same velocity, which is 1 again at the end of the round trip of the turn: known so late,
+//! it overshoots as far again, and after some starts the window swings by fifty packets for ever.
+//!
+//! differs: a queue that is as good as empty is one of a packet of its own or less, if that is more than the tenth of the
+//! paper; round trips of slow start do not count among those in which it did not empty; and these are ten, where the paper
+//! has the five of its swing itself. Otherwise a connection alone on a slow link takes its own queue for that of others,
+//! competes with itself, and never stops. Several that start at once over a queue that they fill together may still do so.
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
@@ -43,12 +47,15 @@ const LEAST_SPAN: f64 = 10.0;
 const STANDING_SPAN: f64 = 0.5;
 const MOST_SPAN: f64 = 4.0;
 
-/// A queueing delay of this share of the greatest is an empty queue; there must be one in so many round trips.
+/// A queueing delay of this share of the greatest is an empty queue; there must be one in so many round trips, twice those of a swing.
 const EMPTY: f64 = 0.1;
-const PATIENCE: f64 = 5.0;
+const PATIENCE: f64 = 10.0;
 
 /// So many round trips of the same direction before the velocity doubles.
 const STEADY: u32 = 3;
+
+/// This share of its packets that wait beyond the target leaves in a round trip.
+const DRAIN: f64 = 0.5;
 
 /// Packets are sent so many times as fast as windows come to.
 const HASTE: f64 = 2.0;
@@ -95,8 +102,8 @@ struct Copa {
     standing: Recent,
     least: Recent,
     most: Recent,
-    /// When the queue last was nearly empty, in seconds.
-    emptied: Option<f64>,
+    /// By when the queue must be empty again, in seconds, or else another fills it.
+    must_empty: Option<f64>,
     is_competing: bool,
     has_lost: bool,
 }
@@ -117,7 +124,7 @@ impl Course {
         Self { velocity: 1.0, grows: true, steady: 0, began: window }
     }
 
-    /// Slows down where the window turns, and where it would more than double in a round trip; gives the velocity.
+    /// The velocity: 1 once the window turns, and no more than doubles it in a round trip.
     fn steer(&mut self, grows: bool, window: f64, waiting: f64) -> f64 {
         if grows != self.grows && self.velocity > 1.0 {
             *self = Self { grows, ..Self::new(window) };
@@ -150,7 +157,7 @@ impl Copa {
             standing: Recent::default(),
             least: Recent::default(),
             most: Recent::default(),
-            emptied: None,
+            must_empty: None,
             is_competing: false,
             has_lost: false,
             parameters,
@@ -164,12 +171,11 @@ impl Copa {
         self.most.add(now, rtt, MOST_SPAN * smoothed);
         let least = self.least.least();
         let queueing = (self.standing.least() - least).max(0.0);
-        let emptied = *self.emptied.get_or_insert(now);
         let of_a_packet = self.standing.least() / self.window;
-        if queueing <= of_a_packet.max(EMPTY * (self.most.most() - least)) {
-            self.emptied = Some(now);
-        }
-        self.is_competing = self.parameters.competitive && now - emptied > PATIENCE * smoothed;
+        let is_empty = queueing <= of_a_packet.max(EMPTY * (self.most.most() - least));
+        let by = self.must_empty.filter(|_| !self.is_starting && !is_empty).unwrap_or(now + PATIENCE * smoothed);
+        self.must_empty = Some(by);
+        self.is_competing = self.parameters.competitive && now > by;
         if !self.is_competing {
             self.waiting = 1.0 / self.parameters.delta;
         }
@@ -198,21 +204,18 @@ impl WindowControl for Copa {
         let queueing = self.queueing(now, rtt, acked.smoothed);
         // Paced packets may not have filled the window yet.
         let is_limited = acked.is_limited || 2.0 * f64::from(acked.in_flight.0) > self.window;
-        let is_under = self.window / self.standing.least() * queueing <= self.waiting;
+        let own = self.window / self.standing.least() * queueing;
+        let is_under = own <= self.waiting;
         let packets = f64::from(acked.packets);
         if self.is_starting && is_under {
             self.window += if is_limited { packets } else { 0.0 };
         } else {
-            if std::mem::take(&mut self.is_starting) {
-                // The queue that it made itself so far says nothing of others.
-                self.emptied = Some(now);
-            }
+            self.is_starting = false;
             let velocity = self.course.steer(is_under, self.window, self.waiting);
-            let step = velocity * self.waiting * packets / self.window;
             if !is_under {
-                self.window -= step;
+                self.window -= packets / self.window * self.waiting.max(DRAIN * (own - self.waiting));
             } else if is_limited {
-                self.window += step;
+                self.window += packets / self.window * self.waiting * velocity;
             }
         }
         self.window = self.window.clamp(LEAST, MOST_WINDOW);
@@ -233,7 +236,7 @@ impl WindowControl for Copa {
 
     fn on_idle(&mut self, _: usize) {
         self.window = self.window.min(self.first);
-        (self.course, self.emptied) = (Course::new(self.window), None);
+        (self.course, self.must_empty) = (Course::new(self.window), None);
     }
 
     fn window(&self, _: usize) -> f64 {
@@ -281,20 +284,20 @@ mod tests {
         let mut copa = Copa::new(Parameters::default(), 8000.0, 10.0);
         // Round trips between 100 and 200 ms, the least once at the beginning.
         copa.on_ack(0, &acked(0.0, 0.1));
-        for round in 1..=20 {
+        for round in 1..=25 {
             let now = 0.2 * f64::from(round);
             for (now, rtt, ends_round) in [(now, 0.18, false), (now + 0.1, 0.2, true)] {
                 copa.on_ack(0, &Acked { ends_round, smoothed: 0.2, ..acked(now, rtt) });
             }
         }
-        // Slow start ends at 0.2 s. Five round trips of 200 ms go by, then 1 / delta grows by one in each: at 1.3, 1.5 up
-        // to 4.1 s.
+        // Slow start ends at 0.2 s. Ten round trips of 200 ms go by, then 1 / delta grows by one in each: at 2.3, 2.5 up
+        // to 5.1 s.
         assert!(copa.is_competing && is_near(copa.waiting, 2.0 + 15.0), "{}", copa.waiting);
         copa.on_signal(0, Signal::Loss, 10, Time(0));
         assert!(is_near(copa.waiting, 8.5));
         // Back to delta once it empties.
-        copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(4.2, 0.1) });
-        copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(4.3, 0.1) });
+        copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(5.2, 0.1) });
+        copa.on_ack(0, &Acked { smoothed: 0.2, ..acked(5.3, 0.1) });
         assert!(!copa.is_competing && is_near(copa.waiting, 2.0));
     }
 
