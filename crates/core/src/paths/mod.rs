@@ -1,6 +1,7 @@
 //! The paths of each connection, as links in order, kept as two offset arrays.
 //!
 //! They are given by hand (`given.rs`) or found: the k shortest, all of equal cost, or disjoint ones, by a metric.
+//! Those that share links form groups (`groups.rs`).
 
 mod avoiding;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod costed;
 mod disjoint;
 mod equal_cost;
 mod given;
+mod groups;
 mod k_shortest;
 mod marks;
 mod metric;
@@ -24,6 +26,7 @@ pub use by_target::{Progress, SearchError};
 pub use disjoint::disjoint;
 pub use equal_cost::equal_cost;
 pub use given::{links_along, links_named};
+pub use groups::{GroupSearch, Sharing, groups};
 pub use k_shortest::k_shortest;
 pub use metric::{Metric, MetricError};
 
