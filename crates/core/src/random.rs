@@ -31,6 +31,8 @@ pub enum Purpose {
     TrafficPathCounts = 11,
     /// What queue disciplines drop or mark.
     Queues = 12,
+    /// Which bits stand for a link in filters; this has an id for each table.
+    LinkIdentities = 13,
 }
 
 /// The stream of `purpose` number `id` under `seed`.

@@ -1,0 +1,53 @@
+//! The bits of link identities and filters.
+
+/// The most bits that an identity or a filter has.
+pub const MOST_BITS: u32 = 256;
+
+/// A set of bits, numbered from 0 to 255.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bits([u64; 4]);
+
+impl Bits {
+    /// Sets a bit; its number must be under [`MOST_BITS`].
+    pub(crate) fn set(&mut self, bit: u32) {
+        self.0[bit as usize / 64] |= 1 << (bit % 64);
+    }
+
+    /// Sets all bits of `other` too.
+    pub fn add(&mut self, other: &Self) {
+        for (word, more) in self.0.iter_mut().zip(other.0) {
+            *word |= more;
+        }
+    }
+
+    /// Whether all bits of `other` are set.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.0.iter().zip(other.0).all(|(word, wanted)| word & wanted == wanted)
+    }
+
+    /// How many are set.
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_all_words_count() {
+        let mut some = Bits::default();
+        for bit in [0, 63, 64, 255, 255] {
+            some.set(bit);
+        }
+        let mut one = Bits::default();
+        one.set(64);
+        assert_eq!((some.count(), one.count()), (4, 1));
+        assert!(some.contains(&one) && !one.contains(&some));
+        one.set(1);
+        assert!(!some.contains(&one));
+        one.add(&some);
+        assert!(one.contains(&some) && one.count() == 5);
+    }
+}

@@ -1,0 +1,172 @@
+//! Filters in packets: the identities of all links of a path, put together [jokela2009, sec. 3].
+//!
+//! A packet carries a filter F in place of an address. A node passes it on over each link whose identity I it contains:
+//! F and I = I. So nodes keep nothing about paths. The price are false positives: a link that is not on the path may
+//! match by chance.
+//!
+//! ```text
+//! rho(n) = 1 - (1 - 1/m)^(k n)       f(n) = rho(n)^k
+//! ```
+//!
+//! `m`: bits of a filter; `k`: ones of an identity; `n`: links of the path; `rho`: the expected fill, the part of bits
+//! that are one; `f`: the probability that a link beside the path matches.
+//!
+//! The formula takes the ones for drawn independently. They are k different bits, so that the true rate is lower
+//! where few bits are set: by 40 % at 4 links (m = 256, k = 5), by 12 % at 8, by 4 % at 16.
+
+use anabranch_core::{LinkId, Network};
+use thiserror::Error;
+
+use crate::bits::Bits;
+use crate::forward::{MOST_HOPS, forward};
+use crate::identities::{Identities, Ones};
+
+/// What stands in a packet: the bits, and the table whose identities they are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Filter {
+    /// The number of the table.
+    pub table: u8,
+    /// The identities of the links of the path, put together.
+    pub bits: Bits,
+}
+
+/// Why no node passes a filter on.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs)]
+pub enum Refusal {
+    #[error(
+        "a filter with a fill of {fill:.2} would match too much; it may be at most {most}: take a shorter path, or fewer ones"
+    )]
+    TooFull { fill: f64, most: f64 },
+    #[error("a filter of nothing but ones would match every link; take a shorter path, or fewer ones")]
+    AllOnes,
+    #[error("a packet may take {MOST_HOPS} links, and the path has {0}; take a shorter path")]
+    TooLong(usize),
+}
+
+impl Filter {
+    /// The filter over `links` with the identities of `table`.
+    ///
+    /// # Panics
+    /// If there is no such table or link.
+    pub fn new(identities: &Identities, table: u8, links: &[LinkId]) -> Self {
+        let mut bits = Bits::default();
+        for &link in links {
+            bits.add(identities.of(table, link));
+        }
+        Self { table, bits }
+    }
+
+    /// Whether a node passes it on over `link`.
+    ///
+    /// # Panics
+    /// If `identities` do not have its table, or the network not the link.
+    pub fn matches(&self, identities: &Identities, link: LinkId) -> bool {
+        self.bits.contains(identities.of(self.table, link))
+    }
+
+    /// The part of its bits that are one.
+    pub fn fill(&self, identities: &Identities) -> f64 {
+        f64::from(self.bits.count()) / f64::from(identities.parameters().bits)
+    }
+
+    /// Whether nodes pass it on at all.
+    ///
+    /// # Errors
+    /// It is fuller than they allow, or all ones: that would reach everybody.
+    pub fn check(&self, identities: &Identities) -> Result<(), Refusal> {
+        let parameters = identities.parameters();
+        if self.bits.count() >= parameters.bits {
+            return Err(Refusal::AllOnes);
+        }
+        let (fill, most) = (self.fill(identities), parameters.most_fill);
+        if fill > most { Err(Refusal::TooFull { fill, most }) } else { Ok(()) }
+    }
+}
+
+/// The filter for `path` by the table that makes a packet take the fewest links beside it; the first of several.
+///
+/// The network is at hand, so it is tried rather than estimated.
+///
+/// # Errors
+/// The path is too long for any.
+///
+/// # Panics
+/// If the path is not one of the network, or the identities are those of another.
+pub fn filter_of(network: &Network, identities: &Identities, path: &[LinkId]) -> Result<Filter, Refusal> {
+    let first = Filter::new(identities, 0, path);
+    let Some(from) = path.first().map(|&link| network.link(link).source) else { return Ok(first) };
+    if path.len() > MOST_HOPS {
+        return Err(Refusal::TooLong(path.len()));
+    }
+    let mut best: Option<(usize, Filter)> = None;
+    let mut refusal = None;
+    for table in 0..identities.parameters().tables {
+        let filter = Filter::new(identities, table, path);
+        let strays = match forward(network, identities, &filter, from) {
+            Ok(journey) => journey.strays(path),
+            Err(refused) => {
+                refusal = refusal.or(Some(refused));
+                continue;
+            }
+        };
+        if strays == 0 {
+            return Ok(filter);
+        }
+        if best.as_ref().is_none_or(|(fewest, _)| strays < *fewest) {
+            best = Some((strays, filter));
+        }
+    }
+    best.map(|(_, filter)| filter).ok_or_else(|| refusal.expect("each table gave a filter or a refusal"))
+}
+
+/// The links that a packet on `path` meets and should not take: those that leave its nodes, the last one too.
+///
+/// Not those that lead back the way it came.
+///
+/// # Panics
+/// If the path has a link that is not in the network.
+pub fn adjacent(network: &Network, path: &[LinkId]) -> Vec<LinkId> {
+    let Some(&first) = path.first() else { return Vec::new() };
+    let mut beside = Vec::new();
+    let mut at = network.link(first).source;
+    let mut back = None;
+    for i in 0..=path.len() {
+        let next = path.get(i).copied();
+        beside.extend(network.links_from(at).iter().filter(|&&l| Some(l) != next && Some(l) != back));
+        if let Some(link) = next.map(|next| network.link(next)) {
+            (at, back) = (link.target, link.twin);
+        }
+    }
+    beside
+}
+
+/// The part of ones to expect in a filter of `bits` bits into which `ones` were put.
+pub fn expected_fill(bits: u32, ones: u64) -> f64 {
+    // By logarithms, because 1 - 1/m to a small power is close to 1.
+    -(ones as f64 * (-1.0 / f64::from(bits)).ln_1p()).exp_m1()
+}
+
+/// The probability that a link matches a filter over `links` other ones: m bits, k ones in each identity.
+pub fn false_positive_rate(bits: u32, ones: u32, links: u64) -> f64 {
+    expected_fill(bits, u64::from(ones).saturating_mul(links)).powf(f64::from(ones))
+}
+
+/// How many of the adjacent links match a filter for `path` by chance, on average, with a table taken blindly.
+///
+/// # Panics
+/// If the path has a link that is not in the network, or the identities are those of another.
+pub fn expected_strays(network: &Network, identities: &Identities, path: &[LinkId]) -> f64 {
+    let bits = identities.parameters().bits;
+    let fill = expected_fill(bits, path.iter().map(|&link| u64::from(identities.ones(link))).sum());
+    // A single bit that is a link's own is in no filter by chance.
+    let own = |link: LinkId| identities.parameters().ones == Ones::Growing && link.0 < bits;
+    let rate = |link: LinkId| if own(link) { own_bit_rate(identities, path) } else { fill.powf(f64::from(identities.ones(link))) };
+    adjacent(network, path).into_iter().map(rate).sum()
+}
+
+/// The probability that identities of several bits set a given bit: what those of one bit set is never it.
+fn own_bit_rate(identities: &Identities, path: &[LinkId]) -> f64 {
+    let several = path.iter().map(|&link| u64::from(identities.ones(link))).filter(|&ones| ones > 1);
+    expected_fill(identities.parameters().bits, several.sum())
+}

@@ -1,0 +1,22 @@
+//! Publish-subscribe internetworking: who wants what, by which paths, and how packets find them.
+//!
+//! Its three functions are apart, as in the architecture [thomas2016, sec. III-A]: [`Rendezvous`] matches
+//! publications with subscriptions, [`TopologyManager`] finds paths and says which of them share links, and
+//! [`forward`] follows the filters that packets carry. [`Domain`] puts the first two together. All of it is
+//! mathematics of one network: nothing is sent, and no time passes.
+
+pub mod bits;
+pub mod domain;
+pub mod filter;
+pub mod forward;
+pub mod identities;
+pub mod rendezvous;
+pub mod topology_manager;
+
+pub use bits::Bits;
+pub use domain::{Domain, DomainError};
+pub use filter::{Filter, Refusal, adjacent, expected_fill, expected_strays, false_positive_rate, filter_of};
+pub use forward::{Branch, Hop, Journey, MOST_HOPS, forward};
+pub use identities::{Identities, IdentityError, IdentityParameters, Ones};
+pub use rendezvous::{Identifier, Order, Rendezvous, RendezvousError};
+pub use topology_manager::{PathId, PathRecord, RequestId, TopologyError, TopologyManager};

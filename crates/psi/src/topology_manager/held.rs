@@ -1,0 +1,74 @@
+//! The paths that a topology manager holds for one request.
+
+use anabranch_core::{LinkId, Network, NodeId};
+
+use super::{PathId, PathRecord};
+use crate::filter::{Filter, filter_of};
+use crate::identities::Identities;
+
+/// One path, up or down.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub id: PathId,
+    pub publisher: NodeId,
+    pub links: Vec<LinkId>,
+    /// The twins of the links, from the receiver on; none if some link has no twin.
+    pub back: Option<Vec<LinkId>>,
+    /// How many of its links are down, those back among them.
+    pub down: u32,
+    /// Its group while it is up.
+    pub group: u32,
+    forward: Option<Filter>,
+    reverse: Option<Filter>,
+}
+
+impl Held {
+    pub fn new(id: PathId, links: Vec<LinkId>, network: &Network, identities: &Identities) -> Self {
+        let back: Option<Vec<LinkId>> = links.iter().rev().map(|&link| network.link(link).twin).collect();
+        let forward = filter_of(network, identities, &links).ok();
+        let reverse = back.as_ref().and_then(|back| filter_of(network, identities, back).ok());
+        let publisher = network.link(links[0]).source;
+        Self { id, publisher, links, back, down: 0, group: 0, forward, reverse }
+    }
+
+    /// The links it stands or falls with: its own, and those of its way back.
+    pub fn needs(&self) -> impl Iterator<Item = LinkId> {
+        self.links.iter().chain(self.back.iter().flatten()).copied()
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.down == 0
+    }
+
+    pub fn record(&self) -> PathRecord {
+        PathRecord {
+            path: self.id,
+            publisher: self.publisher,
+            links: self.links.clone(),
+            back: self.back.clone(),
+            group: self.group,
+            forward: self.forward,
+            reverse: self.reverse,
+        }
+    }
+}
+
+/// Who wants what from whom, and the paths for it in the order of their ids.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub receiver: NodeId,
+    pub publishers: Vec<NodeId>,
+    pub count: usize,
+    pub paths: Vec<Held>,
+}
+
+impl Request {
+    /// Where a path stands among the others.
+    pub fn place(&self, path: PathId) -> Option<usize> {
+        self.paths.binary_search_by_key(&path, |held| held.id).ok()
+    }
+
+    pub fn up(&self) -> impl Iterator<Item = &Held> {
+        self.paths.iter().filter(|held| held.is_up())
+    }
+}
