@@ -161,7 +161,9 @@ pub fn expected_strays(network: &Network, identities: &Identities, path: &[LinkI
     let fill = expected_fill(bits, path.iter().map(|&link| u64::from(identities.ones(link))).sum());
     // A single bit that is a link's own is in no filter by chance.
     let own = |link: LinkId| identities.parameters().ones == Ones::Growing && link.0 < bits;
-    let rate = |link: LinkId| if own(link) { own_bit_rate(identities, path) } else { fill.powf(f64::from(identities.ones(link))) };
+    let rate = |link: LinkId| {
+        if own(link) { own_bit_rate(identities, path) } else { fill.powf(f64::from(identities.ones(link))) }
+    };
     adjacent(network, path).into_iter().map(rate).sum()
 }
 

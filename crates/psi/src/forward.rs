@@ -58,12 +58,7 @@ pub struct Branch {
 ///
 /// # Panics
 /// If the node is not in the network, or the identities are those of another.
-pub fn forward(
-    network: &Network,
-    identities: &Identities,
-    filter: &Filter,
-    from: NodeId,
-) -> Result<Journey, Refusal> {
+pub fn forward(network: &Network, identities: &Identities, filter: &Filter, from: NodeId) -> Result<Journey, Refusal> {
     filter.check(identities)?;
     let mut hops = Vec::new();
     let mut seen = HashSet::from([from]);
@@ -156,7 +151,8 @@ mod tests {
 
     /// Identities of one bit each, so that a filter matches just what is put in.
     fn exact(network: &Network) -> Identities {
-        let own = IdentityParameters { ones: Ones::Growing, tables: 1, most_fill: 1.0, ..IdentityParameters::default() };
+        let own =
+            IdentityParameters { ones: Ones::Growing, tables: 1, most_fill: 1.0, ..IdentityParameters::default() };
         Identities::new(network.links().len(), own).unwrap()
     }
 

@@ -257,7 +257,10 @@ mod tests {
     fn scopes_come_before_what_they_hold_and_go_after_it() {
         let mut rendezvous = Rendezvous::new();
         let said = |error: RendezvousError| error.to_string();
-        assert_eq!(said(rendezvous.add_scope(&id(&[1, 2])).unwrap_err()), "`/1/2`: there is no scope `/1`; add it first");
+        assert_eq!(
+            said(rendezvous.add_scope(&id(&[1, 2])).unwrap_err()),
+            "`/1/2`: there is no scope `/1`; add it first"
+        );
         assert_eq!(rendezvous.add_scope(&id(&[])), Err(RendezvousError::Root));
         rendezvous.add_scope(&id(&[1])).unwrap();
         rendezvous.add_scope(&id(&[1, 2])).unwrap();

@@ -94,7 +94,9 @@ fn a_choice_of_eight_tables_spares_most_false_positives() {
             expected += expected_strays(&network, &identities, &path);
         }
     }
-    println!("strays on 800 paths of 24 links: {blind} with the first table, {chosen} with the best, {expected:.0} expected");
+    println!(
+        "strays on 800 paths of 24 links: {blind} with the first table, {chosen} with the best, {expected:.0} expected"
+    );
     assert!(10 * chosen < blind);
     // Strays of strays come on top of the adjacent links that the expectation counts.
     assert!(is_within(0.25, blind as f64, expected), "{blind} and {expected}");

@@ -293,12 +293,7 @@ impl TopologyManager {
     }
 
     /// The shortest paths from each publisher whose links are up, there and back.
-    fn search(
-        &self,
-        receiver: NodeId,
-        publishers: &[NodeId],
-        count: usize,
-    ) -> Result<Vec<Vec<LinkId>>, TopologyError> {
+    fn search(&self, receiver: NodeId, publishers: &[NodeId], count: usize) -> Result<Vec<Vec<LinkId>>, TopologyError> {
         let pairs: Vec<_> = publishers.iter().map(|&publisher| (publisher, receiver)).collect();
         let fails = |link: LinkId| {
             self.is_down[link.index()] || self.network.link(link).twin.is_some_and(|twin| self.is_down[twin.index()])
@@ -306,11 +301,8 @@ impl TopologyManager {
         // A link that is down costs more than any loopless way around it, so that paths over one come last.
         let detour = self.network.nodes().len() as f64 + 1.0;
         let cost = |link| if fails(LinkId::new(link)) { detour } else { 1.0 };
-        let metric = if self.down == 0 {
-            Metric::Hops
-        } else {
-            Metric::Given((0..self.is_down.len()).map(cost).collect())
-        };
+        let metric =
+            if self.down == 0 { Metric::Hops } else { Metric::Given((0..self.is_down.len()).map(cost).collect()) };
         let found = k_shortest(&self.network, &pairs, count, &metric, &|_| true)?;
         let own = |c| found.of(ConnectionId::new(c)).take_while(|path| !path.iter().any(|&link| fails(link)));
         Ok((0..pairs.len()).flat_map(own).map(<[LinkId]>::to_vec).collect())
