@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -102,6 +102,18 @@ def load_demands(path: Path, network: Network, demands: str | None, seed: int, f
             f"--demands {demands}: there is neither a file nor a rule of that name; rules are {', '.join(RULES)}"
         )
     return read_demands(demands, network)
+
+
+def load_problem(input: Path, demands: str | None, seed: int, topology: dict[str, Any]) -> tuple[Network, Demands]:
+    """Read a network and who wants what of it; a scenario has both."""
+    if is_scenario(input) and demands is None:
+        refuse_for_scenario(input, **topology)
+        scenario = read_scenario(input)
+        if not len(scenario.demands):
+            raise ScenarioError(f"{input}: it has no [[connection]]; add some, or give --demands")
+        return scenario.network, scenario.demands
+    network = load_network(input, **topology)
+    return network, load_demands(input, network, demands, seed, topology["format"])
 
 
 def _own_demands(path: Path, network: Network, format: str | None) -> Demands:

@@ -70,3 +70,16 @@ def runs_bar() -> Iterator[Callable[[str, float, float, int], None] | None]:
             bar.update(task, completed=time_s, total=duration_s, description=words)
 
         yield tell
+
+
+class PathCounter:
+    """Adds up what a search for paths says it has done, for the progress bar."""
+
+    def __init__(self, tell: Callable[[str, int, int], None] | None, total: int) -> None:
+        self.tell, self.total, self.done = tell, total, 0
+
+    def __call__(self, count: int) -> None:
+        """Take in that so many more connections are done."""
+        self.done += count
+        if self.tell is not None:
+            self.tell("paths", self.done, self.total)

@@ -22,26 +22,18 @@ from anabranch.commands.inputs import (
     Input,
     InputNodes,
     NetworkId,
-    is_scenario,
-    load_demands,
-    load_network,
-    refuse_for_scenario,
+    load_problem,
 )
-from anabranch.commands.progress import progress_bar
+from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.text import printable
 from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
 from anabranch.folder import check_place
 from anabranch.paths import Paths, find_paths
-from anabranch.scenario import read_scenario
 from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
 from anabranch.solve import solve as solve_network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anabranch.allocation import Allocation
-    from anabranch.demands import Demands
-    from anabranch.network import Network
 
 HELP = """Divide a network's capacity fairly among demands over several paths each.
 
@@ -128,12 +120,12 @@ def command(
         check_suffix(figure)
         check_place(figure)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
-    network, wanted = _read(input, demands, seed, topology)
+    network, wanted = load_problem(input, demands, seed, topology)
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         choice: int | Paths | None = paths
         if path_kind is not None:
-            done = _Counter(tell, len(wanted))
+            done = PathCounter(tell, len(wanted))
             choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric or "hops", progress=done)
         allocation = solve_network(
             network,
@@ -163,17 +155,6 @@ def command(
     if not allocation.converged:
         typer.echo(f"anabranch: {allocation.shortcoming}", err=True)
         raise typer.Exit(1)
-
-
-def _read(input: Path, demands: str | None, seed: int, topology: dict[str, Any]) -> tuple[Network, Demands]:
-    if is_scenario(input) and demands is None:
-        refuse_for_scenario(input, **topology)
-        scenario = read_scenario(input)
-        if not len(scenario.demands):
-            raise ScenarioError(f"{input}: it has no [[connection]]; add some, or give --demands")
-        return scenario.network, scenario.demands
-    network = load_network(input, **topology)
-    return network, load_demands(input, network, demands, seed, topology["format"])
 
 
 def _origin(context: typer.Context) -> dict[str, Any]:
@@ -224,18 +205,6 @@ def _print(allocation: Allocation, rows: int) -> None:
     if left:
         console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
     _print_summary(console, allocation, frame)
-
-
-class _Counter:
-    """Adds up what a search for paths says it has done, for the progress bar."""
-
-    def __init__(self, tell: Callable[[str, int, int], None] | None, total: int) -> None:
-        self.tell, self.total, self.done = tell, total, 0
-
-    def __call__(self, count: int) -> None:
-        self.done += count
-        if self.tell is not None:
-            self.tell("paths", self.done, self.total)
 
 
 def _doubt(allocation: Allocation) -> str:
