@@ -16,6 +16,9 @@ use crate::bits::{Bits, MOST_BITS};
 /// The fewest bits that an identity may have.
 const FEWEST_BITS: u32 = 8;
 
+/// The most tables to choose from: their number is a byte of the packet.
+const MOST_TABLES: u32 = 255;
+
 /// How many bits of an identity are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ones {
@@ -35,7 +38,7 @@ pub struct IdentityParameters {
     /// How many of them are one, k.
     pub ones: Ones,
     /// Tables to choose from, d; 1 to 255.
-    pub tables: u8,
+    pub tables: u32,
     /// The greatest part of ones in a filter that is forwarded; over 0 and at most 1.
     pub most_fill: f64,
     /// What the identities are drawn by.
@@ -59,8 +62,8 @@ pub enum IdentityError {
     Bits(u32),
     #[error("link identities: {ones} of their bits are one; it must be 1 to {bits}, the number of bits")]
     Ones { ones: u32, bits: u32 },
-    #[error("link identities: there are 0 tables; it must be 1 to 255")]
-    Tables,
+    #[error("link identities: there are {0} tables; it must be 1 to {MOST_TABLES}")]
+    Tables(u32),
     #[error("link identities: filters are forwarded up to a fill of {0}; it must be over 0 and at most 1")]
     MostFill(f64),
     #[error(
@@ -86,9 +89,9 @@ impl Identities {
     pub fn new(links: usize, parameters: IdentityParameters) -> Result<Self, IdentityError> {
         check(links, &parameters)?;
         let IdentityParameters { bits, ones, tables, seed, .. } = parameters;
-        let mut masks = Vec::with_capacity(links * usize::from(tables));
+        let mut masks = Vec::with_capacity(links * tables as usize);
         for table in 0..tables {
-            let mut rng = stream(seed, Purpose::LinkIdentities, u32::from(table));
+            let mut rng = stream(seed, Purpose::LinkIdentities, table);
             match ones {
                 Ones::Each(ones) => masks.extend((0..links).map(|_| draw(bits, ones, &mut rng))),
                 Ones::Growing => masks.extend(growing(links, bits, &mut rng)),
@@ -129,8 +132,8 @@ fn check(links: usize, parameters: &IdentityParameters) -> Result<(), IdentityEr
     if !(FEWEST_BITS..=MOST_BITS).contains(&bits) {
         return Err(IdentityError::Bits(bits));
     }
-    if tables == 0 {
-        return Err(IdentityError::Tables);
+    if !(1..=MOST_TABLES).contains(&tables) {
+        return Err(IdentityError::Tables(tables));
     }
     if !(most_fill > 0.0 && most_fill <= 1.0) {
         return Err(IdentityError::MostFill(most_fill));
@@ -215,7 +218,8 @@ mod tests {
         assert!(refused(IdentityParameters { bits: 0, ..own }).contains("0 bits"));
         assert!(refused(IdentityParameters { ones: Ones::Each(0), ..own }).contains("it must be 1 to 256"));
         assert!(refused(IdentityParameters { bits: 8, ones: Ones::Each(9), ..own }).contains("it must be 1 to 8"));
-        assert!(refused(IdentityParameters { tables: 0, ..own }).contains("1 to 255"));
+        assert!(refused(IdentityParameters { tables: 0, ..own }).contains("0 tables; it must be 1 to 255"));
+        assert!(refused(IdentityParameters { tables: 256, ..own }).contains("256 tables"));
         assert!(refused(IdentityParameters { most_fill: f64::NAN, ..own }).contains("NaN"));
         assert!(Identities::new(0, own).is_ok());
     }

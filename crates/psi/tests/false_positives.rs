@@ -40,6 +40,16 @@ fn sixteen_links_fill_a_filter_as_expected_over_a_thousand_draws() {
     assert!(is_within(0.2, fill, 0.269) && is_within(0.2, rate, 0.0014), "fill {fill}, rate {rate}");
 }
 
+/// The rate without the formula's assumption that the ones of an identity are drawn independently.
+///
+/// Each of n identities of k ones leaves j given bits alone with probability C(m - j, k) / C(m, k); of the k bits of
+/// the link, all must be set by some.
+fn exact_rate(bits: u32, ones: u32, links: i32) -> f64 {
+    let choose = |n: u32, k: u32| (0..k).map(|i| f64::from(n - i) / f64::from(k - i)).product::<f64>();
+    let spared = |j: u32| choose(ones, j) * (choose(bits - j, ones) / choose(bits, ones)).powi(links);
+    (0..=ones).map(|j| if j % 2 == 0 { spared(j) } else { -spared(j) }).sum()
+}
+
 /// Adjacent links of random paths of so many links: how many there were, and how many matched.
 fn counted(links: usize) -> (usize, usize) {
     let (mut trials, mut matched) = (0, 0);
@@ -67,9 +77,11 @@ fn links_beside_a_path_match_as_often_as_the_formula_says() {
         let (trials, matched) = counted(links);
         let formula = false_positive_rate(256, 5, links as u64);
         let (rate, expected) = (matched as f64 / trials as f64, formula * trials as f64);
-        println!("{links} links: counted {rate:.3e}, formula {formula:.3e}, {expected:.0} expected");
+        let exact = exact_rate(256, 5, links as i32);
+        println!("{links} links: counted {rate:.3e}, formula {formula:.3e}, exact {exact:.3e}, {expected:.0} expected");
         // Of 400 the standard deviation is 20, a twentieth: four of these are what is allowed.
         assert!(expected < 400.0 || is_within(0.2, rate, formula), "{links} links: {rate} and {formula}");
+        assert!(expected < 400.0 || is_within(0.1, rate, exact), "{links} links: {rate} and {exact}");
         assert!(expected >= 400.0 || links < 8, "{links} links: too few to say");
     }
 }

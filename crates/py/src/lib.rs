@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod fair;
+mod filters;
 mod generate;
 mod network;
 mod paths;
@@ -20,6 +21,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fair::register(module)?;
     utility::register(module)?;
     paths::register(module)?;
+    filters::register(module)?;
     scenario::register(module)?;
     generate::register(module)?;
     simulate::register(module)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anabranch_core::paths::{self, Metric, SearchError, check_path, links_along, links_named};
+use anabranch_core::paths::{self, GroupSearch, Metric, SearchError, Sharing, check_path, links_along, links_named};
 use anabranch_core::{LinkId, Network, NodeId, Paths};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -139,8 +139,39 @@ fn given_paths(
     Ok(PyPaths(Arc::new(found)))
 }
 
+/// The group of each path, numbered for each connection apart, or over all of them together.
+///
+/// `sharing` is "links" or "nodes"; the links named in `without` count as shared by nobody.
+#[pyfunction]
+fn groups<'py>(
+    py: Python<'py>,
+    network: &PyNetwork,
+    paths: &PyPaths,
+    sharing: &str,
+    without: Vec<String>,
+    together: bool,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let sharing = match sharing {
+        "links" => Sharing::Links,
+        "nodes" => Sharing::Nodes,
+        _ => return Err(value_error(format!("sharing is \"{sharing}\"; it must be \"links\" or \"nodes\""))),
+    };
+    let (network, paths) = (&network.0, &paths.0);
+    let without = links_named(network, &without, "links to leave out").map_err(value_error)?;
+    let found = py.detach(|| {
+        if together {
+            let all = (0..paths.len()).map(|path| paths.path(path));
+            GroupSearch::new(network, sharing, &without).groups(all)
+        } else {
+            paths::groups(network, paths, sharing, &without)
+        }
+    });
+    Ok(found.into_pyarray(py))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPaths>()?;
     module.add_function(wrap_pyfunction!(find_paths, module)?)?;
-    module.add_function(wrap_pyfunction!(given_paths, module)?)
+    module.add_function(wrap_pyfunction!(given_paths, module)?)?;
+    module.add_function(wrap_pyfunction!(groups, module)?)
 }
