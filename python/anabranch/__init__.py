@@ -11,9 +11,10 @@ from anabranch import generate
 from anabranch.allocation import Allocation
 from anabranch.demands import Demands, demands
 from anabranch.errors import CertificateError, ConvergenceWarning, RunInterrupted, ScenarioError, SolverError
+from anabranch.filters import filters
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.network import Network, from_networkx
-from anabranch.paths import Paths, find_paths, given_paths
+from anabranch.paths import Paths, find_paths, given_paths, groups
 from anabranch.priced import PricedAllocation
 from anabranch.problem import Problem, problem_of
 from anabranch.read import read_demands, read_network
@@ -46,11 +47,13 @@ __all__ = [
     "draw_network",
     "draw_queues",
     "draw_rates",
+    "filters",
     "find_paths",
     "from_networkx",
     "generate",
     "given_paths",
     "gravity",
+    "groups",
     "hot_spots",
     "problem_of",
     "random_pairs",

@@ -108,6 +108,12 @@ def find_paths(
 def given_paths(
     network: Network, demands: Demands, paths: Sequence[Sequence[Sequence[str]]], by_links: bool
 ) -> Paths: ...
+def groups(
+    network: Network, paths: Paths, sharing: str, without: Sequence[str], together: bool
+) -> NDArray[np.uint32]: ...
+def filters(
+    network: Network, paths: Paths, bits: int, ones: int, tables: int, seed: int
+) -> tuple[list[int | None], list[float | None], list[float], list[int | None]]: ...
 
 class Problem:
     def __init__(

@@ -1,4 +1,4 @@
-"""The command line: ``anabranch solve``, ``anabranch run``, ``anabranch reproduce``, ..."""
+"""The command line: ``anabranch solve``, ``anabranch paths``, ``anabranch run``, ..."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anabranch.commands import check, reproduce, run, solve, topology
+from anabranch.commands import check, paths, reproduce, run, solve, topology
 from anabranch.commands import list as lists
 from anabranch.commands.run import INTERRUPTED
 from anabranch.errors import SolverError
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 app.command(name="solve", help=solve.HELP)(solve.command)
 app.command(name="run", help=run.HELP)(run.command)
+app.command(name="paths", help=paths.HELP)(paths.command)
 app.command(name="check", help=check.HELP)(check.command)
 app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)
 app.add_typer(topology.app, name="topology")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["shortest", "equal-cost", "disjoint"]
 Metric = Literal["hops", "delay"]
+Sharing = Literal["links", "nodes"]
 
 
 class Paths:
@@ -28,6 +29,8 @@ class Paths:
     ----------
     demands : Demands
         Whose connections they serve.
+    core : _core.Paths
+        The same as index arrays, for the core.
     connection_offsets : ndarray of int64, shape (connections + 1,)
         Paths of connection c: ``connection_offsets[c]:connection_offsets[c + 1]``.
     path_offsets : ndarray of int64, shape (paths + 1,)
@@ -38,6 +41,7 @@ class Paths:
 
     def __init__(self, demands: Demands, core: _core.Paths) -> None:
         self.demands = demands
+        self.core = core
         self.connection_offsets = core.connection_offsets
         self.path_offsets = core.path_offsets
         self.path_links = core.path_links
@@ -123,5 +127,46 @@ def given_paths(demands: Demands, paths: Sequence[Sequence[Sequence[str]]], *, b
     lists = [[list(path) for path in own] for own in paths]
     try:
         return Paths(demands, _core.given_paths(demands.network.core, demands.core, lists, by == "links"))
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
+
+
+def groups(
+    paths: Paths, *, sharing: Sharing = "links", without: Sequence[str] = (), together: bool = False
+) -> NDArray[np.uint32]:
+    """Tell which paths of a connection may have a bottleneck in common [thomas2016, sec. IV-A].
+
+    Two paths are of one group if they share something, or if others between them do: where A and B share a link, and
+    B and C another, all three are of one group.
+
+    Parameters
+    ----------
+    sharing : {"links", "nodes"}
+        A directed link; or also a node that both paths pass through, which the ends of a path are not.
+    without : sequence of str
+        Links that count as shared by nobody, such as an access link that is known to be no bottleneck. Nodes that
+        paths come to or leave by these do not count either.
+    together : bool
+        Number the groups over all connections, as those of one receiver with several sources, rather than for each
+        apart.
+
+    Returns
+    -------
+    ndarray of uint32, shape (paths,)
+        The group of each path, from 0 on in the order of the first paths of groups.
+
+    Raises
+    ------
+    ScenarioError
+        A link that the network has not.
+    ValueError
+        An unknown kind of sharing.
+    """
+    if sharing not in {"links", "nodes"}:
+        raise ValueError(f'sharing is {sharing!r}; it must be "links" or "nodes"')
+    if isinstance(without, str):
+        raise ValueError(f"without is {without!r}; it must be a list of the names of links")  # noqa: TRY004
+    try:
+        return _core.groups(paths.demands.network.core, paths.core, sharing, list(without), together)
     except ValueError as error:
         raise ScenarioError(str(error)) from error

@@ -1,0 +1,231 @@
+"""``anabranch paths``: the paths of connections, which of them may share a bottleneck, and their filters."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.commands.inputs import (
+    MOST_SEED,
+    Delay,
+    Format,
+    Input,
+    InputNodes,
+    NetworkId,
+    load_network,
+    load_problem,
+)
+from anabranch.commands.progress import PathCounter, progress_bar
+from anabranch.commands.text import printable
+from anabranch.demands import demands as make_demands
+from anabranch.errors import ScenarioError
+from anabranch.filters import filters
+from anabranch.paths import Kind, Metric, Paths, find_paths, groups
+from anabranch.solve import DEFAULT_PATHS
+
+if TYPE_CHECKING:
+    from anabranch.demands import Demands
+    from anabranch.network import Network
+
+HELP = """Find the paths of connections, and say which of them may share a bottleneck.
+
+Prints a row for each path: its connection, its links counted, and the nodes along it. Paths of one group share links
+with each other, or with others between them: what a congestion control has to couple.
+
+Connections are those of --demands, of the input, or with --sources and --target one from each source to one receiver:
+these are numbered together, as a topology manager answers who asks for an item that several sources have.
+"""
+
+DEFAULT_ROWS = 20
+
+
+def command(
+    input: Input,
+    demands: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|RULE", help="CSV, SNDlib, or a rule: gravity:RATE, uniform:RATE, hot-spots:RATE."),
+    ] = None,
+    sources: Annotated[
+        str | None, typer.Option(metavar="NODES", help="In place of --demands: who has what is wanted, with commas.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(metavar="NODE", help="With --sources: who wants it.")] = None,
+    delay: Delay = None,
+    format: Format = None,
+    network_id: NetworkId = None,
+    nodes: InputNodes = None,
+    paths: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65_536, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."
+        ),
+    ] = None,
+    path_kind: Annotated[
+        Literal["shortest", "equal-cost", "disjoint"] | None,
+        typer.Option(help="Which paths to find; the shortest if not given."),
+    ] = None,
+    metric: Annotated[
+        Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
+    ] = None,
+    with_groups: Annotated[
+        bool, typer.Option("--groups", help="Number the groups of paths that share links; always with --sources.")
+    ] = False,
+    sharing: Annotated[
+        Literal["links", "nodes"] | None,
+        typer.Option(help="What makes a group: links, or also nodes on the way. With --groups."),
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option(metavar="LINKS", help="Links that make no group, with commas. With --groups.")
+    ] = None,
+    with_filters: Annotated[
+        bool, typer.Option("--filters", help="Make LIPSIN filters: how full, stray links expected and taken.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MOST_SEED, help="Of demands made by a rule, and of the identities of links.")
+    ] = 1,
+    rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
+) -> None:
+    """Run `HELP`."""
+    # Capacities make no difference to paths, so a network without them will do.
+    topology = {"capacity": math.inf, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
+    if not (with_groups or sources is not None) and (sharing is not None or without is not None):
+        raise ScenarioError("--sharing and --without say what makes a group; give --groups too")
+    network, wanted = _read(input, demands, sources, target, seed, topology)
+    found = _find(wanted, paths, path_kind, metric)
+    grouped = None
+    if with_groups or sources is not None:
+        names = _names("--without", without) if without is not None else []
+        grouped = groups(found, sharing=sharing or "links", without=names, together=sources is not None)
+    table = _table(found, grouped, seed if with_filters else None)
+    if as_json:
+        typer.echo(_json(network, found, table))
+    else:
+        _print(found, table, rows)
+
+
+def _read(
+    input: Any, demands: str | None, sources: str | None, target: str | None, seed: int, topology: dict[str, Any]
+) -> tuple[Network, Demands]:
+    if sources is None and target is None:
+        return load_problem(input, demands, seed, topology)
+    if sources is None or target is None:
+        raise ScenarioError("--sources and --target name the ends of paths; give both")
+    if demands is not None:
+        raise ScenarioError("--demands and --sources both say which connections there are; give one of them")
+    network = load_network(input, **topology)
+    names = _names("--sources", sources)
+    if target in names:
+        raise ScenarioError(f"--target {target}: it is one of the sources, where no path is needed; leave it out there")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ScenarioError(f"--sources {sources}: `{twice[0]}` stands there twice; name each node once")
+    return network, make_demands(network, names, [target] * len(names))
+
+
+def _names(option: str, text: str) -> list[str]:
+    """Take names apart that stand with commas between them."""
+    names = [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise ScenarioError(f"{option} {text}: a name is empty; write names with single commas between them")
+    return names
+
+
+def _find(wanted: Demands, count: int | None, kind: Kind | None, metric: Metric | None) -> Paths:
+    """Give the paths of the input, unless an option asks for others."""
+    if wanted.paths is not None and count is None and kind is None and metric is None:
+        return wanted.paths
+    with progress_bar() as tell:
+        done = PathCounter(tell, len(wanted))
+        return find_paths(
+            wanted, count or DEFAULT_PATHS, kind=kind or "shortest", metric=metric or "hops", progress=done
+        )
+
+
+def _table(paths: Paths, grouped: np.ndarray[Any, np.dtype[np.uint32]] | None, seed: int | None) -> pl.DataFrame:
+    """Give a row for each path, with its group if `grouped` and what is known of its filter if `seed` is given."""
+    names = np.array(paths.demands.core.names, dtype=object)
+    columns: dict[str, Any] = {
+        "connection": pl.Series(names[paths.connection].tolist(), dtype=pl.String),
+        "links": np.diff(paths.path_offsets),
+    }
+    if grouped is not None:
+        columns["group"] = grouped
+    table = pl.DataFrame(columns)
+    if seed is not None:
+        table = pl.concat([table, filters(paths, seed=seed)], how="horizontal")
+    return table.with_columns(paths.nodes())
+
+
+def _json(network: Network, paths: Paths, table: pl.DataFrame) -> str:
+    links = network.core.link_names
+    rows = table.drop("path").rename({"links": "link_count"}).to_dicts()
+    for number, row in enumerate(rows):
+        own = paths.path_links[paths.path_offsets[number] : paths.path_offsets[number + 1]]
+        row["links"] = [links[link] for link in own]
+    names = paths.demands.core.names
+    return json.dumps({"paths": rows, "without_path": [names[c] for c in paths.without]}, indent=1)
+
+
+HEADINGS = {
+    "connection": "connection",
+    "group": "group",
+    "links": "links",
+    "fill": "fill",
+    "expected_strays": "strays expected",
+    "strays": "taken",
+    "path": "path",
+}
+"""Columns of the table in their order on paper."""
+
+
+def _print(paths: Paths, table: pl.DataFrame, rows: int) -> None:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    shown = table.head(rows) if rows else table
+    columns = [column for column in HEADINGS if column in table.columns]
+    printed = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        printed.add_column(HEADINGS[column], justify="left" if column in {"connection", "path"} else "right")
+    for row in shown.select(columns).iter_rows(named=True):
+        printed.add_row(*(Text(_cell(column, value)) for column, value in row.items()))
+    console.print(printed)
+    left = len(table) - len(shown)
+    if left:
+        console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
+    console.print()
+    for line in _summary(paths, table):
+        console.print(line, highlight=False, markup=False)
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if column == "fill":
+        return f"{value:.3f}"
+    return f"{value:.2g}" if column == "expected_strays" else printable(str(value))
+
+
+def _summary(paths: Paths, table: pl.DataFrame) -> list[str]:
+    connections = len(paths.demands)
+    lines = [f"{_count(len(table), 'path')} of {_count(connections, 'connection')}"]
+    if "strays" in table.columns:
+        strays, links = int(table["strays"].sum()), int(table["links"].sum())
+        lines.append(f"a packet on each path takes {_count(links, 'link')} of paths and {strays} beside them")
+        if too_long := table["strays"].null_count():
+            lines.append(f"{_count(too_long, 'path')} too long for a filter")
+    if len(paths.without):
+        names = [printable(paths.demands.core.names[c]) for c in paths.without[:3]]
+        more = ", ..." if len(paths.without) > 3 else ""
+        lines.append(f"{_count(len(paths.without), 'connection')} without a path: {', '.join(names)}{more}")
+    return lines
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
