@@ -22,6 +22,7 @@ from anabranch.result import Result, read_result
 from anabranch.scenario import Scenario, read_scenario
 from anabranch.simulate import run
 from anabranch.solve import solve
+from anabranch.topology_manager import TopologyManager
 from anabranch.write import write_network
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SolverError",
+    "TopologyManager",
     "demands",
     "draw_errors",
     "draw_loads",

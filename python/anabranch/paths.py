@@ -158,15 +158,16 @@ def groups(
     Raises
     ------
     ScenarioError
-        A link that the network has not.
-    ValueError
-        An unknown kind of sharing.
+        A link that the network has not, or an unknown kind of sharing.
     """
-    if sharing not in {"links", "nodes"}:
-        raise ValueError(f'sharing is {sharing!r}; it must be "links" or "nodes"')
-    if isinstance(without, str):
-        raise ValueError(f"without is {without!r}; it must be a list of the names of links")  # noqa: TRY004
     try:
-        return _core.groups(paths.demands.network.core, paths.core, sharing, list(without), together)
+        return _core.groups(paths.demands.network.core, paths.core, sharing, link_names(without), together)
     except ValueError as error:
         raise ScenarioError(str(error)) from error
+
+
+def link_names(names: Sequence[str]) -> list[str]:
+    """Take names of links, and refuse a single one that was not put into a list."""
+    if isinstance(names, str):
+        raise ScenarioError(f"the links to leave out are {names!r}; give a list of the names of links")
+    return list(names)

@@ -12,6 +12,7 @@ mod network;
 mod paths;
 mod scenario;
 mod simulate;
+mod topology_manager;
 mod utility;
 mod watch;
 
@@ -22,6 +23,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     utility::register(module)?;
     paths::register(module)?;
     filters::register(module)?;
+    topology_manager::register(module)?;
     scenario::register(module)?;
     generate::register(module)?;
     simulate::register(module)?;

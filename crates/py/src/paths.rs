@@ -139,6 +139,15 @@ fn given_paths(
     Ok(PyPaths(Arc::new(found)))
 }
 
+/// What makes a group: "links" or "nodes".
+pub fn sharing_named(name: &str) -> PyResult<Sharing> {
+    match name {
+        "links" => Ok(Sharing::Links),
+        "nodes" => Ok(Sharing::Nodes),
+        _ => Err(value_error(format!("sharing is \"{name}\"; it must be \"links\" or \"nodes\""))),
+    }
+}
+
 /// The group of each path, numbered for each connection apart, or over all of them together.
 ///
 /// `sharing` is "links" or "nodes"; the links named in `without` count as shared by nobody.
@@ -151,11 +160,7 @@ fn groups<'py>(
     without: Vec<String>,
     together: bool,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let sharing = match sharing {
-        "links" => Sharing::Links,
-        "nodes" => Sharing::Nodes,
-        _ => return Err(value_error(format!("sharing is \"{sharing}\"; it must be \"links\" or \"nodes\""))),
-    };
+    let sharing = sharing_named(sharing)?;
     let (network, paths) = (&network.0, &paths.0);
     let without = links_named(network, &without, "links to leave out").map_err(value_error)?;
     let found = py.detach(|| {
