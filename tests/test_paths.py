@@ -72,16 +72,19 @@ def test_a_chain_of_shared_links_is_one_group():
     assert ab.groups(paths).tolist() == [0, 0, 0, 1]
 
 
-@given(st.integers(0, 500), st.integers(1, 6))
-def test_groups_are_the_connected_parts_of_sharing_links(seed, count):
+@given(st.integers(0, 500), st.integers(1, 6), st.sampled_from(["links", "nodes"]))
+def test_groups_are_the_connected_parts_of_what_is_shared(seed, count, sharing):
     network = generate.waxman(20, seed=seed)
     paths = ab.find_paths(generate.random_pairs(network, 5, seed=seed), count)
-    groups = ab.groups(paths)
+    groups = ab.groups(paths, sharing=sharing)
     for first, end in zip(paths.connection_offsets[:-1], paths.connection_offsets[1:], strict=True):
         graph = nx.Graph()
         for path in range(first, end):
             own = paths.path_links[paths.path_offsets[path] : paths.path_offsets[path + 1]]
             graph.add_edges_from((("path", path), ("link", link)) for link in own)
+            if sharing == "nodes":
+                inner = network.core.link_target[own[:-1]]
+                graph.add_edges_from((("path", path), ("node", node)) for node in inner)
         parts = [{number for kind, number in part if kind == "path"} for part in nx.connected_components(graph)]
         expected = {path: number for number, part in enumerate(sorted(parts, key=min)) for path in part}
         assert groups[first:end].tolist() == [expected[path] for path in range(first, end)]

@@ -1,4 +1,4 @@
-//! Filters in packets: the identities of all links of a path, put together [jokela2009, sec. 3].
+//! Filters in packets: the identities of all links of a path, put together [jokela2009].
 //!
 //! A packet carries a filter F in place of an address. A node passes it on over each link whose identity I it contains:
 //! F and I = I. So nodes keep nothing about paths. The price are false positives: a link that is not on the path may

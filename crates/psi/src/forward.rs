@@ -3,7 +3,7 @@
 //! At each node the packet is copied to every link that matches, but not to the twin of the link it came by. Copies
 //! that a false positive sends astray end where nothing matches. What ends loops: a node passes on only the first copy
 //! that comes; it keeps the packets it saw for a while, as LIPSIN's nodes do when their filter may loop
-//! [jokela2009, sec. 3]. Besides, no copy takes more than [`MOST_HOPS`] links. Copies come in the order of how many
+//! [jokela2009]. Besides, no copy takes more than [`MOST_HOPS`] links. Copies come in the order of how many
 //! links they took.
 //!
 //! No false positive keeps a packet from its receiver. Say a node v of the path has a copy, and w is the next. Either v
@@ -206,6 +206,27 @@ mod tests {
         assert!((1..5).all(|n| journey.reaches(&network, NodeId(n))));
         assert_eq!(journey.along(&path), path);
         assert_eq!(journey.strays(&path), 2);
+    }
+
+    #[test]
+    fn no_copy_takes_more_than_255_links() {
+        // Links of one bit of eight each. Those of seven bits are a chain, which the filter matches all along; those of
+        // the eighth lie elsewhere, so that the filter is not all ones.
+        let own = IdentityParameters { bits: 8, ones: Ones::Each(1), tables: 1, most_fill: 1.0, seed: 3 };
+        let identities = Identities::new(400, own).unwrap();
+        let mut builder = NetworkBuilder::new();
+        let nodes: Vec<_> = (0..500).map(|n| builder.node(&n.to_string(), None).unwrap()).collect();
+        let mut chain = Vec::new();
+        for link in (0..400).map(LinkId) {
+            let is_elsewhere = identities.of(0, link) == identities.of(0, LinkId(0));
+            let (from, to) = if is_elsewhere { (498, 499) } else { (chain.len(), chain.len() + 1) };
+            chain.extend((!is_elsewhere).then_some(link));
+            builder.link(None, nodes[from], nodes[to], Rate(1.0), Span(0)).unwrap();
+        }
+        assert!(chain.len() > MOST_HOPS);
+        let filter = Filter::new(&identities, 0, &chain);
+        let journey = forward(&builder.build(), &identities, &filter, NodeId(0)).unwrap();
+        assert_eq!(journey.hops.len(), MOST_HOPS);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Link identities: the few bits that stand for a link in the filters of packets [jokela2009, sec. 3].
+//! Link identities: the few bits that stand for a link in the filters of packets [jokela2009].
 //!
 //! Each directed link has one identity in each of d tables. A filter is made of the identities of one table, and the
 //! packet says of which. The tables are there to choose from: a link that one takes for a link of the path by chance is

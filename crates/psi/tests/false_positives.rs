@@ -136,3 +136,23 @@ fn the_first_256_links_of_blackadder_have_no_false_positives() {
         assert!(expected_strays(&network, &identities, &path) == 0.0);
     }
 }
+
+#[test]
+fn the_later_links_of_blackadder_match_as_often_as_expected() {
+    // 1,200 links with 1 to 5 ones: the fewer, the more often a link matches.
+    let mut rng = stream(10, Purpose::Demands, 0);
+    let (mut matched, mut expected) = (0, 0.0);
+    for seed in 0..8 {
+        let network = graph(0);
+        let own = IdentityParameters { ones: Ones::Growing, tables: 1, seed, ..Default::default() };
+        let identities = Identities::new(network.links().len(), own).unwrap();
+        for _ in 0..200 {
+            let path = walk(&network, 16, &mut rng);
+            let filter = Filter::new(&identities, 0, &path);
+            matched += adjacent(&network, &path).iter().filter(|&&link| filter.matches(&identities, link)).count();
+            expected += expected_strays(&network, &identities, &path);
+        }
+    }
+    println!("growing ones, 1,600 paths of 16 links: {matched} matched, {expected:.0} expected");
+    assert!(is_within(0.1, matched as f64, expected), "{matched} and {expected}");
+}
