@@ -20,6 +20,8 @@ pub struct Sent {
     pub chunk: Chunk,
     /// Whether it has arrived, and waits for those before it.
     pub has_arrived: bool,
+    /// Whether it was sent once more over another path.
+    pub is_copied: bool,
     /// Whether the source had too little to send when this was sent.
     pub is_limited: bool,
     /// When it was sent.
@@ -55,7 +57,16 @@ pub struct Outstanding {
 impl Sent {
     /// A packet that is sent now.
     pub fn new(chunk: Chunk, at: Time) -> Self {
-        Self { chunk, has_arrived: false, is_limited: false, at, delivered: 0, delivered_at: at, first_at: at }
+        Self {
+            chunk,
+            has_arrived: false,
+            is_copied: false,
+            is_limited: false,
+            at,
+            delivered: 0,
+            delivered_at: at,
+            first_at: at,
+        }
     }
 }
 
@@ -78,6 +89,11 @@ impl Outstanding {
     /// The first whose fate is not known.
     pub fn oldest(&self) -> Option<&Sent> {
         self.packets.front()
+    }
+
+    /// Those that may still arrive, oldest first, without those that were sent once more over another path.
+    pub fn alone(&mut self) -> impl DoubleEndedIterator<Item = &mut Sent> {
+        self.packets.iter_mut().filter(|sent| !sent.has_arrived && !sent.is_copied)
     }
 
     /// A packet is sent; gives its number.

@@ -168,6 +168,11 @@ impl Source {
         }
     }
 
+    /// Which paths share links, by a number for each.
+    pub fn regroup(&mut self, groups: &[u32]) {
+        self.control.regroup(groups);
+    }
+
     /// The application writes at another rate from now on.
     pub fn set_demand(&mut self, now: Time, demand: Rate) {
         self.stream.set_demand(now, demand);
@@ -433,6 +438,7 @@ impl Source {
         }
         match self.stream.take(now, most) {
             Err(Lack::Room) => self.reinject(now, path).ok_or(Lack::Room),
+            Err(Lack::AtEnd) => self.hurry(now, path),
             other => other,
         }
     }
@@ -470,4 +476,42 @@ impl Source {
         }
         Some(chunk)
     }
+
+    /// Nothing is left but what is under way: a path that could send sends once more what another will bring later than
+    /// it would, or should have brought.
+    fn hurry(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
+        let own = &self.paths[path];
+        let (own_rtt, is_late) = (own.rtt.smoothed(), own.timeouts > 0);
+        let mut best: Option<(Time, &mut Sent)> = None;
+        let mut lack = Lack::AtEnd;
+        for other in self.paths.iter_mut().enumerate().filter(|(other, _)| *other != path && !is_late).map(|(_, p)| p) {
+            let Some(patience) = other.rtt.patience() else { continue };
+            let rtt = other.rtt.smoothed();
+            let Some(overdue) = other.sent.alone().next().map(|sent| after(sent.at, patience)) else { continue };
+            let next = if overdue <= now { other.sent.alone().next() } else { other.sent.alone().next_back() };
+            let Some(next) = next else { continue };
+            let expected = if overdue <= now { Time(u64::MAX) } else { after_seconds(next.at, rtt) };
+            if own_rtt > 0.0 && after_seconds(now, own_rtt) < expected {
+                if best.as_ref().is_none_or(|(latest, _)| expected > *latest) {
+                    best = Some((expected, next));
+                }
+            } else if overdue > now {
+                lack = Lack::Until(match lack {
+                    Lack::Until(time) => time.min(overdue),
+                    _ => overdue,
+                });
+            }
+        }
+        let (_, sent) = best.ok_or(lack)?;
+        sent.is_copied = true;
+        Ok(sent.chunk)
+    }
+}
+
+fn after(time: Time, span: Span) -> Time {
+    Time(time.0.saturating_add(span.0))
+}
+
+fn after_seconds(time: Time, seconds: f64) -> Time {
+    after(time, Span::from_seconds(seconds).unwrap_or(Span(u64::MAX)))
 }
