@@ -18,6 +18,7 @@ pub mod dctcp;
 pub mod erica;
 pub mod ewtcp;
 pub mod lia;
+pub mod nmcc;
 pub mod olia;
 pub mod perc;
 pub mod piqi_rcp;
@@ -155,6 +156,9 @@ protocols! {
     /// LIA: linked increases, as fast as the best path alone [rfc6356].
     Lia(lia): "lia", "LIA",
         "windows of several paths with linked increases [rfc6356]";
+    /// NMCC: subflows that share links grow together as one, in slow start too [thomas2016].
+    Nmcc(nmcc): "nmcc", "NMCC",
+        "windows of several paths, coupled where the network says that these share links [thomas2016]";
     /// OLIA: linked increases that leave worse paths to others [khalili2012].
     Olia(olia): "olia", "OLIA",
         "windows of several paths with linked increases, on the best paths [khalili2012]";

@@ -92,7 +92,7 @@ impl Coupling for Olia {
         own.rate() / own.rtt / (rate * rate) + self.alpha(flows, subflow) / own.window
     }
 
-    fn on_open(&mut self, subflow: usize) {
+    fn on_open(&mut self, _: &[Flow], subflow: usize) {
         self.runs[subflow] = Run::default();
     }
 
@@ -100,7 +100,7 @@ impl Coupling for Olia {
         self.runs[subflow].since += u64::from(packets);
     }
 
-    fn on_signal(&mut self, subflow: usize) {
+    fn on_signal(&mut self, _: &[Flow], subflow: usize) {
         let run = &mut self.runs[subflow];
         if run.since > 0 {
             *run = Run { before: run.since, since: 0 };
@@ -151,9 +151,9 @@ mod tests {
         for (packets, rank) in [(7, 7.0), (5, 7.0), (4, 5.0)] {
             olia.on_ack(0, packets);
             assert!(is_near(olia.rank(&flows, 0), rank));
-            olia.on_signal(0);
+            olia.on_signal(&[], 0);
             // A second loss with nothing in between is none.
-            olia.on_signal(0);
+            olia.on_signal(&[], 0);
         }
     }
 

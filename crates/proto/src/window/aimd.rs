@@ -2,13 +2,13 @@
 //! at a loss or a mark [rfc5681].
 //!
 //! ```text
-//! slow start, window < threshold:   window += packets acknowledged
+//! slow start, window < threshold:   window += packets acknowledged, or less
 //! congestion avoidance:             window += increase, for each packet acknowledged
 //! loss or mark, once a window:      threshold = window = decreased, at least the floor
 //! timeout:                          threshold = decreased, window = 1
 //! ```
 //!
-//! What `increase` and `decreased` are is all that sets the protocols apart.
+//! What `increase` and `decreased` are is all that sets the protocols apart, but for NMCC, which shares slow start too.
 
 use anabranch_core::Time;
 
@@ -61,9 +61,20 @@ pub trait Coupling: Send {
         2.0
     }
 
+    /// By how much the window of a subflow grows for so many packets acknowledged, in slow start.
+    fn slow_start(&mut self, flows: &[Flow], subflow: usize, packets: f64) -> f64 {
+        let _ = (flows, subflow);
+        packets
+    }
+
+    /// Which subflows share links, by a number for each.
+    fn regroup(&mut self, groups: &[u32]) {
+        let _ = groups;
+    }
+
     /// A subflow begins anew.
-    fn on_open(&mut self, subflow: usize) {
-        let _ = subflow;
+    fn on_open(&mut self, flows: &[Flow], subflow: usize) {
+        let _ = (flows, subflow);
     }
 
     /// Packets of a subflow were acknowledged.
@@ -71,9 +82,9 @@ pub trait Coupling: Send {
         let _ = (subflow, packets);
     }
 
-    /// Packets of a subflow were lost or marked.
-    fn on_signal(&mut self, subflow: usize) {
-        let _ = subflow;
+    /// Packets of a subflow were lost or marked, and its window has fallen.
+    fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
+        let _ = (flows, subflow);
     }
 }
 
@@ -95,8 +106,8 @@ impl<C: Coupling> Aimd<C> {
 
 impl<C: Coupling> WindowControl for Aimd<C> {
     fn open(&mut self, subflow: usize, _now: Time) {
-        self.coupling.on_open(subflow);
         self.flows[subflow] = Flow { window: self.first, threshold: f64::INFINITY, rtt: 0.0, is_open: true };
+        self.coupling.on_open(&self.flows, subflow);
     }
 
     fn close(&mut self, subflow: usize) {
@@ -106,25 +117,12 @@ impl<C: Coupling> WindowControl for Aimd<C> {
     fn on_ack(&mut self, subflow: usize, acked: &Acked) {
         self.flows[subflow].rtt = acked.smoothed;
         self.coupling.on_ack(subflow, acked.packets);
-        if acked.is_recovering || !acked.is_limited {
-            return;
-        }
-        let mut packets = f64::from(acked.packets);
-        let flow = &mut self.flows[subflow];
-        if flow.window < flow.threshold {
-            let up = packets.min(flow.threshold - flow.window);
-            flow.window = (flow.window + up).min(MOST_WINDOW);
-            packets -= up;
-        }
-        if packets > 0.0 && self.flows[subflow].is_known() {
-            let up = packets * self.coupling.increase(&self.flows, subflow);
-            let flow = &mut self.flows[subflow];
-            flow.window = (flow.window + up).clamp(1.0, MOST_WINDOW);
+        if !acked.is_recovering && acked.is_limited {
+            self.grow(subflow, f64::from(acked.packets));
         }
     }
 
     fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _now: Time) {
-        self.coupling.on_signal(subflow);
         let least = self.coupling.floor();
         // Half of what is under way, if that is less than the window: a window that was not used says nothing.
         let used = f64::from(in_flight.max(1));
@@ -134,6 +132,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         let flow = &mut self.flows[subflow];
         flow.threshold = down;
         flow.window = if signal == Signal::Timeout { 1.0 } else { down };
+        self.coupling.on_signal(&self.flows, subflow);
     }
 
     fn on_idle(&mut self, subflow: usize) {
@@ -141,7 +140,29 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         flow.window = flow.window.min(self.first);
     }
 
+    fn regroup(&mut self, groups: &[u32]) {
+        self.coupling.regroup(groups);
+    }
+
     fn window(&self, subflow: usize) -> f64 {
         self.flows[subflow].window
+    }
+}
+
+impl<C: Coupling> Aimd<C> {
+    /// The window of a subflow grows after so many packets were acknowledged.
+    fn grow(&mut self, subflow: usize, mut packets: f64) {
+        let Flow { window, threshold, .. } = self.flows[subflow];
+        if window < threshold {
+            let up = self.coupling.slow_start(&self.flows, subflow, packets);
+            let room = threshold - window;
+            self.flows[subflow].window = (window + up.min(room)).min(MOST_WINDOW);
+            packets *= (1.0 - room / up).max(0.0);
+        }
+        if packets > 0.0 && self.flows[subflow].is_known() {
+            let up = packets * self.coupling.increase(&self.flows, subflow);
+            let flow = &mut self.flows[subflow];
+            flow.window = (flow.window + up).clamp(1.0, MOST_WINDOW);
+        }
     }
 }

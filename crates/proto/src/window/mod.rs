@@ -84,6 +84,11 @@ pub trait WindowControl: Send {
     /// A subflow is used no longer.
     fn close(&mut self, subflow: usize);
 
+    /// Which subflows share links, by a number for each; 0 for all until it is told otherwise.
+    fn regroup(&mut self, groups: &[u32]) {
+        let _ = groups;
+    }
+
     /// Packets of a subflow were acknowledged.
     fn on_ack(&mut self, subflow: usize, acked: &Acked);
 

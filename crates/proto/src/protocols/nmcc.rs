@@ -1,0 +1,316 @@
+//! NMCC: subflows that share links grow together as the fastest of them alone would, in slow start too; others are no
+//! business of each other [thomas2016].
+//!
+//! ```text
+//! growth_i  = 1 / rtt_i           in congestion avoidance, in packets a second and round trip
+//!             window_i / rtt_i    in slow start
+//! m         = sum of growth_i / max of growth_i    over the subflows of a group: the friendliness factor
+//!
+//! congestion avoidance:   window += 1 / (m window)        for each packet acknowledged
+//! slow start:             window += shadow / (m window)   for each packet acknowledged
+//! loss or mark:           threshold = window = window / 2, at least 2
+//! ```
+//!
+//! shadow is the window that slow start of a single TCP would have come to on the path: it doubles each round. So slow
+//! starts of a group together grow as one does, packet for packet. Both windows here are those of the beginning of the
+//! round, of whole packets.
+//!
+//! A group are the subflows whose paths share links, directly or by way of others; the network tells
+//! (`WindowControl::regroup`). Without its help all subflows are one group. A round trip that is not known yet counts as
+//! the fastest, so m begins as the number of subflows.
+//!
+//! differs: e-NMCC-like, a reconstruction from the abstract of the follow-up, also shares the decrease: a loss takes
+//! m / 2 of the window, down to 1. Growth that is shared and losses that are not let subflows that lose packets at
+//! different times get more than one TCP does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Aimd, Coupling, Flow, MOST_WINDOW, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms::WINDOWS;
+
+/// Parameters of NMCC; as in the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NmccParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// What a loss does.
+    pub variant: Variant,
+    /// Whether slow starts of a group are shared.
+    pub slow_start: SlowStart,
+    /// Whether the network tells which subflows share links; otherwise all are taken to.
+    pub assistance: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { variant: Variant::Nmcc, slow_start: SlowStart::Friendly, assistance: true }
+    }
+}
+
+/// What a loss does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NmccVariant")]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// It halves the window of the subflow that had it.
+    Nmcc,
+    /// It takes m / 2 of that window: a reconstruction of e-NMCC.
+    ENmccLike,
+}
+
+/// Whether slow starts of a group are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NmccSlowStart")]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowStart {
+    /// Together they grow as one TCP.
+    Friendly,
+    /// Each grows as a TCP; m knows of congestion avoidance only.
+    Unfriendly,
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let nmcc = Nmcc::new(parameters.clone(), connection.subflows);
+    Box::new(Aimd::new(connection.subflows, connection.first_window, nmcc))
+}
+
+struct Nmcc {
+    parameters: Parameters,
+    groups: Vec<u32>,
+    starts: Vec<Start>,
+}
+
+/// The slow start of a subflow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    /// What the window of a single TCP would be.
+    shadow: f64,
+    /// This round: for each packet acknowledged the window of a single TCP grows by so much, for so many packets more.
+    step: f64,
+    left: f64,
+}
+
+impl Start {
+    /// A slow start in which the two windows are the same so far.
+    fn at(window: f64) -> Self {
+        Self { shadow: window, step: 1.0, left: whole(window) }
+    }
+
+    /// So many packets are acknowledged, of a window that grows by 1 / `factor` of what a single TCP grows by; gives how
+    /// much it grows.
+    fn grow(&mut self, window: f64, factor: f64, packets: f64) -> f64 {
+        let now = packets.min(self.left);
+        let up = now * self.step / factor;
+        self.shadow = (self.shadow + now * self.step).min(MOST_WINDOW);
+        self.left -= now;
+        if self.left > 0.0 {
+            return up;
+        }
+        self.left = whole(window + up);
+        self.step = self.shadow / self.left;
+        // What is over belongs to the next round; one acknowledgement brings no more than one.
+        let over = (packets - now).min(self.left);
+        self.shadow = (self.shadow + over * self.step).min(MOST_WINDOW);
+        self.left -= over;
+        up + over * self.step / factor
+    }
+}
+
+/// The packets that a window lets go in a round.
+fn whole(window: f64) -> f64 {
+    window.floor().max(1.0)
+}
+
+impl Nmcc {
+    fn new(parameters: Parameters, subflows: usize) -> Self {
+        Self { parameters, groups: vec![0; subflows], starts: vec![Start::default(); subflows] }
+    }
+
+    /// The friendliness factor of the group of a subflow (m), 1 or more.
+    fn factor(&self, flows: &[Flow], subflow: usize) -> f64 {
+        let is_own = |i: &usize| flows[*i].is_open && self.groups[*i] == self.groups[subflow];
+        let (mut sum, mut most, mut unknown) = (0.0, 0.0_f64, 0.0);
+        for flow in (0..flows.len()).filter(is_own).map(|i| &flows[i]) {
+            if !flow.is_known() {
+                unknown += 1.0;
+                continue;
+            }
+            let is_starting = flow.window < flow.threshold && self.parameters.slow_start == SlowStart::Friendly;
+            let growth = if is_starting { flow.rate() } else { 1.0 / flow.rtt };
+            sum += growth;
+            most = most.max(growth);
+        }
+        let known = if most > 0.0 { sum / most } else { 0.0 };
+        (known + unknown).max(1.0)
+    }
+}
+
+impl Coupling for Nmcc {
+    fn increase(&self, flows: &[Flow], subflow: usize) -> f64 {
+        1.0 / (self.factor(flows, subflow) * flows[subflow].window)
+    }
+
+    fn decreased(&self, flows: &[Flow], subflow: usize) -> f64 {
+        let share = match self.parameters.variant {
+            Variant::Nmcc => 0.5,
+            Variant::ENmccLike => 0.5 * self.factor(flows, subflow),
+        };
+        flows[subflow].window * (1.0 - share)
+    }
+
+    fn floor(&self) -> f64 {
+        match self.parameters.variant {
+            Variant::Nmcc => 2.0,
+            Variant::ENmccLike => 1.0,
+        }
+    }
+
+    fn slow_start(&mut self, flows: &[Flow], subflow: usize, packets: f64) -> f64 {
+        if self.parameters.slow_start == SlowStart::Unfriendly {
+            return packets;
+        }
+        let factor = self.factor(flows, subflow);
+        self.starts[subflow].grow(flows[subflow].window, factor, packets)
+    }
+
+    fn regroup(&mut self, groups: &[u32]) {
+        if self.parameters.assistance {
+            self.groups.copy_from_slice(groups);
+        }
+    }
+
+    fn on_open(&mut self, flows: &[Flow], subflow: usize) {
+        self.starts[subflow] = Start::at(flows[subflow].window);
+    }
+
+    fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
+        self.starts[subflow] = Start::at(flows[subflow].window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_core::Time;
+
+    use super::*;
+    use crate::testing::alone;
+    use crate::window::testing::{acked, flow, is_near, is_within};
+    use crate::window::{Acked, Signal};
+
+    fn nmcc(subflows: usize) -> Nmcc {
+        Nmcc::new(Parameters::default(), subflows)
+    }
+
+    #[test]
+    fn the_factor_of_two_round_trips() {
+        // 50 and 100 ms: (20 + 10) / 20. 10 and 100: 110 / 100. 10 and 250: 104 / 100, where the paper prints 1.004.
+        for (rtts, factor) in [([0.05, 0.1], 1.5), ([0.01, 0.1], 1.1), ([0.01, 0.25], 1.04)] {
+            let flows = rtts.map(|rtt| flow(20.0, rtt));
+            assert!(is_near(nmcc(2).factor(&flows, 0), factor) && is_near(nmcc(2).factor(&flows, 1), factor));
+        }
+    }
+
+    #[test]
+    fn in_150_ms_it_grows_by_two_packets_and_one() {
+        // Over 50 ms 3 windows in 150 ms, over 100 ms 1.5, each by 1 / 1.5.
+        let flows = [flow(20.0, 0.05), flow(20.0, 0.1)];
+        let nmcc = nmcc(2);
+        let grown = [(0, 3.0), (1, 1.5)].map(|(i, windows)| windows * 20.0 * nmcc.increase(&flows, i));
+        assert!(is_near(grown[0], 2.0) && is_near(grown[1], 1.0), "{grown:?}");
+    }
+
+    #[test]
+    fn slow_start_counts_with_its_window() {
+        // 1 / 0.05 = 20, 4 / 0.1 = 40: 60 / 40.
+        let mut flows = [flow(20.0, 0.05), flow(4.0, 0.1)];
+        flows[1].threshold = f64::INFINITY;
+        assert!(is_near(nmcc(2).factor(&flows, 0), 1.5));
+        let unfriendly = Parameters { slow_start: SlowStart::Unfriendly, ..Parameters::default() };
+        flows[1].rtt = 0.05;
+        assert!(is_near(Nmcc::new(unfriendly, 2).factor(&flows, 0), 2.0));
+    }
+
+    #[test]
+    fn who_is_not_there_does_not_count_and_who_is_not_known_counts_as_the_fastest() {
+        let mut flows = [flow(20.0, 0.05), flow(20.0, 0.0), flow(20.0, 0.0)];
+        assert!(is_near(nmcc(3).factor(&flows, 0), 3.0));
+        flows[2].is_open = false;
+        assert!(is_near(nmcc(3).factor(&flows, 0), 2.0));
+        flows[0].rtt = 0.0;
+        assert!(is_near(nmcc(3).factor(&flows, 1), 2.0));
+    }
+
+    #[test]
+    fn groups_mind_their_own() {
+        let flows = [0.05, 0.05, 0.1].map(|rtt| flow(20.0, rtt));
+        let mut told = nmcc(3);
+        told.regroup(&[0, 1, 0]);
+        assert!(is_near(told.factor(&flows, 0), 1.5) && is_near(told.factor(&flows, 1), 1.0));
+        let mut alone = Nmcc::new(Parameters { assistance: false, ..Parameters::default() }, 3);
+        alone.regroup(&[0, 1, 0]);
+        assert!(is_near(alone.factor(&flows, 1), 2.5));
+    }
+
+    #[test]
+    fn three_slow_starts_grow_as_one_tcp() {
+        // One TCP from 2 packets: 2, 4, 8 ... more each round, 2, 6, 14, 30, 62, 126 in all.
+        let view = ConnectionView { subflows: 3, first_window: 2.0, ..alone() };
+        let mut control = source(&Parameters::default(), &view);
+        (0..3).for_each(|i| control.open(i, Time(0)));
+        (0..3).for_each(|i| control.on_ack(i, &Acked { packets: 0, ..acked(0.0, 0.1) }));
+        let mut grown = Vec::new();
+        for _ in 0..6 {
+            let packets = control.window(0).floor() as u32;
+            (0..packets).for_each(|_| (0..3).for_each(|i| control.on_ack(i, &acked(0.1, 0.1))));
+            grown.push((0..3).map(|i| control.window(i)).sum::<f64>() - 6.0);
+        }
+        let wanted = [2.0, 6.0, 14.0, 30.0, 62.0, 126.0];
+        // While one subflow is ahead of the others by a packet, m is a little under 3.
+        assert!(grown.iter().zip(wanted).all(|(&grown, wanted)| is_within(grown, wanted, 0.07)), "{grown:?}");
+    }
+
+    #[test]
+    fn after_a_timeout_slow_start_is_shared_again_up_to_half() {
+        let view = ConnectionView { subflows: 2, ..alone() };
+        let mut control = source(&Parameters::default(), &view);
+        (0..2).for_each(|i| control.open(i, Time(0)));
+        (0..2).for_each(|i| control.on_ack(i, &Acked { packets: 0, ..acked(0.0, 0.1) }));
+        (0..2).for_each(|i| control.on_signal(i, Signal::Timeout, 10, Time(0)));
+        // From 1 packet each by 1/2, then by 2/2 since TCP has 2, then by 4/2 over 2 packets; the threshold is 5.
+        let windows: Vec<f64> = (0..3)
+            .map(|_| {
+                (0..2).for_each(|i| control.on_ack(i, &acked(0.1, 0.1)));
+                control.window(0)
+            })
+            .collect();
+        assert!(
+            windows.iter().zip([1.5, 2.5, 3.5]).all(|(&window, wanted)| is_within(window, wanted, 0.03)),
+            "{windows:?}"
+        );
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_that_had_it() {
+        let mut control = source(&Parameters::default(), &ConnectionView { subflows: 2, ..alone() });
+        (0..2).for_each(|i| control.open(i, Time(0)));
+        control.on_signal(0, Signal::Loss, 10, Time(0));
+        assert!(is_near(control.window(0), 5.0) && is_near(control.window(1), 10.0));
+    }
+
+    #[test]
+    fn e_nmcc_like_shares_the_decrease() {
+        // m = 1.5: three quarters of 20 go. m = 2: all, down to 1.
+        let like = Nmcc::new(Parameters { variant: Variant::ENmccLike, ..Parameters::default() }, 2);
+        let flows = [flow(20.0, 0.05), flow(20.0, 0.1)];
+        assert!(is_near(like.decreased(&flows, 0), 5.0));
+        let flows = [flow(20.0, 0.1), flow(20.0, 0.1)];
+        assert!(is_near(like.decreased(&flows, 0).max(like.floor()), 1.0));
+    }
+}
