@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_core::{Bytes, ConnectionId, Demands, Network, Paths, Rate, Span, Time};
+use anabranch_core::{Bytes, ConnectionId, Demands, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::queues;
 use anabranch_proto::transport::{Scheduler, Settings};
@@ -34,6 +34,9 @@ pub struct Plan {
     /// Paths that begin later or end earlier than their connections, in the order of connections and paths; only of
     /// connections under protocols that keep windows.
     pub path_times: Vec<PathTime>,
+    /// The connections whose targets ask for what they get, in the order of connections; only under protocols that keep
+    /// windows.
+    pub fetches: Vec<Fetch>,
     /// The protocols in use, each with its parameters, without repetition.
     pub protocols: Vec<Protocol>,
     /// The run itself.
@@ -126,6 +129,27 @@ pub struct PathTime {
     pub stop: Option<Time>,
 }
 
+/// A connection whose target asks nodes for data, packet by packet, and keeps the windows itself. Its paths lead from
+/// these nodes; its source is the first of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// Which.
+    pub connection: ConnectionId,
+    /// Whom it asks; all different.
+    pub servers: Vec<Server>,
+}
+
+/// A node that answers with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Which.
+    pub node: NodeId,
+    /// From when on it answers.
+    pub start: Time,
+    /// Until when, later than `start`; `None` for ever.
+    pub stop: Option<Time>,
+}
+
 impl PathTime {
     /// Whether the path may be used at this time, if its connection is there.
     pub fn is_open(&self, now: Time) -> bool {
@@ -138,6 +162,12 @@ impl Plan {
     pub fn path_time(&self, connection: ConnectionId, path: usize) -> Option<&PathTime> {
         let place = self.path_times.binary_search_by_key(&(connection, path), |time| (time.connection, time.path));
         place.ok().map(|place| &self.path_times[place])
+    }
+
+    /// Whom the target of a connection asks for data; `None` if its source sends unasked.
+    pub fn fetch(&self, connection: ConnectionId) -> Option<&Fetch> {
+        let place = self.fetches.binary_search_by_key(&connection, |fetch| fetch.connection);
+        place.ok().map(|place| &self.fetches[place])
     }
 }
 

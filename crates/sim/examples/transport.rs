@@ -113,6 +113,7 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
         paths: all,
         demand_changes: Vec::new(),
         path_times: Vec::new(),
+        fetches: Vec::new(),
         protocols: vec![Protocol::named(protocol).expect("it is known")],
         run: common::run_plan(seconds),
     }

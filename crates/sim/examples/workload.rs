@@ -58,6 +58,7 @@ fn plan(size: &Size) -> Plan {
         paths,
         demand_changes: Vec::new(),
         path_times: Vec::new(),
+        fetches: Vec::new(),
         protocols: vec![Protocol::default()],
         run: common::run_plan(size.seconds),
     }

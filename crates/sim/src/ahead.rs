@@ -113,11 +113,16 @@ impl World<'_> {
         for packet in packets.iter() {
             let (subflow, role) = (self.packets[packet].subflow, self.packets[packet].role);
             seen ^= self.payloads[packet as usize].glance() ^ self.subflows[subflow as usize].glance();
-            if role == Role::Ack {
-                sources.push(subflow);
-            } else {
-                sinks.push(subflow);
-                links.push(self.routes.steps[self.routes.back[subflow as usize] as usize]);
+            match role {
+                Role::Ack => sources.push(subflow),
+                Role::Request => links.push(self.routes.steps[self.subflows[subflow as usize].first as usize]),
+                Role::Segment | Role::Paced => {
+                    sinks.push(subflow);
+                    links.push(self.routes.steps[self.routes.back[subflow as usize] as usize]);
+                    if self.lines[subflow as usize].answers.is_some() {
+                        sources.push(subflow);
+                    }
+                }
             }
         }
         let endpoint = |subflow: u32| &self.endpoints[self.subflows[subflow as usize].connection as usize];

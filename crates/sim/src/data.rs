@@ -218,7 +218,11 @@ impl World<'_> {
     /// A data packet is lost.
     #[cold]
     pub(crate) fn lose(&mut self, index: u32) {
-        let packet = self.packets.remove(index);
+        let mut packet = self.packets.remove(index);
+        if packet.role == Role::Request {
+            // What was asked for does not come.
+            packet.bytes = self.payloads[index as usize].bytes();
+        }
         self.count_lost(packet);
     }
 

@@ -32,18 +32,28 @@ pub enum Role {
     Segment,
     /// An acknowledgement of the transport.
     Ack,
+    /// What a target asks one of its sources for: the source answers with a segment of the same contents.
+    Request,
 }
 
 /// What a packet of the transport carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
-    /// Data.
+    /// Data, or what is asked for.
     Segment(Segment),
     /// What has arrived.
     Ack(Ack),
 }
 
 impl Payload {
+    /// The bytes of data that it carries or asks for.
+    pub fn bytes(&self) -> u16 {
+        match self {
+            Self::Segment(segment) => segment.chunk.bytes as u16,
+            Self::Ack(_) => 0,
+        }
+    }
+
     /// Reads it; to fetch it early.
     #[inline]
     pub fn glance(&self) -> u64 {

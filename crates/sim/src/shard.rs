@@ -3,7 +3,7 @@
 //! A node belongs to one shard: with it all that happens there, which is the queues of the links that it sends over, the
 //! arrivals over those that lead to it, and the sources and sinks. What crosses the border between shards is packets.
 
-use anabranch_core::{ConnectionId, LinkId, NodeId};
+use anabranch_core::{Connection, ConnectionId, LinkId, NodeId};
 use anabranch_proto::endpoint::Frame;
 use anabranch_scenario::plan::Plan;
 
@@ -17,7 +17,7 @@ pub struct Owners {
     /// For each link, those of demands included, the shard that it sends from, and that in which packets arrive.
     pub tail: Vec<u8>,
     pub head: Vec<u8>,
-    /// For each connection.
+    /// For each connection: where the machinery of its source is, and that of its sink.
     pub source: Vec<u8>,
     pub sink: Vec<u8>,
 }
@@ -26,7 +26,12 @@ impl Owners {
     /// `of_node` gives the shard of each node.
     pub fn new(plan: &Plan, routes: &Routes, shards: usize, of_node: impl Fn(NodeId) -> u8) -> Self {
         let connections = plan.demands.connections();
-        let source: Vec<u8> = connections.iter().map(|c| of_node(c.source)).collect();
+        // Of a connection whose target asks for data all that decides is there.
+        let begins = |(c, connection): (usize, &Connection)| match plan.fetch(ConnectionId::new(c)) {
+            Some(_) => connection.target,
+            None => connection.source,
+        };
+        let source: Vec<u8> = connections.iter().enumerate().map(|own| of_node(begins(own))).collect();
         let link = |l: &LinkId| plan.network.link(*l);
         let own = routes.demands.iter().map(|&c| source[c as usize]);
         Self {

@@ -42,6 +42,8 @@ pub(crate) struct Line {
     jitter: f64,
     /// What links may do to packets.
     ecn: Ecn,
+    /// From when on its source answers and until when, if the target asks for data.
+    pub answers: Option<(u64, u64)>,
 }
 
 impl Endpoint {
@@ -76,7 +78,10 @@ impl Line {
                 (false, true) => Ecn::Ect0,
                 (false, false) => Ecn::NotEct,
             };
-            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn }
+            let node = path.first().map(|&link| plan.network.link(link).source);
+            let server = plan.fetch(ConnectionId::new(c)).and_then(|f| f.servers.iter().find(|s| Some(s.node) == node));
+            let answers = server.map(|server| (server.start.0, server.stop.map_or(UNSET, |stop| stop.0)));
+            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn, answers }
         };
         let lines: Vec<Self> = (0..plan.transfers.len()).flat_map(of).map(line).collect();
         debug_assert_eq!(lines.len(), routes.first.len(), "a line for each subflow");
@@ -227,13 +232,17 @@ impl World<'_> {
         (packets > 0.0).then_some((bytes, if rtt > 0.0 { rtt } else { f64::NAN }))
     }
 
-    /// A data packet leaves its source, now or a little later; gives when.
+    /// A data packet leaves its source, or the target asks for one, now or a little later; gives when.
     fn send_segment(&mut self, s: u32, segment: Segment) -> Time {
         let subflow = &mut self.subflows[s as usize];
-        let (at, bytes) = (subflow.first, segment.chunk.bytes as u16);
-        subflow.sent += u64::from(bytes);
-        let ecn = self.lines[s as usize].ecn;
-        let packet = DataPacket { sent: self.now, at, subflow: s, bytes, role: Role::Segment, ecn, copies: NO_COPIES };
+        subflow.sent += u64::from(segment.chunk.bytes);
+        let line = &self.lines[s as usize];
+        let packet = if line.answers.is_some() {
+            let (at, bytes) = (self.routes.back[s as usize], self.plan.run.transport.ack.0 as u16);
+            DataPacket { at, bytes, role: Role::Request, ecn: Ecn::NotEct, ..self.segment(s, &segment) }
+        } else {
+            self.segment(s, &segment)
+        };
         let index = self.packets.insert(packet);
         self.put_payload(index, Payload::Segment(segment));
         let line = &mut self.lines[s as usize];
@@ -246,6 +255,25 @@ impl World<'_> {
         line.entered = time;
         self.schedule_packet(time, Kind::Enter, s, index);
         Time(time)
+    }
+
+    /// A data packet of a subflow, at its first link.
+    fn segment(&self, s: u32, segment: &Segment) -> DataPacket {
+        let (at, bytes) = (self.subflows[s as usize].first, segment.chunk.bytes as u16);
+        let ecn = self.lines[s as usize].ecn;
+        DataPacket { sent: self.now, at, subflow: s, bytes, role: Role::Segment, ecn, copies: NO_COPIES }
+    }
+
+    /// A source is asked for data: it answers with them, or not at all.
+    fn on_request(&mut self, packet: DataPacket, segment: Segment) {
+        let answer = DataPacket { copies: packet.copies, ..self.segment(packet.subflow, &segment) };
+        let answers = self.lines[packet.subflow as usize].answers;
+        if answers.is_none_or(|(start, stop)| self.now < start || stop <= self.now) {
+            return self.count_lost(answer);
+        }
+        let index = self.packets.insert(answer);
+        self.put_payload(index, Payload::Segment(segment));
+        self.enter_first(index);
     }
 
     /// A packet enters its first link.
@@ -270,10 +298,14 @@ impl World<'_> {
 
     /// A packet of the transport is at its end.
     pub(crate) fn arrive(&mut self, packet: DataPacket, index: u32) {
+        let payload = self.payloads[index as usize];
+        if let (Role::Request, Payload::Segment(segment)) = (packet.role, payload) {
+            return self.on_request(packet, segment);
+        }
         if packet.copies != NO_COPIES {
             self.settle_copy(packet.copies, true);
         }
-        match self.payloads[index as usize] {
+        match payload {
             Payload::Segment(segment) => self.on_segment(packet, &segment),
             Payload::Ack(ack) => self.on_ack(packet.subflow, &ack),
         }
@@ -286,7 +318,12 @@ impl World<'_> {
         let c = subflow.connection as usize;
         let own = self.routes.subflows[c] as usize..self.routes.subflows[c + 1] as usize;
         let transfer = &self.plan.transfers[c];
-        let settings = self.plan.run.transport.settings(transfer.packet);
+        let is_fetched = self.lines[s as usize].answers.is_some();
+        let mut settings = self.plan.run.transport.settings(transfer.packet);
+        if is_fetched {
+            // Source and sink are one, and know at once.
+            settings.ack_every = 1;
+        }
         let endpoint = &mut self.endpoints[c];
         let sink = endpoint.sink.get_or_insert_with(|| Box::new(Sink::new(own.len())));
         let (path, is_marked) = (s as usize - own.start, packet.ecn == Ecn::Ce);
@@ -303,7 +340,7 @@ impl World<'_> {
         subflow.delay_most = subflow.delay_most.max(delay);
         subflow.settled_at = self.now;
         if let Some(ack) = ack {
-            self.send_ack(s, ack);
+            if is_fetched { self.on_ack(s, &ack) } else { self.send_ack(s, ack) }
         } else if let Some(due) = due {
             let line = &mut self.lines[s as usize];
             if due.0 < line.tell {

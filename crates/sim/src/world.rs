@@ -317,7 +317,7 @@ impl<'p> World<'p> {
         let packet = self.packets.remove(index);
         let cargo = match packet.role {
             Role::Paced => Cargo::Data(packet),
-            Role::Segment | Role::Ack => Cargo::Transport(packet, self.payloads[index as usize]),
+            Role::Segment | Role::Ack | Role::Request => Cargo::Transport(packet, self.payloads[index as usize]),
         };
         self.shard.send(Message { time, link, cargo });
     }

@@ -11,13 +11,14 @@ use rand::{Rng, RngExt};
 use toml::Spanned;
 
 use super::path_times::{Timed, path_times};
+use super::sources::{fetch, source_names};
 use super::traffic::{Drawn, Group, Misdrawn};
 use super::{Scenario, generate};
 use crate::error::ScenarioError;
 use crate::file::connection::{ConnectionTable, ConnectionValues, DemandStep, DemandsTable, PathChoice, PathCount};
 use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
-use crate::plan::{DemandChange, PathTime, Transfer};
+use crate::plan::{DemandChange, Fetch, PathTime, Transfer};
 
 /// What the connections of a scenario ask for.
 pub(super) struct Wants {
@@ -28,6 +29,8 @@ pub(super) struct Wants {
     pub demand_changes: Vec<DemandChange>,
     /// In the order of connections and paths.
     pub path_times: Vec<PathTime>,
+    /// In the order of connections.
+    pub fetches: Vec<Fetch>,
     /// The connections whose paths have times.
     pub timed: Vec<Timed>,
     /// For each connection.
@@ -47,6 +50,15 @@ pub(super) enum WantedPaths {
 }
 
 impl Wants {
+    /// The nodes from which the paths of a connection lead.
+    pub(super) fn sources(&self, connection: usize) -> Vec<NodeId> {
+        let id = ConnectionId::new(connection);
+        match self.fetches.binary_search_by_key(&id, |fetch| fetch.connection) {
+            Ok(place) => self.fetches[place].servers.iter().map(|server| server.node).collect(),
+            Err(_) => vec![self.demands.connections()[connection].source],
+        }
+    }
+
     /// Where connection number `connection` stands in the file.
     pub(super) fn span(&self, connection: usize) -> Range<usize> {
         self.spans[self.places[connection] as usize].clone()
@@ -79,6 +91,7 @@ struct List<'a> {
     protocols: Vec<Protocol>,
     demand_changes: Vec<DemandChange>,
     path_times: Vec<PathTime>,
+    fetches: Vec<Fetch>,
     timed: Vec<Timed>,
     paths: Vec<WantedPaths>,
     places: Vec<u32>,
@@ -101,6 +114,7 @@ impl<'a> List<'a> {
             protocols: Vec::new(),
             demand_changes: Vec::new(),
             path_times: Vec::new(),
+            fetches: Vec::new(),
             timed: Vec::new(),
             paths: Vec::new(),
             places: Vec::new(),
@@ -168,12 +182,18 @@ impl<'a> List<'a> {
     fn add_table(&mut self, number: usize, table: &Spanned<ConnectionTable>) -> Result<(), ScenarioError> {
         self.begin(table.span());
         let table = table.get_ref();
-        let (source, target) = (self.node("source", &table.source)?, self.node("target", &table.target)?);
+        let sources = source_names(table).map_err(|reason| self.error(format!("{}: {reason}", called(table))))?;
+        let nodes = sources.iter().map(|name| self.node("source", name)).collect::<Result<Vec<_>, _>>()?;
+        let target = self.node("target", &table.target)?;
         let name = match &table.name {
             Some(name) => name.clone(),
-            None => self.free_name(format!("{}>{}", table.source, table.target)),
+            None => self.free_name(format!("{}>{}", sources.join("+"), table.target)),
         };
         let protocol = self.protocol(table.protocol.as_ref());
+        let id = ConnectionId::new(self.connections.len());
+        let fetch = fetch(table, id, &nodes, target, &self.protocols[protocol])
+            .map_err(|reason| self.error(format!("connection `{name}`: {reason}")))?;
+        self.fetches.extend(fetch);
         let mut transfer = self.transfer(table.amount, protocol);
         transfer.packet = table.packet.map_or(transfer.packet, |packet| packet.0);
         let paths = match (&table.paths, &table.links) {
@@ -190,7 +210,7 @@ impl<'a> List<'a> {
             },
         };
         self.add_demand_changes(table, &name)?;
-        self.add(connection(table, name, source, target), transfer, paths)?;
+        self.add(connection(table, name, nodes[0], target), transfer, paths)?;
         self.add_path_times(table)
     }
 
@@ -267,8 +287,8 @@ impl<'a> List<'a> {
         let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
         // At equal times in the order of connections.
         self.demand_changes.sort_by_key(|change| change.time);
-        let Self { transfers, protocols, demand_changes, path_times, timed, paths, places, spans, .. } = self;
-        Wants { demands, transfers, protocols, demand_changes, path_times, timed, paths, places, spans }
+        let Self { transfers, protocols, demand_changes, path_times, fetches, timed, paths, places, spans, .. } = self;
+        Wants { demands, transfers, protocols, demand_changes, path_times, fetches, timed, paths, places, spans }
     }
 }
 
@@ -278,6 +298,11 @@ pub(super) fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
         PathCount::Exactly(count) => count,
         PathCount::Between(range) => rng.random_range(range.least..=range.most),
     }
+}
+
+/// What a table is called in errors before it has a name.
+fn called(table: &ConnectionTable) -> String {
+    table.name.as_ref().map_or_else(|| format!("connection to `{}`", table.target), |name| format!("connection `{name}`"))
 }
 
 fn connection(table: &ConnectionTable, name: String, source: NodeId, target: NodeId) -> Connection {

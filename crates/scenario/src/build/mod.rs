@@ -10,6 +10,7 @@ mod network;
 mod path_times;
 mod paths;
 mod resolved;
+mod sources;
 mod traffic;
 
 use std::ops::Range;
@@ -142,8 +143,8 @@ impl Scenario {
         self.check_path_times(&wants, &paths)?;
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
-        let Wants { demands, transfers, protocols, demand_changes, path_times, .. } = wants;
-        Ok(Plan { network, links, demands, paths, transfers, demand_changes, path_times, protocols, run })
+        let Wants { demands, transfers, protocols, demand_changes, path_times, fetches, .. } = wants;
+        Ok(Plan { network, links, demands, paths, transfers, demand_changes, path_times, fetches, protocols, run })
     }
 
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScenarioError {

@@ -33,7 +33,8 @@ impl Scenario {
         // For each number of paths what was found, and how far it was used.
         let mut found: BTreeMap<usize, (Paths, usize)> = BTreeMap::new();
         for (count, members) in members {
-            let pairs: Vec<_> = members.iter().map(|&c| (connections[c].source, connections[c].target)).collect();
+            let of = |&c: &usize| wants.sources(c).into_iter().map(move |source| (source, connections[c].target));
+            let pairs: Vec<_> = members.iter().flat_map(of).collect();
             let searched = shortest(network, &pairs, count, progress)
                 .map_err(|e| self.error(wants.span(members[0]), e.to_string()))?;
             found.insert(count, (searched, 0));
@@ -43,8 +44,9 @@ impl Scenario {
             match wanted {
                 WantedPaths::Shortest(count) => {
                     let (searched, used) = found.get_mut(&count).expect("every number was searched for");
-                    paths.push_connection(searched.of(ConnectionId::new(*used)));
-                    *used += 1;
+                    let pairs = *used..*used + wants.sources(c).len();
+                    *used = pairs.end;
+                    paths.push_connection(pairs.flat_map(|pair| searched.of(ConnectionId::new(pair))));
                 }
                 WantedPaths::Given(table) => paths.push_connection(self.given_paths(table, c, network, wants)?),
             }
@@ -61,6 +63,7 @@ impl Scenario {
         wants: &Wants,
     ) -> Result<Vec<Vec<LinkId>>, ScenarioError> {
         let table = self.file.connection[table].get_ref();
+        let sources = wants.sources(connection);
         let connection = &wants.demands.connections()[connection];
         let (span, lists, resolve): (_, _, Resolve) = match (&table.links, &table.paths) {
             (Some(links), _) => (links.span(), links.get_ref(), links_named),
@@ -73,7 +76,9 @@ impl Scenario {
         let resolved = |(i, names): (usize, &Vec<String>)| {
             let place = format!("connection `{}`, path {}", connection.name, i + 1);
             let path = resolve(network, names, &place)?;
-            check_path(network, &path, connection.source, connection.target, &place)?;
+            let begins = path.first().map(|&link| network.link(link).source);
+            let source = begins.filter(|node| sources.contains(node)).unwrap_or(connection.source);
+            check_path(network, &path, source, connection.target, &place)?;
             Ok(path)
         };
         let paths: Result<_, PathError> = lists.iter().enumerate().map(resolved).collect();

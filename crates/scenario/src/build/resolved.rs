@@ -149,7 +149,8 @@ fn connection_table(connection: &Connection, network: &Network) -> ConnectionTab
     let name = |node| network.node(node).name.clone();
     ConnectionTable {
         name: Some(connection.name.clone()),
-        source: name(connection.source),
+        source: Some(name(connection.source)),
+        sources: None,
         target: name(connection.target),
         demand: connection.demand.map(RateText),
         weight: connection.weight,

@@ -14,6 +14,7 @@ use toml::Spanned;
 
 use super::choice::ProtocolChoice;
 use super::distribution::Amount;
+use super::sources::SourceChoice;
 use super::words::whole_table;
 use super::{check_order, no_time, one};
 use crate::plan::CAPACITIES;
@@ -28,7 +29,11 @@ pub struct ConnectionTable {
     /// Unique; `source>target` if left out.
     pub name: Option<String>,
     /// Node where its traffic enters.
-    pub source: String,
+    pub source: Option<String>,
+    /// Instead of `source`: nodes that have what the target wants, which asks them for it, packet by packet; only under a
+    /// protocol that keeps windows.
+    #[schemars(with = "Option<Vec<SourceChoice>>")]
+    pub sources: Option<Spanned<Vec<SourceChoice>>>,
     /// Node where its traffic leaves.
     pub target: String,
     /// The most it can use; no limit if left out.
@@ -44,7 +49,7 @@ pub struct ConnectionTable {
     pub start: SpanText,
     /// When it ends; it stays if left out.
     pub stop: Option<SpanText>,
-    /// Its paths by the nodes they visit, best first; or the number of shortest paths to use.
+    /// Its paths by the nodes they visit, best first; or the number of shortest paths to use, from each of its sources.
     #[schemars(with = "Option<PathChoice>")]
     pub paths: Option<Spanned<PathChoice>>,
     /// Its paths by the links they take, best first.

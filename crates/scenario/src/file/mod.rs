@@ -10,6 +10,7 @@ pub mod distribution;
 pub mod link;
 pub mod network;
 pub mod run;
+pub mod sources;
 pub mod traffic;
 pub mod transport;
 pub mod words;

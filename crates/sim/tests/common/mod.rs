@@ -57,6 +57,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
         paths,
         demand_changes: Vec::new(),
         path_times: Vec::new(),
+        fetches: Vec::new(),
         protocols: vec![protocol],
         run: RunPlan {
             duration: Span::from_seconds(seconds).unwrap(),

@@ -1,0 +1,71 @@
+//! Where the data of connections come from: from one node that sends, or from several that are asked.
+
+use anabranch_core::{ConnectionId, NodeId, Time};
+use anabranch_proto::Protocol;
+
+use crate::file::connection::ConnectionTable;
+use crate::file::sources::SourceChoice;
+use crate::plan::{Fetch, Server};
+
+/// The nodes that a `[[connection]]` table names as its sources, the first of them first.
+///
+/// # Errors
+/// What is wrong, and what would do.
+pub(super) fn source_names(table: &ConnectionTable) -> Result<Vec<&str>, String> {
+    match (&table.source, &table.sources) {
+        (Some(source), None) => Ok(vec![source]),
+        (None, Some(sources)) if !sources.get_ref().is_empty() => {
+            Ok(sources.get_ref().iter().map(SourceChoice::node).collect())
+        }
+        (None, Some(_)) => Err("`sources` names no node; name one or more".to_owned()),
+        (Some(_), Some(_)) => Err("it has both `source` and `sources`; leave one out".to_owned()),
+        (None, None) => Err("it has no `source`; name a node, or several in `sources`".to_owned()),
+    }
+}
+
+/// What the target of a connection asks of whom; `None` if its source sends unasked.
+///
+/// # Errors
+/// What is wrong, and what would do.
+pub(super) fn fetch(
+    table: &ConnectionTable,
+    connection: ConnectionId,
+    nodes: &[NodeId],
+    target: NodeId,
+    protocol: &Protocol,
+) -> Result<Option<Fetch>, String> {
+    let Some(sources) = &table.sources else { return Ok(None) };
+    check_protocol(protocol)?;
+    let mut servers: Vec<Server> = Vec::with_capacity(nodes.len());
+    for (choice, &node) in sources.get_ref().iter().zip(nodes) {
+        let name = choice.node();
+        if node == target {
+            return Err(format!("source `{name}` is its target; they must differ"));
+        }
+        if servers.iter().any(|server| server.node == node) {
+            return Err(format!("source `{name}` is named twice; name it once"));
+        }
+        let (start, stop) = choice.times();
+        let (start, stop) = (start.map_or(Time(0), |time| Time(time.0.0)), stop.map(|time| Time(time.0.0)));
+        if stop.is_some_and(|stop| stop <= start) {
+            return Err(format!("source `{name}` stops before it starts; let it stop later"));
+        }
+        servers.push(Server { node, start, stop });
+    }
+    Ok(Some(Fetch { connection, servers }))
+}
+
+/// Only windows can be kept by a target.
+///
+/// # Errors
+/// Why not under this protocol, and what would do.
+pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
+    if protocol.terms().keeps_windows() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} sets rates, and a target asks `sources` for data only under a protocol that keeps windows, such as NMCC; name \
+         another protocol, or one `source`",
+        protocol.title()
+    ))
+}
