@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use anabranch_core::{Bytes, ConnectionId, Demands, Network, NodeId, Paths, Rate, Span, Time};
+use anabranch_core::paths::{GroupSearch, Sharing};
+use anabranch_core::{Bytes, ConnectionId, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::queues;
 use anabranch_proto::transport::{Scheduler, Settings};
@@ -37,6 +38,8 @@ pub struct Plan {
     /// The connections whose targets ask for what they get, in the order of connections; only under protocols that keep
     /// windows.
     pub fetches: Vec<Fetch>,
+    /// What the network tells connections under protocols that keep windows.
+    pub assistance: Assistance,
     /// The protocols in use, each with its parameters, without repetition.
     pub protocols: Vec<Protocol>,
     /// The run itself.
@@ -137,6 +140,8 @@ pub struct Fetch {
     pub connection: ConnectionId,
     /// Whom it asks; all different.
     pub servers: Vec<Server>,
+    /// From its beginning until it knows whom to ask, and over which paths.
+    pub set_up: Span,
 }
 
 /// A node that answers with data.
@@ -162,6 +167,27 @@ impl Plan {
     pub fn path_time(&self, connection: ConnectionId, path: usize) -> Option<&PathTime> {
         let place = self.path_times.binary_search_by_key(&(connection, path), |time| (time.connection, time.path));
         place.ok().map(|place| &self.path_times[place])
+    }
+
+    /// Whether a path of a connection may be used at this time, if the connection is there: its own times and what the
+    /// network has told of failed links by then decide.
+    pub fn is_usable(&self, connection: ConnectionId, path: usize, now: Time) -> bool {
+        if self.path_time(connection, path).is_some_and(|time| !time.is_open(now)) {
+            return false;
+        }
+        let Some(after) = self.assistance.failures_after else { return true };
+        let Some(then) = now.0.checked_sub(after.0) else { return true };
+        let is_up = |link: &LinkId| {
+            let changes = &self.links[link.index()].changes;
+            let last = changes.partition_point(|(time, _)| time.0 <= then).checked_sub(1);
+            last.map_or(self.network.link(*link).capacity, |last| changes[last].1).0 > 0.0
+        };
+        self.paths.of(connection).nth(path).is_none_or(|links| links.iter().all(is_up))
+    }
+
+    /// What finds which paths of a connection share links.
+    pub fn group_search(&self) -> GroupSearch {
+        GroupSearch::new(&self.network, self.assistance.sharing, &self.assistance.without)
     }
 
     /// Whom the target of a connection asks for data; `None` if its source sends unasked.
@@ -222,6 +248,18 @@ pub struct RunPlan {
     pub fairness: Fairness,
     /// What is recorded.
     pub record: Record,
+}
+
+/// What the network tells connections.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Assistance {
+    /// What paths must share to be of one group.
+    pub sharing: Sharing,
+    /// Links that count as shared by nobody, such as access links that are known to be no bottleneck.
+    pub without: Vec<LinkId>,
+    /// So long after a link has failed, or is there again, connections leave the paths over it, or take them up again;
+    /// `None` if nobody tells them.
+    pub failures_after: Option<Span>,
 }
 
 /// How sources and sinks of window protocols work.

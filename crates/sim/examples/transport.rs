@@ -14,7 +14,7 @@ use anabranch_core::generate::{LinkKind, dumbbell, fat_tree};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{Limit, LinkPlan, Plan, Transfer};
+use anabranch_scenario::plan::{Assistance, Limit, LinkPlan, Plan, Transfer};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
@@ -114,6 +114,7 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
         demand_changes: Vec::new(),
         path_times: Vec::new(),
         fetches: Vec::new(),
+        assistance: Assistance::default(),
         protocols: vec![Protocol::named(protocol).expect("it is known")],
         run: common::run_plan(seconds),
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{LinkPlan, Plan, Transfer};
+use anabranch_scenario::plan::{Assistance, LinkPlan, Plan, Transfer};
 use rand::RngExt;
 
 struct Size {
@@ -59,6 +59,7 @@ fn plan(size: &Size) -> Plan {
         demand_changes: Vec::new(),
         path_times: Vec::new(),
         fetches: Vec::new(),
+        assistance: Assistance::default(),
         protocols: vec![Protocol::default()],
         run: common::run_plan(size.seconds),
     }

@@ -117,33 +117,43 @@ impl World<'_> {
         let amount = transfer.amount.map(|amount| amount.0);
         let mut source = Source::new(control, settings, Time(self.now), own.len(), amount, demand);
         let id = ConnectionId(c);
-        let is_open = |path: &usize| self.plan.path_time(id, *path).is_none_or(|time| time.is_open(Time(self.now)));
-        (0..own.len()).filter(is_open).for_each(|path| source.open(path, Time(self.now)));
+        let is_usable = |path: &usize| self.plan.is_usable(id, *path, Time(self.now));
+        (0..own.len()).filter(is_usable).for_each(|path| source.open(path, Time(self.now)));
+        self.regroup(c, &mut source);
         self.endpoints[c as usize].source = Some(Box::new(source));
         self.pump(c, 0);
     }
 
-    /// A path of a connection may be used from now on.
-    pub(crate) fn on_open(&mut self, s: u32) {
-        let now = Time(self.now);
-        self.change_path(s, |source, path| source.open(path, now));
-    }
-
-    /// A path of a connection may be used no longer.
-    pub(crate) fn on_close(&mut self, s: u32) {
-        self.change_path(s, Source::close);
-    }
-
-    /// Changes a path of a connection, if that is there.
-    fn change_path(&mut self, s: u32, change: impl FnOnce(&mut Source, usize)) {
+    /// A path of a connection may be used from now on, or no longer.
+    pub(crate) fn on_path_change(&mut self, s: u32) {
         let c = self.subflows[s as usize].connection;
         let path = s as usize - self.subflows_of(c).start;
+        let is_usable = self.plan.is_usable(ConnectionId(c), path, Time(self.now));
         self.has_changed |= self.connections[c as usize].is_present();
-        let Some(source) = self.endpoints.get_mut(c as usize).and_then(|endpoint| endpoint.source.as_mut()) else {
+        let Some(mut source) = self.endpoints.get_mut(c as usize).and_then(|endpoint| endpoint.source.take()) else {
             return;
         };
-        change(source, path);
+        if is_usable {
+            source.open(path, Time(self.now));
+        } else {
+            source.close(path);
+        }
+        self.regroup(c, &mut source);
+        self.endpoints[c as usize].source = Some(source);
         self.pump(c, path);
+    }
+
+    /// The network tells a source which of its open paths share links, if its protocol wants to know.
+    fn regroup(&mut self, c: u32, source: &mut Source) {
+        let plan = self.plan;
+        if !plan.protocols[plan.transfers[c as usize].protocol].terms().hears_groups() {
+            return;
+        }
+        let search = self.groups.get_or_insert_with(|| Box::new(plan.group_search()));
+        let is_open = |path: usize| source.is_open(path);
+        let links = |(path, links)| if is_open(path) { links } else { &[][..] };
+        let groups = search.groups(plan.paths.of(ConnectionId(c)).enumerate().map(links));
+        source.regroup(&groups);
     }
 
     /// Sends what the source of a connection may send, after something has happened on a path.

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use anabranch_core::{LinkId, Rate};
+use anabranch_core::paths::GroupSearch;
+use anabranch_core::{ConnectionId, LinkId, Rate};
 use anabranch_proto::queues::Item;
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_scenario::plan::{ControlPlane, Limit, LinkPlan, Plan};
@@ -112,6 +113,8 @@ pub struct World<'p> {
     /// The ends of connections under the transport, and what their paths need besides; empty if there are none.
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) lines: Vec<Line>,
+    /// What tells sources which of their paths share links, once one wants to know.
+    pub(crate) groups: Option<Box<GroupSearch>>,
     pub(crate) copies: Slab<Copies>,
     /// The queues of links with a discipline; empty if there are none. And what they drop, for the moment.
     pub(crate) queues: Vec<Option<Queue>>,
@@ -167,6 +170,7 @@ impl<'p> World<'p> {
             payloads: Vec::new(),
             endpoints: Endpoint::all(plan),
             lines: Line::all(plan, routes),
+            groups: None,
             copies: Slab::default(),
             queues: Queue::all(plan, routes),
             dropped: Vec::new(),
@@ -200,7 +204,12 @@ impl<'p> World<'p> {
             if !self.shard.has_source(c as u32) {
                 continue;
             }
-            self.schedule(connection.start.0, Kind::Join, c as u32);
+            let set_up = plan.fetch(ConnectionId::new(c)).map_or(0, |fetch| fetch.set_up.0);
+            let start = connection.start.0.saturating_add(set_up);
+            if connection.stop.is_some_and(|stop| stop.0 <= start) {
+                continue;
+            }
+            self.schedule(start, Kind::Join, c as u32);
             if let Some(stop) = connection.stop {
                 self.schedule(stop.0, Kind::Stop, c as u32);
             }
@@ -211,6 +220,7 @@ impl<'p> World<'p> {
             }
         }
         self.schedule_path_times();
+        self.schedule_failures();
         if plan.protocols.iter().any(|protocol| protocol.terms().hears_capacities) {
             self.schedule_capacities();
         }
@@ -229,6 +239,25 @@ impl<'p> World<'p> {
             }
             if let Some(stop) = own.stop {
                 self.schedule(stop.0, Kind::Close, s);
+            }
+        }
+    }
+
+    /// Schedules when connections that begin here hear of links that fail, or are there again.
+    fn schedule_failures(&mut self) {
+        let plan = self.plan;
+        let Some(after) = plan.assistance.failures_after else { return };
+        for c in 0..plan.transfers.len() {
+            let keeps_windows = plan.protocols[plan.transfers[c].protocol].terms().keeps_windows();
+            if !keeps_windows || !self.shard.has_source(c as u32) {
+                continue;
+            }
+            for (path, links) in plan.paths.of(ConnectionId::new(c)).enumerate() {
+                let s = self.routes.subflows[c] + path as u32;
+                for (time, capacity) in links.iter().flat_map(|link| &plan.links[link.index()].changes) {
+                    let kind = if capacity.0 > 0.0 { Kind::Open } else { Kind::Close };
+                    self.schedule(time.0.saturating_add(after.0), kind, s);
+                }
             }
         }
     }
@@ -288,8 +317,7 @@ impl<'p> World<'p> {
             Kind::Free => self.on_free(id),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
-            Kind::Open => self.on_open(id),
-            Kind::Close => self.on_close(id),
+            Kind::Open | Kind::Close => self.on_path_change(id),
         }
     }
 

@@ -27,12 +27,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, MOST_WINDOW, WindowControl};
 
 /// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+pub const TERMS: Terms = Terms { sources: Sources::GroupedWindows, ..Terms::WINDOWS };
 
 /// Parameters of NMCC; as in the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -48,6 +48,11 @@ impl Terms {
         self.sources != Sources::Rates
     }
 
+    /// Whether its sources are told which of their paths share links.
+    pub fn hears_groups(&self) -> bool {
+        self.sources == Sources::GroupedWindows
+    }
+
     /// Whether its packets are ECT(1), those of scalable window controls.
     pub fn is_scalable(&self) -> bool {
         self.sources == Sources::ScalableWindows
@@ -74,7 +79,9 @@ pub enum Sources {
     Rates,
     /// Their windows, over the transport.
     Windows,
-    /// The same, and links may mark their packets early and often, since they count the marks [rfc9331].
+    /// The same, and they are told which of their paths share links.
+    GroupedWindows,
+    /// Their windows, and links may mark their packets early and often, since they count the marks [rfc9331].
     ScalableWindows,
 }
 

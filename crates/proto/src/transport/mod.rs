@@ -7,6 +7,8 @@
 //! What happens is what TCP does with selective acknowledgements, time stamps and time-based loss detection [rfc6675,
 //! rfc6298, rfc8985], or multipath QUIC [rfc9002]. There is no handshake: a connection sends as soon as it begins.
 
+#[cfg(test)]
+mod fetch_tests;
 mod outstanding;
 mod packets;
 mod ranges;

@@ -156,6 +156,11 @@ impl Source {
         }
     }
 
+    /// Whether a path may be used.
+    pub fn is_open(&self, path: usize) -> bool {
+        self.paths[path].is_open
+    }
+
     /// A path is used no longer; what is under way there goes over others.
     pub fn close(&mut self, path: usize) {
         let own = &mut self.paths[path];
@@ -331,7 +336,7 @@ impl Source {
                 return None;
             }
         };
-        if self.paths[path].timeouts > 0 && self.has_better(path) {
+        if self.has_better(path) {
             // It may not come through.
             self.stream.on_lost(chunk);
         }
@@ -382,7 +387,7 @@ impl Source {
             return self.may_send(now, hint).then_some(hint);
         }
         let count = self.paths.len();
-        let mut best: Option<(f64, usize)> = None;
+        let mut best: Option<((u32, f64), usize)> = None;
         for step in 1..=count {
             // From the one after the last on, so that equals take turns.
             let path = (self.last + step) % count;
@@ -393,6 +398,8 @@ impl Source {
                 Scheduler::LowestRtt => self.paths[path].rtt.smoothed(),
                 Scheduler::RoundRobin | Scheduler::Redundant => step as f64,
             };
+            // What has stayed silent for longest comes last.
+            let rank = (self.paths[path].timeouts, rank);
             if best.is_none_or(|(least, _)| rank < least) {
                 best = Some((rank, path));
             }
@@ -427,7 +434,8 @@ impl Source {
 
     /// Whether another path works better than one that has timed out.
     fn has_better(&self, path: usize) -> bool {
-        self.paths.iter().enumerate().any(|(other, own)| other != path && own.is_open && own.timeouts == 0)
+        let timeouts = self.paths[path].timeouts;
+        timeouts > 0 && self.paths.iter().any(|other| other.is_open && other.timeouts < timeouts)
     }
 
     /// What a path sends next.

@@ -302,7 +302,10 @@ pub(super) fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
 
 /// What a table is called in errors before it has a name.
 fn called(table: &ConnectionTable) -> String {
-    table.name.as_ref().map_or_else(|| format!("connection to `{}`", table.target), |name| format!("connection `{name}`"))
+    table
+        .name
+        .as_ref()
+        .map_or_else(|| format!("connection to `{}`", table.target), |name| format!("connection `{name}`"))
 }
 
 fn connection(table: &ConnectionTable, name: String, source: NodeId, target: NodeId) -> Connection {

@@ -1,5 +1,6 @@
 //! From the file as written to what is solved or run.
 
+mod assistance;
 mod check;
 mod connections;
 mod ends;
@@ -137,14 +138,28 @@ impl Scenario {
     ) -> Result<Plan, ScenarioError> {
         let links = self.links(&network, read)?;
         self.check_capacities(&network, &links)?;
-        let wants = self.wants(&network, extra)?;
+        let assistance = self.assistance(&network)?;
+        let mut wants = self.wants(&network, extra)?;
+        self.set_up(&network, &mut wants)?;
         let paths = self.paths(&network, &wants, progress)?;
         self.check_paths(&network, &links, &wants, &paths)?;
         self.check_path_times(&wants, &paths)?;
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
         let Wants { demands, transfers, protocols, demand_changes, path_times, fetches, .. } = wants;
-        Ok(Plan { network, links, demands, paths, transfers, demand_changes, path_times, fetches, protocols, run })
+        Ok(Plan {
+            network,
+            links,
+            demands,
+            paths,
+            transfers,
+            demand_changes,
+            path_times,
+            fetches,
+            assistance,
+            protocols,
+            run,
+        })
     }
 
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScenarioError {

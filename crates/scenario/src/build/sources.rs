@@ -1,6 +1,6 @@
 //! Where the data of connections come from: from one node that sends, or from several that are asked.
 
-use anabranch_core::{ConnectionId, NodeId, Time};
+use anabranch_core::{ConnectionId, NodeId, Span, Time};
 use anabranch_proto::Protocol;
 
 use crate::file::connection::ConnectionTable;
@@ -52,7 +52,7 @@ pub(super) fn fetch(
         }
         servers.push(Server { node, start, stop });
     }
-    Ok(Some(Fetch { connection, servers }))
+    Ok(Some(Fetch { connection, servers, set_up: Span(0) }))
 }
 
 /// Only windows can be kept by a target.

@@ -3,6 +3,7 @@
 //! What a value may be is checked as it is read, so that the mistake has its place; what two values may be together,
 //! where the network and the connections are built.
 
+pub mod assistance;
 mod by_key;
 mod choice;
 pub mod connection;
@@ -22,6 +23,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use assistance::AssistanceTable;
 use connection::{ConnectionDefaults, ConnectionTable, DemandsTable};
 use link::{LinkSettings, LinkTable, NodeTable};
 use network::NetworkTable;
@@ -48,6 +50,9 @@ pub struct File {
     /// What holds where nothing else is said.
     #[serde(default)]
     pub defaults: Defaults,
+    /// What the network tells those that send.
+    #[schemars(with = "Option<AssistanceTable>")]
+    pub assistance: Option<Spanned<AssistanceTable>>,
     /// Connections from a file or by a rule, before all others.
     #[schemars(with = "Option<DemandsTable>")]
     pub demands: Option<Spanned<DemandsTable>>,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use anabranch_core::paths::links_along;
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
+use anabranch_scenario::plan::{
+    Assistance, ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport,
+};
 use anabranch_sim::{Outcome, simulate};
 
 pub const MEGA: f64 = 1e6;
@@ -58,6 +60,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
         demand_changes: Vec::new(),
         path_times: Vec::new(),
         fetches: Vec::new(),
+        assistance: Assistance::default(),
         protocols: vec![protocol],
         run: RunPlan {
             duration: Span::from_seconds(seconds).unwrap(),
