@@ -33,6 +33,8 @@ pub enum Purpose {
     Queues = 12,
     /// Which bits stand for a link in filters; this has an id for each table.
     LinkIdentities = 13,
+    /// Which further sources connections of a group have.
+    TrafficSources = 14,
 }
 
 /// The stream of `purpose` number `id` under `seed`.

@@ -5,20 +5,20 @@ use std::ops::Range;
 
 use anabranch_core::names::FreeNames;
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Connection, ConnectionId, Demands, Network, NodeId, Time};
+use anabranch_core::{Connection, ConnectionId, Demands, Network, NodeId, Span, Time};
 use anabranch_proto::Protocol;
 use rand::{Rng, RngExt};
 use toml::Spanned;
 
 use super::path_times::{Timed, path_times};
-use super::sources::{fetch, source_names};
+use super::sources::{check_protocol, fetch, source_names};
 use super::traffic::{Drawn, Group, Misdrawn};
 use super::{Scenario, generate};
 use crate::error::ScenarioError;
 use crate::file::connection::{ConnectionTable, ConnectionValues, DemandStep, DemandsTable, PathChoice, PathCount};
 use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
-use crate::plan::{DemandChange, Fetch, PathTime, Transfer};
+use crate::plan::{DemandChange, Fetch, PathTime, Server, Transfer};
 
 /// What the connections of a scenario ask for.
 pub(super) struct Wants {
@@ -250,7 +250,14 @@ impl<'a> List<'a> {
             .map_err(|Misdrawn { span, message }| self.scenario.error(span.unwrap_or_else(|| table.span()), message))?;
         let protocol = self.protocol(table.get_ref().protocol.as_ref());
         let packet = table.get_ref().packet.unwrap_or(self.defaults.packet).0;
-        for Drawn { connection, amount, paths } in drawn {
+        for Drawn { connection, amount, paths, asked } in drawn {
+            if !asked.is_empty() {
+                check_protocol(&self.protocols[protocol]).map_err(|reason| self.error(reason))?;
+                let server = |node| Server { node, start: Time(0), stop: None };
+                let servers = asked.into_iter().map(server).collect();
+                let connection = ConnectionId::new(self.connections.len());
+                self.fetches.push(Fetch { connection, servers, set_up: Span(0) });
+            }
             self.add(connection, Transfer { amount, packet, protocol }, WantedPaths::Shortest(paths))?;
         }
         Ok(())

@@ -31,8 +31,10 @@ pub(super) struct Group<'a> {
 pub(super) struct Drawn {
     pub connection: Connection,
     pub amount: Option<Bytes>,
-    /// How many.
+    /// How many, from each source.
     pub paths: usize,
+    /// Whom its target asks, its source first; none if that sends unasked.
+    pub asked: Vec<NodeId>,
 }
 
 /// Why a group cannot be drawn, and where, if not in the whole table.
@@ -54,6 +56,7 @@ impl Group<'_> {
         let ends = draw_ends(&ends, table.count, &mut self.stream(Purpose::TrafficEnds))
             .map_err(|message| Misdrawn { span: None, message })?;
 
+        let asked = self.asked(network, &sources, &ends)?;
         let starts = self.starts();
         self.check_departures(&starts)?;
         let mut lifetimes = self.stream(Purpose::TrafficLifetimes);
@@ -62,7 +65,7 @@ impl Group<'_> {
         let amount = table.amount.unwrap_or(self.defaults.amount);
         let protocol = table.protocol.as_ref().unwrap_or(&self.defaults.protocol);
         let paths = table.paths.unwrap_or_else(|| self.defaults.paths_under(protocol));
-        let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
+        let draw = |(i, (((source, target), asked), start)): (usize, (((NodeId, NodeId), Vec<NodeId>), Time))| {
             let lifetime = table.lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.draw(&mut lifetimes).0)));
             let departure =
                 table.departures.as_ref().map(|departures| depart(departures.get_ref(), start, &mut lifetimes));
@@ -74,9 +77,40 @@ impl Group<'_> {
                 stop: lifetime.or(departure),
                 ..Connection::new(format!("{}{}", table.name, i + 1), source, target)
             };
-            Drawn { connection, amount: amount.draw(&mut amounts), paths: draw_count(paths, &mut counts) }
+            Drawn { connection, amount: amount.draw(&mut amounts), paths: draw_count(paths, &mut counts), asked }
         };
-        Ok(ends.into_iter().zip(starts).enumerate().map(draw).collect())
+        Ok(ends.into_iter().zip(asked).zip(starts).enumerate().map(draw).collect())
+    }
+
+    /// Whom the target of each pair asks: its source, and others of `sources` that are different.
+    fn asked(
+        &self,
+        network: &Network,
+        sources: &[NodeId],
+        ends: &[(NodeId, NodeId)],
+    ) -> Result<Vec<Vec<NodeId>>, Misdrawn> {
+        let Some(count) = self.table.asked else { return Ok(vec![Vec::new(); ends.len()]) };
+        let mut rng = self.stream(Purpose::TrafficSources);
+        let of = |&(source, target): &(NodeId, NodeId)| {
+            let others = sources.iter().filter(|&&node| node != source && node != target).count();
+            if others + 1 < count {
+                let message = format!(
+                    "target `{}` is to ask {count} sources, and `from` has {} for it; name more, or ask for fewer",
+                    network.node(target).name,
+                    others + 1
+                );
+                return Err(Misdrawn { span: None, message });
+            }
+            let mut asked = vec![source];
+            while asked.len() < count {
+                let node = sources[rng.random_range(0..sources.len())];
+                if node != target && !asked.contains(&node) {
+                    asked.push(node);
+                }
+            }
+            Ok(asked)
+        };
+        ends.iter().map(of).collect()
     }
 
     fn stream(&self, purpose: Purpose) -> ChaCha8Rng {

@@ -17,6 +17,9 @@ use super::distribution::{Amount, Distribution, within_span};
 use super::words::text_or_table;
 use super::{no_time, one};
 
+/// The most nodes that a target asks.
+const MOST_ASKED: usize = 64;
+
 /// `[[traffic]]`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,6 +35,11 @@ pub struct TrafficTable {
     #[serde(rename = "from")]
     #[schemars(with = "Option<Nodes>")]
     pub sources: Option<Spanned<Nodes>>,
+    /// So many nodes of `from` each target asks for what it wants, 1 to 64, as `sources` of a connection do; if left out, one
+    /// node sends unasked.
+    #[serde(rename = "sources", default, deserialize_with = "asked")]
+    #[schemars(range(min = 1, max = 64))]
+    pub asked: Option<usize>,
     /// Where they may end; all nodes if left out.
     #[serde(rename = "to")]
     #[schemars(with = "Option<Nodes>")]
@@ -78,6 +86,12 @@ pub enum Nodes {
     Pattern(String),
     /// Names.
     Names(Vec<String>),
+}
+
+fn asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let count = i64::deserialize(deserializer)?;
+    let fits = usize::try_from(count).ok().filter(|count| (1..=MOST_ASKED).contains(count));
+    fits.map(Some).ok_or_else(|| D::Error::custom(format!("sources is {count}; it must be 1 to {MOST_ASKED}")))
 }
 
 impl<'de> Deserialize<'de> for Nodes {

@@ -9,6 +9,7 @@ mod plans;
 mod reading;
 mod resolving;
 mod setting;
+mod sources;
 
 use std::sync::Arc;
 
