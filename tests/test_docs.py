@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def commands(fence: Fence) -> list[tuple[list[str], str, int]]:
             words, output, _ = found.pop()
             found.append((words, output, int(shown)))
         else:
-            found.append((line.split(), shown, 0))
+            found.append((shlex.split(line), shown, 0))
     return found
 
 

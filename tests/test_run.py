@@ -40,8 +40,9 @@ def test_every_scenario_is_checked_and_run(scenario):
     assert [len(answer[name]) for name in ("connections", "subflows", "links")] == [
         facts[name] for name in ("connections", "subflows", "links")
     ]
-    # A rate within a hundredth of fair at the end, for all that are there; but windows swing, and LIA is not fair.
-    most = 0.5 if "LIA" in facts["protocols"] else 0.01
+    # A rate within a hundredth of fair at the end, for all that are there; but windows swing, LIA is not fair, and NMCC
+    # takes half of each of two links.
+    most = next((most for name, most in (("LIA", 0.5), ("NMCC", 0.8)) if name in facts["protocols"]), 0.01)
     assert all(abs(row["error"]) < most for row in answer["connections"])
 
 
