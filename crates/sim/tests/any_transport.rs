@@ -43,15 +43,20 @@ fn run(duration: &'static str, sample: &'static str) -> impl Strategy<Value = St
         one_of(&["1 B", "40 B", "65535 B"]),
         prop::option::of(one_of(&["40 B", "1 kB", "65535 B", "1 MB", "1 TB"])),
     );
+    let assistance = one_of(&[
+        "",
+        "[assistance]\nfailures_after = \"0 s\"\n",
+        "[assistance]\nfailures_after = \"1 ms\"\nsharing = \"nodes\"\nrendezvous = \"x\"\nmanager = \"y\"\n",
+    ]);
     let rest =
         (one_of(&["lowest-rtt", "round-robin", "redundant"]), one_of(&["0", "1", "1", "1e6"]), any::<bool>(), 0..9u32);
-    (waits, sizes, rest).prop_map(move |(waits, sizes, (scheduler, jitter, ecn, seed))| {
+    (waits, sizes, rest, assistance).prop_map(move |(waits, sizes, (scheduler, jitter, ecn, seed), assistance)| {
         let buffer = sizes.3.map_or_else(String::new, |buffer| format!("buffer = \"{buffer}\"\n"));
         format!(
             "[run]\nduration = \"{duration}\"\nsample = \"{sample}\"\nseed = {seed}\n\
              record = [\"connections\", \"subflows\", \"windows\", \"links\", \"fairness\"]\n\
              [run.transport]\nleast_wait = \"{}\"\nfirst_wait = \"{}\"\nack_delay = \"{}\"\nfirst_window = {}\n\
-             ack_every = {}\nack = \"{}\"\n{buffer}scheduler = \"{scheduler}\"\njitter = {jitter}\necn = {ecn}\n",
+             ack_every = {}\nack = \"{}\"\n{buffer}scheduler = \"{scheduler}\"\njitter = {jitter}\necn = {ecn}\n{assistance}",
             waits.0, waits.1, waits.2, sizes.0, sizes.1, sizes.2
         )
     })
@@ -94,11 +99,22 @@ fn connection() -> impl Strategy<Value = String> {
         "path_times = [{ start = \"1 ps\" }, { stop = \"20 ms\" }]\n",
         "path_times = [{ start = \"20 ms\", stop = \"40 ms\" }, { start = \"50 ms\", stop = \"50.000001 ms\" }]\n",
     ]);
-    (prop::sample::select(protocols()), packet, extra, times).prop_map(|(protocol, packet, extra, times)| {
+    // Who sends, and the node before y on the second way.
+    let sources = prop::sample::select(vec![
+        ("source = \"a\"\n", "\"a\", "),
+        ("source = \"a\"\n", "\"a\", "),
+        ("sources = [\"a\"]\n", "\"a\", "),
+        ("sources = [\"a\", { node = \"y\", start = \"10 ms\", stop = \"30 ms\" }]\n", ""),
+    ]);
+    let drawn = (prop::sample::select(protocols()), packet, extra, times, sources);
+    drawn.prop_map(|(protocol, packet, extra, times, (sources, before))| {
         let many = Protocol::named(protocol).unwrap().terms().many_paths;
-        let ways = if many { "[[\"a\", \"x\", \"b\"], [\"a\", \"y\", \"b\"]]" } else { "[[\"a\", \"x\", \"b\"]]" };
+        let second = if many { format!(", [{before}\"y\", \"b\"]") } else { String::new() };
         let times = if many { times } else { "" };
-        format!("protocol = \"{protocol}\"\npaths = {ways}\npacket = \"{packet}\"\n{extra}{times}")
+        format!(
+            "{sources}protocol = \"{protocol}\"\npaths = [[\"a\", \"x\", \"b\"]{second}]\n\
+             packet = \"{packet}\"\n{extra}{times}"
+        )
     })
 }
 
@@ -116,7 +132,7 @@ fn scenario(
             write!(text, "[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\n{keys}").unwrap();
         }
         for (number, keys) in connections.iter().enumerate() {
-            write!(text, "[[connection]]\nname = \"c{number}\"\nsource = \"a\"\ntarget = \"b\"\n{keys}").unwrap();
+            write!(text, "[[connection]]\nname = \"c{number}\"\ntarget = \"b\"\n{keys}").unwrap();
         }
         text
     })

@@ -149,20 +149,17 @@ fn a_subscription_takes_its_way_first() {
 
 #[test]
 fn any_number_of_threads_fetches_the_same_bits() {
-    let mut text = String::new();
-    for n in 0..6 {
-        text += &format!(
-            "[[link]]\nsource = \"n{n}\"\ntarget = \"n{}\"\ncapacity = \"10 Mbit/s\"\ndelay = \"3 ms\"\nqueue = \"20 packets\"\n",
-            (n + 1) % 6
-        );
-    }
-    for n in 0..6 {
-        text += &format!(
-            "[[connection]]\nname = \"c{n}\"\nsources = [\"n{}\", \"n{}\"]\ntarget = \"n{n}\"\npaths = 2\nprotocol = \"nmcc\"\n",
-            (n + 2) % 6,
-            (n + 3) % 6
-        );
-    }
+    let link = |n: usize| {
+        let next = (n + 1) % 6;
+        let rest = "capacity = \"10 Mbit/s\"\ndelay = \"3 ms\"\nqueue = \"20 packets\"\n";
+        format!("[[link]]\nsource = \"n{n}\"\ntarget = \"n{next}\"\n{rest}")
+    };
+    let connection = |n: usize| {
+        let (one, two) = ((n + 2) % 6, (n + 3) % 6);
+        let rest = "paths = 2\nprotocol = \"nmcc\"\n";
+        format!("[[connection]]\nname = \"c{n}\"\nsources = [\"n{one}\", \"n{two}\"]\ntarget = \"n{n}\"\n{rest}")
+    };
+    let mut text: String = (0..6).map(link).chain((0..6).map(connection)).collect();
     text +=
         "[run]\nduration = \"5 s\"\nrecord = [\"connections\", \"subflows\", \"windows\", \"links\", \"fairness\"]\n";
     let plan = planned(&text).unwrap();

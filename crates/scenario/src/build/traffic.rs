@@ -65,7 +65,7 @@ impl Group<'_> {
         let amount = table.amount.unwrap_or(self.defaults.amount);
         let protocol = table.protocol.as_ref().unwrap_or(&self.defaults.protocol);
         let paths = table.paths.unwrap_or_else(|| self.defaults.paths_under(protocol));
-        let draw = |(i, (((source, target), asked), start)): (usize, (((NodeId, NodeId), Vec<NodeId>), Time))| {
+        let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
             let lifetime = table.lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.draw(&mut lifetimes).0)));
             let departure =
                 table.departures.as_ref().map(|departures| depart(departures.get_ref(), start, &mut lifetimes));
@@ -77,9 +77,11 @@ impl Group<'_> {
                 stop: lifetime.or(departure),
                 ..Connection::new(format!("{}{}", table.name, i + 1), source, target)
             };
-            Drawn { connection, amount: amount.draw(&mut amounts), paths: draw_count(paths, &mut counts), asked }
+            let (amount, paths) = (amount.draw(&mut amounts), draw_count(paths, &mut counts));
+            Drawn { connection, amount, paths, asked: Vec::new() }
         };
-        Ok(ends.into_iter().zip(asked).zip(starts).enumerate().map(draw).collect())
+        let drawn = ends.into_iter().zip(starts).enumerate().map(draw);
+        Ok(drawn.zip(asked).map(|(drawn, asked)| Drawn { asked, ..drawn }).collect())
     }
 
     /// Whom the target of each pair asks: its source, and others of `sources` that are different.
