@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anabranch.errors import ScenarioError
-from anabranch.simulated_means import UnmeasuredError, mean_sample, mean_utilisation, mean_wait_ms
+from anabranch.simulated_means import (
+    UnmeasuredError,
+    lost_share,
+    mean_sample,
+    mean_utilisation,
+    mean_wait_ms,
+    transfer_rate_bps,
+)
 from anabranch.simulated_measures import EVER
-from anabranch.subjects import link_of, subflows_of
+from anabranch.subjects import connections_of, link_of, subflow_of, subflows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +30,12 @@ if TYPE_CHECKING:
 
 
 def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of `anabranch.simulated_means.OF_TIME`.
+    """Give one number of `anabranch.simulated_means.OF_TIME` or ``OF_STAY``.
 
-    ``mean-rate c1``, ``mean-rate c1.2``: what was delivered, a second; ``mean-granted``: what was granted at samples;
+    ``mean-rate c1``, ``mean-rate c1.2``, ``mean-rate c*``: what was delivered, a second, the last by all connections
+    whose names begin so; ``average-rate c*``: by each of them; ``mean-granted``: what was granted at samples;
+    ``transfer-rate c*``: what each delivered a second from its start until all had arrived, and the sum of these;
+    ``lost c*``: bytes taken for lost by bytes sent; ``mean-rtt c1.2``: the round trip in milliseconds;
     ``mean-load l1``, ``utilisation l1``: what the link carried, and by its capacity; ``mean-wait l1``: how long that
     waited and was in transmission, in milliseconds; ``deviation optimal``, ``subflow-deviation optimal``: by how much
     mean rates differ from those of another run, the mean over the connections, or their subflows, that are there all
@@ -43,6 +53,10 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
         if name in ("mean-rate", "mean-granted"):
             paths = subflows_of(outcome.paths, address, place)
             return _mean_rate(outcome, paths, window, "granted_bps" if name == "mean-granted" else "delivered_bps")
+        if name in ("average-rate", "transfer-rate", "lost"):
+            return _of_connections(outcome, address, window, place)
+        if name == "mean-rtt":
+            return _mean_rtt_ms(outcome, subflow_of(outcome.paths, address, place), window)
         link = link_of(outcome.paths, address, place)
         if outcome.optimum is not None:
             return _of_optimal_link(outcome.optimum, link, name, window)
@@ -52,13 +66,28 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
         raise ScenarioError(f"{place}: `{address}`: {error}") from error
 
 
-def _mean_rate(outcome: Outcome, paths: range, window: Window, column: str = "delivered_bps") -> float:
+def _mean_rate(outcome: Outcome, paths: list[int], window: Window, column: str = "delivered_bps") -> float:
     if outcome.optimum is not None:
         return outcome.optimum.mean_rate(paths, window)
     assert outcome.simulated is not None, "the reader asks for it"
-    names = outcome.simulated.result.subflows["subflow"]
-    own = (mean_sample(outcome.simulated, "subflow", names[path], column, window) for path in paths)
-    return sum(own) / outcome.unit_bps
+    names = outcome.simulated.result.subflows["subflow"].gather(paths).to_list()
+    return len(names) * mean_sample(outcome.simulated, "subflow", names, column, window) / outcome.unit_bps
+
+
+def _of_connections(outcome: Outcome, address: Address, window: Window, place: Path) -> float:
+    connections = connections_of(outcome.paths, address, place)
+    if address.measure == "average-rate":
+        return _mean_rate(outcome, subflows_of(outcome.paths, address, place), window) / len(connections)
+    assert outcome.simulated is not None, "the reader asks for it"
+    if address.measure == "lost":
+        return lost_share(outcome.simulated, connections)
+    return transfer_rate_bps(outcome.simulated, connections) / outcome.unit_bps
+
+
+def _mean_rtt_ms(outcome: Outcome, path: int, window: Window) -> float:
+    assert outcome.simulated is not None, "the reader asks for it"
+    name = outcome.simulated.result.subflows["subflow"][path]
+    return 1e3 * mean_sample(outcome.simulated, "subflow", [name], "rtt_s", window)
 
 
 def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> float:
@@ -71,15 +100,15 @@ def _of_simulated_link(run: Simulated, link: str, name: str, window: Window, uni
         return mean_wait_ms(run, link, window)
     if name == "utilisation":
         return mean_utilisation(run, link, window)
-    return mean_sample(run, "link", link, "carried_bps", window) / unit_bps
+    return mean_sample(run, "link", [link], "carried_bps", window) / unit_bps
 
 
 def _deviation(outcome: Outcome, other: Outcome, window: Window, *, by_subflow: bool) -> float:
     demands, offsets = outcome.paths.demands.core, outcome.paths.connection_offsets.tolist()
     stays = (demands.start_s <= window[0]) & (demands.stop_s >= window[1])
-    groups = [range(offsets[c], offsets[c + 1]) for c in np.flatnonzero(stays)]
+    groups = [list(range(offsets[c], offsets[c + 1])) for c in np.flatnonzero(stays)]
     if by_subflow:
-        groups = [range(path, path + 1) for group in groups for path in group]
+        groups = [[path] for group in groups for path in group]
     if not groups:
         raise UnmeasuredError("no connection is there all the time; take another window")
     return float(np.mean([abs(_mean_rate(outcome, own, window) - _mean_rate(other, own, window)) for own in groups]))

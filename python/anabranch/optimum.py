@@ -19,6 +19,8 @@ from anabranch.solve import solve
 from anabranch.step_function import StepFunction
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from anabranch.scenario import Plan
@@ -69,7 +71,7 @@ class Optimum:
         """Give the rate of a subflow over time, by its number."""
         return StepFunction(np.array(self.time_s), self.path_rates[:, path])
 
-    def mean_rate(self, paths: range, window_s: tuple[float, float]) -> float:
+    def mean_rate(self, paths: Sequence[int], window_s: tuple[float, float]) -> float:
         """Give the mean over a window of the sum over some subflows."""
         return self._mean(self.path_rates[:, paths].sum(axis=1), window_s)
 

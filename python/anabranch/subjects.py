@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from anabranch import _core
@@ -25,6 +26,19 @@ def connection_of(paths: Paths, address: Address, place: Path) -> int:
     return _find(paths.demands.core.names, address, address.subject, "connection", place)
 
 
+def connections_of(paths: Paths, address: Address, place: Path) -> list[int]:
+    """Give the numbers of the connections whose names match a pattern, in which ``*`` is any text: one or more."""
+    names = paths.demands.core.names
+    if "*" not in address.subject or address.subject in names:
+        return [connection_of(paths, address, place)]
+    pattern = re.compile(".*".join(map(re.escape, address.subject.split("*"))))
+    found = [number for number, name in enumerate(names) if pattern.fullmatch(name)]
+    if not found:
+        remedy = f"the first of the scenario's {len(names)} is called `{names[0]}`" if names else "there are none"
+        raise ScenarioError(f"{place}: `{address}`: no connection is called `{address.subject}`; {remedy}")
+    return found
+
+
 def link_of(paths: Paths, address: Address, place: Path) -> int:
     """Give the number of a link."""
     return _find(paths.demands.network.core.link_names, address, address.subject, "link", place)
@@ -40,13 +54,12 @@ def subflow_of(paths: Paths, address: Address, place: Path) -> int:
     return int(first) + int(rank) - 1
 
 
-def subflows_of(paths: Paths, address: Address, place: Path) -> range:
-    """Give the numbers of the subflows of a connection, or of the one that is named."""
-    if address.subject not in paths.demands.core.names and "." in address.subject:
-        path = subflow_of(paths, address, place)
-        return range(path, path + 1)
-    connection = connection_of(paths, address, place)
-    return range(*paths.connection_offsets[connection : connection + 2].tolist())
+def subflows_of(paths: Paths, address: Address, place: Path) -> list[int]:
+    """Give the numbers of the subflows of a connection, of those that match a pattern, or of the one that is named."""
+    if "*" not in address.subject and address.subject not in paths.demands.core.names and "." in address.subject:
+        return [subflow_of(paths, address, place)]
+    offsets = paths.connection_offsets.tolist()
+    return [path for c in connections_of(paths, address, place) for path in range(offsets[c], offsets[c + 1])]
 
 
 def _find(names: list[str], address: Address, name: str, what: str, place: Path) -> int:
