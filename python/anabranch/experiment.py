@@ -24,7 +24,8 @@ registration it needs. ``experiment.toml``::
     set = ["run.duration=5 s"]          values in place of those in the scenario
     seed = 1                            instead of the scenario's
     seeds = 10                          instead: seeds 1 to 10, or those of a list; numbers are means over them, with
-                                        the interval that holds the true mean with a confidence of 95 %
+                                        the interval that holds the true mean with a confidence of 95 %; or as many as
+                                        it takes, { margin = 0.01, least = 10, most = 100 }: `anabranch.repetition`
 
     [[run]]
     name = "optimal"

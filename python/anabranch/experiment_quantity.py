@@ -186,14 +186,14 @@ def read_quantity(table: Table, runs: Mapping[str, Run], tolerance: float) -> Qu
     check = _check(table, check_text, runs, window) if check_text else None
     quantity = Quantity(
         name=name,
-        measured=None if check else _ratio(table, "name", name, runs, window),
+        measured=None if check else read_ratio(table, "name", name, runs, window),
         published=published,
         right=right,
         why=why,
         recorded=recorded,
         against=_against(table, runs, window),
         check=check,
-        show=tuple(_ratio(table, "show", text, runs, window) for text in table.texts("show")),
+        show=tuple(read_ratio(table, "show", text, runs, window) for text in table.texts("show")),
         tolerance=table.positive("tolerance", tolerance),
         borne_out=table.flag("borne_out", default=True),
         note=table.text("note", ""),
@@ -230,7 +230,7 @@ def _refuse_undecided(table: Table, quantity: Quantity) -> None:
 
 def _against(table: Table, runs: Mapping[str, Run], window_s: Window) -> Ratio | float | None:
     given = table.number_or_text("against")
-    return _ratio(table, "against", given, runs, window_s) if isinstance(given, str) else given
+    return read_ratio(table, "against", given, runs, window_s) if isinstance(given, str) else given
 
 
 def _check(table: Table, text: str, runs: Mapping[str, Run], window_s: Window) -> Check:
@@ -242,15 +242,23 @@ def _check(table: Table, text: str, runs: Mapping[str, Run], window_s: Window) -
     try:
         bound: Ratio | float = float(right)
     except ValueError:
-        bound = _ratio(table, "check", right, runs, window_s)
-    return Check(_ratio(table, "check", left, runs, window_s), comparison, bound)
+        bound = read_ratio(table, "check", right, runs, window_s)
+    return Check(read_ratio(table, "check", left, runs, window_s), comparison, bound)
 
 
-def _ratio(table: Table, key: str, text: str, runs: Mapping[str, Run], window_s: Window) -> Ratio:
+def read_ratio(table: Table, key: str, text: str, runs: Mapping[str, Run], window_s: Window) -> Ratio:
+    """Read a number, or the quotient of two, from the value of a key.
+
+    Raises
+    ------
+    ScenarioError
+        A run or measure that is not there, or not of that kind; runs that do not fit together.
+    """
     top, slash, bottom = text.partition(" / ")
     own = _address(table, key, top, runs, window_s)
     ratio = Ratio(own, _address(table, key, bottom, runs, window_s) if slash else None)
-    counts = {len(runs[run].seeds) for address in ratio.addresses for run in address.runs} - {0}
+    own_runs = [runs[run] for address in ratio.addresses for run in address.runs]
+    counts = {(len(run.seeds), run.margin) for run in own_runs if run.seeds}
     if len(counts) > 1:
         raise table.error(key, f"`{text}`: its runs have different numbers of seeds", "give them as many")
     return ratio

@@ -29,6 +29,16 @@ OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
 
 
 @dataclass(frozen=True)
+class Margin:
+    """Until when a run is simulated with more seeds: until all that is measured of it is as sure as that."""
+
+    share: float
+    """The most that the half-width of a 95 % interval may be of its mean."""
+    most: int
+    """Seeds, then it is over in any case."""
+
+
+@dataclass(frozen=True)
 class Run:
     """One computation: a solve, the paper's pseudo-code, rates given to be checked, or simulations."""
 
@@ -46,6 +56,8 @@ class Run:
     seed: int | None = None
     seeds: tuple[int, ...] = ()
     """It is simulated with each, and numbers are means; once if there are none."""
+    margin: Margin | None = None
+    """More seeds may follow, see `anabranch.repetition`."""
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
@@ -61,6 +73,7 @@ def read_run(table: Table, folder: Path, scenario: Path) -> Run:
     if not re.fullmatch(r"\S+", name):
         raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
     own_scenario = table.text("scenario", "")
+    seeds, margin = _seeds(table)
     run = Run(
         name=name,
         method=method,
@@ -74,7 +87,8 @@ def read_run(table: Table, folder: Path, scenario: Path) -> Run:
         capacities_times=table.positive("capacities_times", 1.0),
         sets=tuple(table.texts("set")),
         seed=table.optional_whole("seed"),
-        seeds=table.seeds("seeds"),
+        seeds=seeds,
+        margin=margin,
         weights=table.lists_of_numbers("weights"),
     )
     _refuse_seeds(table, run)
@@ -92,6 +106,18 @@ def read_run(table: Table, folder: Path, scenario: Path) -> Run:
         raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
     table.finish()
     return run
+
+
+def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
+    """Take the seeds to begin with, and until when there are to be more."""
+    if not isinstance(table.data.get("seeds"), dict):
+        return table.seeds("seeds"), None
+    own = table.table("seeds")
+    assert own is not None, "it was seen"
+    least = own.whole("least", 10, least=2)
+    margin = Margin(own.positive("margin", 0.01), own.whole("most", 100, least=least))
+    own.finish()
+    return tuple(range(1, least + 1)), margin
 
 
 def _refuse_seeds(table: Table, run: Run) -> None:

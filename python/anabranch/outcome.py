@@ -318,9 +318,12 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
 
 
 def estimate_ratio(outcomes: dict[str, Outcome], ratio: Ratio, place: Path) -> Estimate:
-    """Give one number, or the quotient of two, of each seed, as a mean with its interval."""
+    """Give one number, or the quotient of two, of each seed, as a mean with its interval.
+
+    If the two have different numbers of seeds, it is that of the seeds that both have.
+    """
     needed = {run: outcomes[run] for address in ratio.addresses for run in address.runs}
-    count = 1 + max(len(outcome.others) for outcome in needed.values())
+    count = min((1 + len(outcome.others) for outcome in needed.values() if outcome.others), default=1)
     return estimate([_measure_ratio(_with_seed(needed, number), ratio, place) for number in range(count)])
 
 

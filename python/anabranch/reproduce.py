@@ -19,6 +19,7 @@ from anabranch.experiment_figure import make_figure
 from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
 from anabranch.folder import new_folder
 from anabranch.outcome import estimate_ratio, execute
+from anabranch.repetition import missed, repeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -209,12 +210,19 @@ def _fewer(scenario: Path, scale: float) -> list[str]:
 def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, progress: Progress | None) -> None:
     timed = {run for figure in experiment.figures if figure.draw == "convergence" for run in figure.runs}
     outcomes: dict[str, Outcome] = {}
+
+    def tell(name: str) -> Callable[[float, float, int], None] | None:
+        return None if progress is None else partial(progress, f"{experiment.item}: {name}")
+
+    known = {id(simulated) for simulated in simulations.values()}
     for name, run in experiment.runs.items():
-        tell = None if progress is None else partial(progress, f"{experiment.item}: {name}")
-        before = len(simulations)
-        outcomes[name] = execute(run, experiment.unit_bps, simulations, timed=name in timed, progress=tell)
-        if len(simulations) > before:
-            rows.made.append(_made(experiment.item, name, outcomes[name]))
+        outcomes[name] = execute(run, experiment.unit_bps, simulations, timed=name in timed, progress=tell(name))
+    repeat(outcomes, experiment.quantities, experiment.folder / "expected.toml", experiment.unit_bps, simulations, tell)
+    for name, outcome in outcomes.items():
+        own = {id(one.simulated) for one in (outcome, *outcome.others) if one.simulated is not None}
+        if not known.issuperset(own):
+            rows.made.append(_made(experiment.item, name, outcome))
+            known |= own
     rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
     rows.figures += [
         make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes)
@@ -244,7 +252,7 @@ def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome
     unit = "" if quantity.measured.bottom is not None else _unit(experiment, quantity.measured.top)
     label = f"{quantity.measured}, {unit}" if unit else str(quantity.measured)
     aim, published, why = _aim(quantity, experiment.digits, against)
-    notes = [why, quantity.note]
+    notes = [why, quantity.note, missed(outcomes, quantity.measured, found)]
     is_judged_by_print = quantity.recorded is None and quantity.against is None
     if is_judged_by_print and f"{found.mean:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
         notes.append("matches to the printed digit" if quantity.right is None else "ours is right to that digit")
