@@ -4,7 +4,7 @@
 
     file = "figure-3"                   how its files are called
     draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, queues, queues-over-time,
-                                        longest-queue, errors, completions, convergence, steps
+                                        longest-queue, errors, completions, convergence, steps, bars
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
@@ -17,8 +17,9 @@
     bin = "5 s"                         with mean rates: means over so long
 
 ``mean-rates`` and ``mean-subflow-rates`` are of runs with seeds: means over them, and from the least to the greatest.
-``steps`` is of a run with ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of
-c-SLEN and IEWF: rates after each pass by running time. All others are of simulated runs.
+``bars`` has no ``runs``, and keys of its own: see `anabranch.experiment_bars`. ``steps`` is of a run with
+``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of c-SLEN and IEWF: rates after
+each pass by running time. All others are of simulated runs.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
+from anabranch.experiment_bars import Bars, bars_frame, read_bars
 from anabranch.repeated_rates import optimal_rates, repeated_rates
 from anabranch.settling import by_amount
 
@@ -53,6 +55,7 @@ Draw = Literal[
     "completions",
     "convergence",
     "steps",
+    "bars",
 ]
 
 TO_AIM: dict[Draw, str] = {
@@ -84,6 +87,7 @@ class FigurePlan:
     target: str
     of: str = "connection"
     bin_s: float = 1.0
+    bars: Bars | None = None
 
 
 def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
@@ -109,6 +113,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         target="" if draw not in TO_AIM else table.text("target", *([""] if TO_AIM[draw] else [])),
         bin_s=table.span_s("bin") or 1.0,
         of=table.choice("of", ("connection", "link"), "connection"),
+        bars=read_bars(table, runs, window) if draw == "bars" else None,
     )
     if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
         raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
@@ -118,6 +123,12 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
 
 
 def _check_runs(table: Table, plan: FigurePlan, runs: Mapping[str, Run]) -> None:
+    if plan.bars is not None:
+        if plan.runs or not plan.bars.order:
+            raise table.error(
+                "runs", "bars are of numbers", "leave it out, and add a [[figure.bar]] for each kind of bar"
+            )
+        return
     if not plan.runs:
         raise table.error("runs", "it is empty", f"choose among {', '.join(runs)}")
     targets = [("target", plan.target)] if plan.target else []
@@ -159,7 +170,7 @@ class Figure:
         queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``, of the
         longest without ``link``; of errors ``run`` and what `Result.errors` gives; of completions ``run`` and what
         `anabranch.settling.by_amount` gives; of mean rates ``run`` and what `anabranch.repeated_rates` gives; of steps
-        ``step``, ``name``, ``rate``, ``price``.
+        ``step``, ``name``, ``rate``, ``price``; of bars what `anabranch.experiment_bars` gives.
     targets : dict
         The rate that each connection of a convergence, or subflow of steps, tends to.
     results : dict
@@ -194,6 +205,9 @@ class Figure:
             figures.draw_convergence(
                 self.frame, targets=self.targets, rates_in=self.rates_in, title=title, caption=caption, file=file
             )
+        elif self.plan.bars is not None:
+            own = self.plan.bars
+            figures.draw_estimates(self.frame, ylabel=own.ylabel, xlabel=own.across, title=title, file=file)
         elif draw == "steps":
             figures.draw_steps(self.frame, targets=self.targets, rates_in=self.rates_in, title=title, file=file)
         elif draw in ("mean-rates", "mean-subflow-rates"):
@@ -228,9 +242,13 @@ class Figure:
             )
 
 
-def make_figure(plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: Mapping[str, Outcome]) -> Figure:
-    """Gather what a figure is drawn from."""
+def make_figure(
+    plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: dict[str, Outcome], place: Path
+) -> Figure:
+    """Gather what a figure is drawn from; `place` is the file that it is in."""
     heading = f"{item.replace('-', ' ').capitalize()}: {plan.title or title}"
+    if plan.bars is not None:
+        return Figure(item, plan, heading, rates_in, bars_frame(plan.bars, outcomes, place), {}, {}, None)
     if plan.draw == "convergence":
         aim = outcomes[plan.target]
         targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))

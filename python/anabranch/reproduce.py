@@ -214,6 +214,7 @@ def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, pro
     def tell(name: str) -> Callable[[float, float, int], None] | None:
         return None if progress is None else partial(progress, f"{experiment.item}: {name}")
 
+    place = experiment.folder / "experiment.toml"
     known = {id(simulated) for simulated in simulations.values()}
     for name, run in experiment.runs.items():
         outcomes[name] = execute(run, experiment.unit_bps, simulations, timed=name in timed, progress=tell(name))
@@ -225,7 +226,7 @@ def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, pro
             known |= own
     rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
     rows.figures += [
-        make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes)
+        make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes, place)
         for plan in experiment.figures
     ]
 

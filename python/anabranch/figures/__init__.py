@@ -1,5 +1,6 @@
 """Figures: a table drawn, to be shown in a notebook or saved as SVG or PNG. No window is ever opened."""
 
+from anabranch.figures.bars import draw_estimates
 from anabranch.figures.beside import draw_completions, draw_longest_queue
 from anabranch.figures.convergence import draw_convergence
 from anabranch.figures.errors import draw_errors
@@ -15,6 +16,7 @@ __all__ = [
     "draw_completions",
     "draw_convergence",
     "draw_errors",
+    "draw_estimates",
     "draw_loads",
     "draw_longest_queue",
     "draw_network",
