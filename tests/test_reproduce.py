@@ -28,7 +28,8 @@ EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
 SLBN = [f"experiment-{number}" for number in ("1a", "1b", "2a", "2b")]
 ITEMS = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 16))]
-ACCEPTANCE = ["a1", "a4", "a5", "a6", "a13"]
+ACCEPTANCE = ["a1", "a2", "a3", "a4", "a5", "a6", "a13"]
+NMCC = ["table-1", "figure-3a", "figure-3b", "figure-4", "figure-5", "figure-6"]
 WVEGAS = ["table-2", *(f"figure-{i}" for i in range(3, 9))]
 
 SUBFLOWS_1 = (
@@ -293,7 +294,8 @@ def test_a_quotient_of_nothing_is_a_number_too() -> None:
 
 
 def test_experiments_are_found_and_ordered_by_number() -> None:
-    assert list_experiments(EXPERIMENTS) == {"acceptance": ACCEPTANCE, "slbn": SLBN, PAPER: ITEMS, "wvegas": WVEGAS}
+    papers = {"acceptance": ACCEPTANCE, "nmcc": NMCC, "slbn": SLBN, PAPER: ITEMS, "wvegas": WVEGAS}
+    assert list_experiments(EXPERIMENTS) == papers
 
 
 def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -308,7 +310,9 @@ def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_unknown_paper_or_item_lists_what_there_is() -> None:
-    with pytest.raises(ScenarioError, match=r"no paper `upward`.*there is acceptance, slbn, upward-max-min, wvegas"):
+    with pytest.raises(
+        ScenarioError, match=r"no paper `upward`.*there is acceptance, nmcc, slbn, upward-max-min, wvegas"
+    ):
         reproduce("upward", experiments=EXPERIMENTS)
     with pytest.raises(ScenarioError, match=r"no `table-70` of upward-max-min; there is table-7, table-8"):
         reproduce(PAPER, "table-70", experiments=EXPERIMENTS)
