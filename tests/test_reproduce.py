@@ -21,7 +21,7 @@ from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts
 from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
-from anabranch.simulated_means import OF_TIME
+from anabranch.simulated_means import OF_STAY, OF_TIME
 from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
@@ -272,9 +272,10 @@ def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) ->
 def test_every_measure_of_a_simulation_can_be_measured() -> None:
     listed = {name for name, (_, _, kind) in MEASURES.items() if kind == "simulate"}
     windowed = {"turns", "turning", "most-turns", "longest-queue", *OF_SPREAD}
-    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, "queue", "agreeing", "mean-granted", "mean-wait", "dropped"}
+    means = {"mean-granted", "mean-wait", "mean-rtt"}
+    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, *means, *OF_STAY, "queue", "agreeing", "dropped"}
     over_time = {name for name, (_, _, kind) in MEASURES.items() if kind == "over-time"}
-    assert over_time | {"mean-granted", "mean-wait"} == set(OF_TIME)
+    assert over_time | means == set(OF_TIME)
 
 
 def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
