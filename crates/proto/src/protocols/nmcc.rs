@@ -190,6 +190,10 @@ impl Coupling for Nmcc {
         self.starts[subflow] = Start::at(flows[subflow].window);
     }
 
+    fn on_idle(&mut self, flows: &[Flow], subflow: usize) {
+        self.starts[subflow] = Start::at(flows[subflow].window);
+    }
+
     fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
         self.starts[subflow] = Start::at(flows[subflow].window);
     }
@@ -294,6 +298,17 @@ mod tests {
             windows.iter().zip([1.5, 2.5, 3.5]).all(|(&window, wanted)| is_within(window, wanted, 0.03)),
             "{windows:?}"
         );
+    }
+
+    #[test]
+    fn after_an_idle_time_slow_start_begins_anew() {
+        let mut control = source(&Parameters::default(), &alone());
+        control.open(0, Time(0));
+        // In the middle of a round; then 10 packets, and 10 more when these are acknowledged.
+        (0..2546).for_each(|_| control.on_ack(0, &acked(0.1, 0.1)));
+        control.on_idle(0);
+        (0..10).for_each(|_| control.on_ack(0, &acked(0.2, 0.1)));
+        assert!(is_near(control.window(0), 20.0), "{}", control.window(0));
     }
 
     #[test]

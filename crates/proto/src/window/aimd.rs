@@ -82,6 +82,11 @@ pub trait Coupling: Send {
         let _ = (subflow, packets);
     }
 
+    /// A subflow has sent nothing for long, and its window is no larger than the first.
+    fn on_idle(&mut self, flows: &[Flow], subflow: usize) {
+        let _ = (flows, subflow);
+    }
+
     /// Packets of a subflow were lost or marked, and its window has fallen.
     fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
         let _ = (flows, subflow);
@@ -138,6 +143,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
     fn on_idle(&mut self, subflow: usize) {
         let flow = &mut self.flows[subflow];
         flow.window = flow.window.min(self.first);
+        self.coupling.on_idle(&self.flows, subflow);
     }
 
     fn regroup(&mut self, groups: &[u32]) {
