@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from anabranch.formats.source import load
 from anabranch.network import Network
 from anabranch.read import NETWORKS, read_demands, read_network
 from anabranch.scenario import read_scenario
+from anabranch.solve import DEFAULT_PATHS
 
 Input = Annotated[Path, typer.Argument(help="Topology (GraphML, GML, SNDlib, RFC 8345, CSV, ...) or scenario (TOML).")]
 Capacity = Annotated[
@@ -35,6 +36,17 @@ NetworkId = Annotated[
 ]
 InputNodes = Annotated[
     Path | None, typer.Option("--nodes", metavar="FILE", help="With CSV: a second file that lists the nodes to read.")
+]
+PathCount = Annotated[
+    int | None,
+    typer.Option(min=1, max=65_536, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."),
+]
+PathKind = Annotated[
+    Literal["shortest", "equal-cost", "disjoint"] | None,
+    typer.Option(help="Which paths to find; the shortest if not given."),
+]
+PathMetric = Annotated[
+    Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
 ]
 MOST = 10_000_000
 """The greatest count that an option takes."""

@@ -20,6 +20,9 @@ from anabranch.commands.inputs import (
     Input,
     InputNodes,
     NetworkId,
+    PathCount,
+    PathKind,
+    PathMetric,
     load_network,
     load_problem,
 )
@@ -61,19 +64,9 @@ def command(
     format: Format = None,
     network_id: NetworkId = None,
     nodes: InputNodes = None,
-    paths: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65_536, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."
-        ),
-    ] = None,
-    path_kind: Annotated[
-        Literal["shortest", "equal-cost", "disjoint"] | None,
-        typer.Option(help="Which paths to find; the shortest if not given."),
-    ] = None,
-    metric: Annotated[
-        Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
-    ] = None,
+    paths: PathCount = None,
+    path_kind: PathKind = None,
+    metric: PathMetric = None,
     with_groups: Annotated[
         bool, typer.Option("--groups", help="Number the groups of paths that share links; always with --sources.")
     ] = False,

@@ -22,6 +22,9 @@ from anabranch.commands.inputs import (
     Input,
     InputNodes,
     NetworkId,
+    PathCount,
+    PathKind,
+    PathMetric,
     load_problem,
 )
 from anabranch.commands.progress import PathCounter, progress_bar
@@ -74,19 +77,9 @@ def command(
         Literal["c-slen", "iewf", "progressive-filling", "lp", "interior-point"] | None,
         typer.Option(help="How to find it; the usual way if not given."),
     ] = None,
-    paths: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65_536, help=f"The most paths to find for each connection; {DEFAULT_PATHS} if not given."
-        ),
-    ] = None,
-    path_kind: Annotated[
-        Literal["shortest", "equal-cost", "disjoint"] | None,
-        typer.Option(help="Which paths to find; the shortest if not given."),
-    ] = None,
-    metric: Annotated[
-        Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
-    ] = None,
+    paths: PathCount = None,
+    path_kind: PathKind = None,
+    metric: PathMetric = None,
     start: Annotated[str, typer.Option(help="Starting portions: equal, or the ratio of geometric ones.")] = "equal",
     unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
     tolerance: Annotated[
