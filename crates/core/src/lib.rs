@@ -10,10 +10,12 @@ pub mod paths;
 pub mod quantity;
 pub mod random;
 pub mod spelling;
+pub mod union_find;
 pub mod units;
 
 pub use demand::{Connection, DemandError, Demands};
 pub use id::{ConnectionId, LinkId, NodeId};
 pub use network::{Link, Network, NetworkBuilder, NetworkError, Node, Position};
 pub use paths::{PathError, Paths};
+pub use union_find::UnionFind;
 pub use units::{Bytes, Rate, Span, Time};

@@ -6,7 +6,7 @@
 
 use std::collections::BinaryHeap;
 
-use anabranch_core::{LinkId, NodeId, Span};
+use anabranch_core::{LinkId, NodeId, Span, UnionFind};
 use anabranch_scenario::plan::Plan;
 
 use crate::expected;
@@ -100,31 +100,16 @@ fn groups(plan: &Plan, routes: &Routes, work: &[f64], most: f64) -> Option<Group
 
 /// Joins the ends of all links in use that take less than `delay`.
 fn join(plan: &Plan, routes: &Routes, work: &[f64], delay: Span) -> Groups {
-    let mut parent: Vec<u32> = (0..work.len() as u32).collect();
+    let mut nodes = UnionFind::new(work.len());
     for link in routes.used.iter().map(|&l| plan.network.link(l)).filter(|link| link.delay < delay) {
-        let (a, b) = (root(&mut parent, link.source.0), root(&mut parent, link.target.0));
-        parent[a.max(b) as usize] = a.min(b);
+        nodes.join(link.source.0, link.target.0);
     }
-    let mut groups = Groups { of: vec![u32::MAX; work.len()], work: Vec::new() };
-    for (node, &own) in work.iter().enumerate() {
-        // The root of a group is its first node.
-        let first = root(&mut parent, node as u32) as usize;
-        if first == node {
-            groups.of[node] = groups.work.len() as u32;
-            groups.work.push(0.0);
-        }
-        groups.of[node] = groups.of[first];
-        groups.work[groups.of[node] as usize] += own;
+    let of = nodes.sets();
+    let mut work_of = vec![0.0; of.iter().max().map_or(0, |&last| last as usize + 1)];
+    for (&group, own) in of.iter().zip(work) {
+        work_of[group as usize] += own;
     }
-    groups
-}
-
-fn root(parent: &mut [u32], mut node: u32) -> u32 {
-    while parent[node as usize] != node {
-        parent[node as usize] = parent[parent[node as usize] as usize];
-        node = parent[node as usize];
-    }
-    node
+    Groups { of, work: work_of }
 }
 
 /// For each group its shard.

@@ -10,6 +10,7 @@
 
 use crate::id::{ConnectionId, LinkId};
 use crate::network::Network;
+use crate::union_find::UnionFind;
 
 use super::Paths;
 
@@ -36,8 +37,8 @@ pub struct GroupSearch {
     /// For each link, and then for each node, the last search that met it and the first path that used it there.
     holders: Vec<(u32, u32)>,
     search: u32,
-    /// For each path of this search another of its group with a lower number, or itself.
-    parents: Vec<u32>,
+    /// The paths of this search, joined into groups.
+    joined: UnionFind,
 }
 
 impl GroupSearch {
@@ -53,7 +54,7 @@ impl GroupSearch {
         }
         let target = network.links().iter().map(|link| link.target.0).collect();
         let holders = vec![(0, 0); links + network.nodes().len()];
-        Self { sharing, left_out, target, holders, search: 0, parents: Vec::new() }
+        Self { sharing, left_out, target, holders, search: 0, joined: UnionFind::default() }
     }
 
     /// The group of each path, numbered from 0 in the order of the first path of each.
@@ -62,16 +63,16 @@ impl GroupSearch {
     /// If a path has a link that is not in the network.
     pub fn groups<'a>(&mut self, paths: impl IntoIterator<Item = &'a [LinkId]>) -> Vec<u32> {
         self.begin();
-        for (number, path) in paths.into_iter().enumerate() {
-            self.parents.push(number as u32);
-            self.add(number as u32, path);
+        for path in paths {
+            let number = self.joined.add();
+            self.add(number, path);
         }
-        self.numbered()
+        self.joined.sets()
     }
 
     /// Forgets the paths of the search before.
     fn begin(&mut self) {
-        self.parents.clear();
+        self.joined.clear();
         if self.search == u32::MAX {
             self.holders.fill((0, 0));
             self.search = 0;
@@ -100,41 +101,10 @@ impl GroupSearch {
     fn hold(&mut self, place: usize, number: u32) {
         let (search, first) = self.holders[place];
         if search == self.search {
-            self.join(first, number);
+            self.joined.join(first, number);
         } else {
             self.holders[place] = (self.search, number);
         }
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.first_of(a), self.first_of(b));
-        // The lower number leads, so that the leader of a group is its first path.
-        self.parents[a.max(b) as usize] = a.min(b);
-    }
-
-    /// The first path of the group, as far as it is known.
-    fn first_of(&mut self, mut path: u32) -> u32 {
-        while self.parents[path as usize] != path {
-            let next = self.parents[path as usize];
-            self.parents[path as usize] = self.parents[next as usize];
-            path = next;
-        }
-        path
-    }
-
-    fn numbered(&mut self) -> Vec<u32> {
-        let mut groups: Vec<u32> = Vec::with_capacity(self.parents.len());
-        let mut found = 0;
-        for path in 0..self.parents.len() as u32 {
-            let first = self.first_of(path);
-            if first == path {
-                groups.push(found);
-                found += 1;
-            } else {
-                groups.push(groups[first as usize]);
-            }
-        }
-        groups
     }
 }
 
