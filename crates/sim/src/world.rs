@@ -246,7 +246,9 @@ impl<'p> World<'p> {
     /// Schedules when connections that begin here hear of links that fail, or are there again.
     fn schedule_failures(&mut self) {
         let plan = self.plan;
-        let Some(after) = plan.assistance.failures_after else { return };
+        if plan.assistance.failures_after.is_none() {
+            return;
+        }
         for c in 0..plan.transfers.len() {
             let keeps_windows = plan.protocols[plan.transfers[c].protocol].terms().keeps_windows();
             if !keeps_windows || !self.shard.has_source(c as u32) {
@@ -254,9 +256,8 @@ impl<'p> World<'p> {
             }
             for (path, links) in plan.paths.of(ConnectionId::new(c)).enumerate() {
                 let s = self.routes.subflows[c] + path as u32;
-                for (time, capacity) in links.iter().flat_map(|link| &plan.links[link.index()].changes) {
-                    let kind = if capacity.0 > 0.0 { Kind::Open } else { Kind::Close };
-                    self.schedule(time.0.saturating_add(after.0), kind, s);
+                for (time, is_up) in plan.told_failures(links) {
+                    self.schedule(time.0, if is_up { Kind::Open } else { Kind::Close }, s);
                 }
             }
         }

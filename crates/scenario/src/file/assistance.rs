@@ -16,8 +16,8 @@ pub struct AssistanceTable {
     /// Links by name that count as shared by nobody, such as an access link that is known to be no bottleneck.
     #[schemars(with = "Vec<String>")]
     pub without: Option<Spanned<Vec<String>>>,
-    /// So long after the capacity of a link has become 0, or is so no longer, connections leave the paths over it, or take
-    /// them up again; if left out nobody tells them.
+    /// So long after the capacity of a link has become 0, or is so no longer, connections leave the paths over it, there or
+    /// back, or take them up again; what is 0 from the beginning they know. If left out nobody tells them.
     pub failures_after: Option<SpanText>,
     /// The node of the rendezvous function: what a target asks `sources` for it asks this node for first, and begins when
     /// the manager has answered. Of it and `manager` both are given or none.

@@ -2,6 +2,7 @@
 
 mod by_key;
 mod draws;
+mod failures;
 mod mistakes;
 mod networks;
 mod noise;
