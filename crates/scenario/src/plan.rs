@@ -160,6 +160,11 @@ impl PathTime {
     pub fn is_open(&self, now: Time) -> bool {
         self.start <= now && self.stop.is_none_or(|stop| now < stop)
     }
+
+    /// Whether the path opens or closes at this very time.
+    pub fn changes_at(&self, now: Time) -> bool {
+        self.start == now || self.stop == Some(now)
+    }
 }
 
 impl Plan {
