@@ -1,13 +1,11 @@
 //! What the network tells connections.
 
-use std::collections::HashMap;
-
-use anabranch_core::paths::{Metric, k_shortest};
-use anabranch_core::{ConnectionId, LinkId, Network, NodeId, Span};
+use anabranch_core::{LinkId, Network, Span};
 use toml::Spanned;
 
 use super::Scenario;
 use super::connections::Wants;
+use super::quickest::{quickest_from, quickest_to};
 use crate::error::ScenarioError;
 use crate::plan::Assistance;
 
@@ -46,35 +44,25 @@ impl Scenario {
             network.find_node(text).ok_or_else(|| self.error(name.span(), message()))
         };
         let (at, by) = (find(rendezvous)?, find(manager)?);
-        let mut known: HashMap<(NodeId, NodeId), Option<Span>> = HashMap::new();
-        let mut delay = |from: NodeId, to: NodeId| *known.entry((from, to)).or_insert_with(|| delay(network, from, to));
+        let (to_rendezvous, from_manager) = (quickest_to(network, at), quickest_from(network, by));
+        let between = quickest_to(network, by)[at.index()];
         for f in 0..wants.fetches.len() {
             let c = wants.fetches[f].connection.index();
             let target = wants.demands.connections()[c].target;
-            let legs = [(target, at), (at, by), (by, target)];
+            let (first, last) = (to_rendezvous[target.index()], from_manager[target.index()]);
             let mut total = Span(0);
-            for (from, to) in legs {
-                let Some(leg) = delay(from, to) else {
+            for (from, to, delay) in [(target, at, first), (at, by, between), (by, target, last)] {
+                let Some(delay) = delay else {
                     let [from, to] = [from, to].map(|node| &network.node(node).name);
                     let name = &wants.demands.connections()[c].name;
                     let message =
                         format!("connection `{name}`: no path leads from `{from}` to `{to}` for its subscription");
                     return Err(self.error(wants.span(c), message));
                 };
-                total = Span(total.0.saturating_add(leg.0));
+                total = Span(total.0.saturating_add(delay.0));
             }
             wants.fetches[f].set_up = total;
         }
         Ok(())
     }
-}
-
-/// How long the quickest path takes.
-fn delay(network: &Network, from: NodeId, to: NodeId) -> Option<Span> {
-    if from == to {
-        return Some(Span(0));
-    }
-    let paths = k_shortest(network, &[(from, to)], 1, &Metric::Delay, &|_| true).ok()?;
-    let path = paths.of(ConnectionId::new(0)).next()?;
-    Some(Span(path.iter().map(|&link| network.link(link).delay.0).sum()))
 }

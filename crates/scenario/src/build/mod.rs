@@ -10,6 +10,7 @@ mod links;
 mod network;
 mod path_times;
 mod paths;
+mod quickest;
 mod resolved;
 mod sources;
 mod traffic;

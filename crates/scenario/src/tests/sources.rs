@@ -71,6 +71,16 @@ fn traffic_asks_so_many_different_sources_each() {
 }
 
 #[test]
+fn ten_thousand_targets_on_eleven_thousand_routers_subscribe() {
+    // One search from each of the two nodes, not one for each target.
+    let text = "[network]\ngenerate.transit-stub.routers = 11_000\n[[traffic]]\ncount = 10_000\nfrom = \"s*\"\nsources = 3\n\
+        paths = 1\nprotocol = \"nmcc\"\n[run]\nrecord = [\"links\"]\n[assistance]\n";
+    let plan = plan(&format!("{text}rendezvous = \"t0.0\"\nmanager = \"t0.1\"\n")).unwrap();
+    assert!(plan.fetches.iter().all(|fetch| fetch.servers.len() == 3));
+    assert!(plan.fetches.iter().any(|fetch| fetch.set_up > Span(0)));
+}
+
+#[test]
 fn sources_that_cannot_be_are_refused_where_they_stand() {
     let cases = [
         ("sources = [\"a\"]\nsource = \"a\"", "it has both `source` and `sources`; leave one out"),

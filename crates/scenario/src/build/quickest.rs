@@ -1,0 +1,68 @@
+//! How long the quickest paths take between one node and all others [dijkstra1959].
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use anabranch_core::{Network, NodeId, Span};
+
+/// For each node how long the quickest path from `node` takes; `None` if none leads there.
+pub(super) fn quickest_from(network: &Network, node: NodeId) -> Vec<Option<Span>> {
+    let next = |at| network.links_from(at).iter().map(|&link| network.link(link)).map(|link| (link.target, link.delay));
+    spread(network, node, next)
+}
+
+/// For each node how long the quickest path to `node` takes; `None` if none leads from there.
+pub(super) fn quickest_to(network: &Network, node: NodeId) -> Vec<Option<Span>> {
+    let next = |at| network.links_into(at).iter().map(|&link| network.link(link)).map(|link| (link.source, link.delay));
+    spread(network, node, next)
+}
+
+/// Goes from `start` to what is `next` to each node, the nearest first.
+fn spread<N: Iterator<Item = (NodeId, Span)>>(
+    network: &Network,
+    start: NodeId,
+    next: impl Fn(NodeId) -> N,
+) -> Vec<Option<Span>> {
+    let mut delays = vec![None; network.nodes().len()];
+    let mut queue = BinaryHeap::from([Reverse((Span(0), start))]);
+    while let Some(Reverse((delay, node))) = queue.pop() {
+        if delays[node.index()].is_some() {
+            continue;
+        }
+        delays[node.index()] = Some(delay);
+        let further = |(node, link): (NodeId, Span)| Reverse((Span(delay.0.saturating_add(link.0)), node));
+        queue.extend(next(node).filter(|(node, _)| delays[node.index()].is_none()).map(further));
+    }
+    delays
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_core::paths::{Metric, k_shortest};
+    use anabranch_core::{ConnectionId, NetworkBuilder, Rate};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn they_take_as_long_as_the_shortest_paths_by_delay(links in prop::collection::vec((0..7usize, 0..7usize, 0..9u64), 0..20)) {
+            let mut builder = NetworkBuilder::new();
+            let nodes: Vec<NodeId> = (0..7).map(|n| builder.node(&format!("n{n}"), None).unwrap()).collect();
+            for (a, b, delay) in links.into_iter().filter(|(a, b, _)| a != b) {
+                builder.link(None, nodes[a], nodes[b], Rate(1.0), Span(delay)).unwrap();
+            }
+            let network = builder.build();
+            for &node in &nodes {
+                let delay = |from: NodeId, to: NodeId| {
+                    let paths = k_shortest(&network, &[(from, to)], 1, &Metric::Delay, &|_| true).unwrap();
+                    let path = paths.of(ConnectionId(0)).next().or((from == to).then_some(&[]))?;
+                    Some(Span(path.iter().map(|&link| network.link(link).delay.0).sum()))
+                };
+                let away: Vec<_> = nodes.iter().map(|&other| delay(node, other)).collect();
+                let back: Vec<_> = nodes.iter().map(|&other| delay(other, node)).collect();
+                prop_assert_eq!((quickest_from(&network, node), quickest_to(&network, node)), (away, back));
+            }
+        }
+    }
+}
