@@ -93,13 +93,16 @@ impl Group<'_> {
     ) -> Result<Vec<Vec<NodeId>>, Misdrawn> {
         let Some(count) = self.table.asked else { return Ok(vec![Vec::new(); ends.len()]) };
         let mut rng = self.stream(Purpose::TrafficSources);
+        let mut is_source = vec![false; network.nodes().len()];
+        for node in sources {
+            is_source[node.index()] = true;
+        }
         let of = |&(source, target): &(NodeId, NodeId)| {
-            let others = sources.iter().filter(|&&node| node != source && node != target).count();
-            if others + 1 < count {
+            let has = sources.len() - usize::from(is_source[target.index()]);
+            if has < count {
                 let message = format!(
-                    "target `{}` is to ask {count} sources, and `from` has {} for it; name more, or ask for fewer",
-                    network.node(target).name,
-                    others + 1
+                    "target `{}` is to ask {count} sources, and `from` has {has} for it; name more, or ask for fewer",
+                    network.node(target).name
                 );
                 return Err(Misdrawn { span: None, message });
             }
