@@ -10,6 +10,7 @@ use toml::Spanned;
 use super::Scenario;
 use super::connections::Wants;
 use super::network::first_ids;
+use super::sources::check_sources;
 use crate::error::ScenarioError;
 use crate::plan::Record;
 use crate::plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, MOST_DELAY, RunPlan, Transfer};
@@ -60,8 +61,9 @@ impl Scenario {
             let transfer = &wants.transfers[c];
             let protocol = &wants.protocols[transfer.protocol];
             let mistake = run_table.transport.mistake(transfer.packet).filter(|_| protocol.terms().keeps_windows());
-            let checked = protocol
-                .check(connection.claim(), paths.of(ConnectionId::new(c)).len())
+            let count = paths.of(ConnectionId::new(c)).len();
+            let checked = check_sources(protocol, wants.sources(c).len(), count)
+                .and_then(|()| protocol.check(connection.claim(), count))
                 .and_then(|()| mistake.map_or(Ok(()), Err))
                 .and_then(|()| checks.connection(connection, transfer, paths.of(ConnectionId::new(c))));
             checked

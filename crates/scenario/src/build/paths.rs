@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anabranch_core::paths::{Progress, check_path, links_along, links_named};
-use anabranch_core::{ConnectionId, LinkId, Network, PathError, Paths};
+use anabranch_core::{ConnectionId, LinkId, Network, NodeId, PathError, Paths};
 use toml::Spanned;
 
 use super::Scenario;
@@ -75,13 +75,26 @@ impl Scenario {
         };
         let resolved = |(i, names): (usize, &Vec<String>)| {
             let place = format!("connection `{}`, path {}", connection.name, i + 1);
-            let path = resolve(network, names, &place)?;
-            let begins = path.first().map(|&link| network.link(link).source);
-            let source = begins.filter(|node| sources.contains(node)).unwrap_or(connection.source);
-            check_path(network, &path, source, connection.target, &place)?;
+            let path = resolve(network, names, &place).map_err(|e| e.to_string())?;
+            let source = beginning(network, &path, &sources).map_err(|reason| format!("{place}: {reason}"))?;
+            check_path(network, &path, source, connection.target, &place).map_err(|e| e.to_string())?;
             Ok(path)
         };
-        let paths: Result<_, PathError> = lists.iter().enumerate().map(resolved).collect();
-        paths.map_err(|e| self.error(span, e.to_string()))
+        let paths: Result<_, String> = lists.iter().enumerate().map(resolved).collect();
+        paths.map_err(|reason| self.error(span, reason))
+    }
+}
+
+/// Which of its sources a path begins at; of a single one [`check_path`] says whether it does.
+fn beginning(network: &Network, path: &[LinkId], sources: &[NodeId]) -> Result<NodeId, String> {
+    let name = |node: &NodeId| format!("`{}`", network.node(*node).name);
+    match path.first().map(|&link| network.link(link).source) {
+        Some(node) if sources.contains(&node) => Ok(node),
+        Some(node) if sources.len() > 1 => Err(format!(
+            "it begins at node {}, not at one of the connection's sources {}; a path must join a source and the target",
+            name(&node),
+            sources.iter().map(name).collect::<Vec<_>>().join(", ")
+        )),
+        _ => Ok(sources[0]),
     }
 }

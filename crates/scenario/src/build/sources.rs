@@ -69,3 +69,18 @@ pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
         protocol.title()
     ))
 }
+
+/// A protocol of one path asks one source.
+///
+/// # Errors
+/// Why so many sources cannot be asked over so many paths under this protocol, and what would do.
+pub(super) fn check_sources(protocol: &Protocol, sources: usize, paths: usize) -> Result<(), String> {
+    if sources < 2 || paths < 2 || protocol.terms().many_paths {
+        return Ok(());
+    }
+    Err(format!(
+        "it has {sources} sources, and {} serves one path, which leads from one; name one source, or a protocol of several \
+         paths, such as NMCC",
+        protocol.title()
+    ))
+}

@@ -93,6 +93,10 @@ fn sources_that_cannot_be_are_refused_where_they_stand() {
         ("sources = [{ stop = \"1 s\" }]", "the key `node` is missing"),
         ("sources = [3]", "a node such as"),
         ("sources = [\"a\"]\npaths = [[\"b\", \"x\"]]", "it begins at node `b`, not at the connection's source `a`"),
+        (
+            "sources = [\"a\", \"c\"]\npaths = [[\"c\", \"x\"], [\"b\", \"x\"]]",
+            "connection `a+c>x`, path 2: it begins at node `b`, not at one of the connection's sources `a`, `c`; a path must",
+        ),
         ("sources = [\"a\"]\n[assistance]\nrendezvous = \"a\"", "of `rendezvous` and `manager` one is given"),
         ("sources = [\"a\"]\n[assistance]\nrendezvous = \"a\"\nmanager = \"m\"", "there is no node `m`"),
         ("sources = [\"a\"]\n[assistance]\nwithout = [\"l\"]", "without: there is no link `l`"),
@@ -103,6 +107,14 @@ fn sources_that_cannot_be_are_refused_where_they_stand() {
     }
     let rates = refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nsources = [\"a\"]\n"));
     assert!(rates.contains("d-SLEN sets rates, and a target asks `sources` for data only under"), "{rates}");
+    let one_path =
+        "sources, and Reno serves one path, which leads from one; name one source, or a protocol of several paths";
+    let two =
+        refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nprotocol = \"reno\"\nsources = [\"a\", \"b\"]\n"));
+    assert!(two.contains(&format!("connection `a+b>x`: it has 2 {one_path}")), "{two}");
+    let drawn =
+        refused("[network]\ngenerate.ring.nodes = 20\n[[traffic]]\ncount = 5\nprotocol = \"reno\"\nsources = 3\n");
+    assert!(drawn.contains(&format!("it has 3 {one_path}")), "{drawn}");
     let ring = "[network]\ngenerate.ring.nodes = 20\n[[traffic]]\ncount = 5\nprotocol = \"nmcc\"\n";
     let few = refused(&format!("{ring}from = [\"n0\", \"n1\"]\nsources = 3\n"));
     assert!(few.contains("is to ask 3 sources, and `from` has"), "{few}");
