@@ -55,6 +55,22 @@ protocol = "lia"
 paths = [["a", "b", "c"], ["a", "c"]]
 stop = "2 s"
 path_times = [{ stop = "1 s" }, { start = "0.5 s", stop = "1.5 s" }]
+[[connection]]
+sources = ["a", { node = "b", start = "0.5 s", stop = "1 s" }]
+target = "c"
+protocol = { nmcc = { assistance = true } }
+paths = [["b", "c"], ["a", "c"]]
+[[traffic]]
+name = "v"
+count = 3
+sources = 2
+protocol = "nmcc"
+[assistance]
+sharing = "nodes"
+without = ["direct"]
+failures_after = "10 ms"
+rendezvous = "b"
+manager = "a"
 "#;
 
 /// Goes as far as the mistake lets it.
@@ -99,7 +115,12 @@ fn pieces() -> impl Strategy<Value = String> {
         "queue",
         "amount",
         "paths",
+        "sources",
+        "assistance",
+        "sharing",
+        "rendezvous",
         "protocol",
+        "nmcc",
         "d-slen",
         "faults",
         "loss",

@@ -35,6 +35,8 @@ fn assert_same(first: &Plan, second: &Plan) {
     assert_eq!(first.transfers, second.transfers);
     assert_eq!(first.demand_changes, second.demand_changes);
     assert_eq!(first.path_times, second.path_times);
+    assert_eq!(first.fetches, second.fetches);
+    assert_eq!(first.assistance, second.assistance);
     assert_eq!(first.protocols, second.protocols);
     assert_eq!(first.run, second.run);
 }
@@ -160,6 +162,19 @@ fn times_of_paths_are_written_out() {
     assert_eq!(second.path_times.len(), 3, "{whole}");
 }
 
+#[test]
+fn sources_and_assistance_are_written_out() {
+    let text = "[network]\ngenerate.ring.nodes = 5\n[defaults.connection]\nprotocol = \"nmcc\"\n\
+        [[connection]]\nsources = [\"n0\", { node = \"n1\", start = \"1 s\", stop = \"1.5 s\" }]\ntarget = \"n3\"\n\
+        [[traffic]]\ncount = 4\nfrom = [\"n0\", \"n1\", \"n2\"]\nto = [\"n3\", \"n4\"]\nsources = 2\n\
+        [assistance]\nsharing = \"nodes\"\nwithout = [\"n0-n1\"]\nfailures_after = \"10 ms\"\nrendezvous = \"n2\"\n\
+        manager = \"n4\"\n";
+    let (first, whole, second) = both_plans(text, None, None);
+    assert_same(&first, &second);
+    assert_eq!((second.fetches.len(), second.fetches[0].servers.len(), second.assistance.without.len()), (5, 2, 1));
+    assert!(second.fetches.iter().all(|fetch| fetch.set_up > Span(0)), "{whole}");
+}
+
 fn amounts() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("\"unlimited\"".to_owned()),
@@ -180,6 +195,30 @@ fn arrivals() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A connection that fetches, and what the network tells.
+fn fetched() -> impl Strategy<Value = String> {
+    let picoseconds = || 0..1u64 << 62;
+    let second = prop_oneof![
+        Just(String::new()),
+        Just(", \"n1\"".to_owned()),
+        (picoseconds(), 1..1u64 << 62)
+            .prop_map(|(at, more)| format!(", {{ node = \"n1\", start = \"{at} ps\", stop = \"{} ps\" }}", at + more)),
+    ];
+    let told = prop_oneof![
+        Just(String::new()),
+        Just("[assistance]\nsharing = \"nodes\"\n".to_owned()),
+        picoseconds().prop_map(|after| {
+            format!("[assistance]\nfailures_after = \"{after} ps\"\nrendezvous = \"n0\"\nmanager = \"n3\"\n")
+        }),
+    ];
+    (second, told, 1..4usize).prop_map(|(second, told, asked)| {
+        format!(
+            "[[connection]]\nsources = [\"n0\"{second}]\ntarget = \"n3\"\nprotocol = \"nmcc\"\n\
+             [[traffic]]\nname = \"reader\"\ncount = 3\nsources = {asked}\nprotocol = \"nmcc\"\n{told}"
+        )
+    })
+}
+
 proptest! {
     #[test]
     fn what_is_written_out_gives_the_same_plan(
@@ -189,6 +228,7 @@ proptest! {
         (seed, duration) in (0..=i64::MAX, 1..=200 * 86_400 * 1_000_000_000_000u64),
         (at, least, more, packet) in (0..1u64 << 63, 1..3usize, 0..3usize, 40..=65_535u32),
         share in prop_oneof![Just(1.0), 1e-9..1.0],
+        fetched in fetched(),
     ) {
         let late = duration.min(86_400_000_000_000_000);
         let text = format!(
@@ -200,9 +240,11 @@ proptest! {
             [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
             [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
             capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
+            {fetched}\
             [run]\nseed = {seed}\nduration = \"{duration} ps\"\ncontrol_share = {share:?}\n", least + more
         )
         .replace("\"n0\"", if rule.starts_with("grid") { "\"n0.0\"" } else { "\"n0\"" })
+        .replace("\"n1\"", if rule.starts_with("grid") { "\"n1.0\"" } else { "\"n1\"" })
         .replace("\"n3\"", if rule.starts_with("grid") { "\"n1.1\"" } else { "\"n3\"" })
         .replace("n0.0.0", "n0.0");
         let (first, whole, second) = both_plans(&text, None, None);
