@@ -15,6 +15,7 @@ mod fairness;
 mod faults;
 mod held_back;
 mod link;
+mod open_paths;
 mod packet;
 mod partition;
 mod queue;

@@ -226,43 +226,6 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Schedules when paths may be used of connections that begin here.
-    fn schedule_path_times(&mut self) {
-        let plan = self.plan;
-        for own in &plan.path_times {
-            if !self.shard.has_source(own.connection.0) {
-                continue;
-            }
-            let s = self.routes.subflow(own);
-            if own.start > plan.demands.connections()[own.connection.index()].start {
-                self.schedule(own.start.0, Kind::Open, s);
-            }
-            if let Some(stop) = own.stop {
-                self.schedule(stop.0, Kind::Close, s);
-            }
-        }
-    }
-
-    /// Schedules when connections that begin here hear of links that fail, or are there again.
-    fn schedule_failures(&mut self) {
-        let plan = self.plan;
-        if plan.assistance.failures_after.is_none() {
-            return;
-        }
-        for c in 0..plan.transfers.len() {
-            let keeps_windows = plan.protocols[plan.transfers[c].protocol].terms().keeps_windows();
-            if !keeps_windows || !self.shard.has_source(c as u32) {
-                continue;
-            }
-            for (path, links) in plan.paths.of(ConnectionId::new(c)).enumerate() {
-                let s = self.routes.subflows[c] + path as u32;
-                for (time, is_up) in plan.told_failures(links) {
-                    self.schedule(time.0, if is_up { Kind::Open } else { Kind::Close }, s);
-                }
-            }
-        }
-    }
-
     /// Schedules when the capacities of links change that send from here.
     fn schedule_capacities(&mut self) {
         let (plan, routes) = (self.plan, self.routes);
