@@ -3,14 +3,16 @@
 //! Whoever drives it calls `poll` after everything that happens, until nothing more may be sent; then `wake_at` says when
 //! to ask again, and `deadline` when a path has waited too long.
 
+mod path;
+mod twice;
+
 use anabranch_core::{Rate, Span, Time};
 
-use super::outstanding::{News, Outstanding, Sent};
+use self::path::Path;
 use super::packets::{Ack, Chunk, Segment};
-use super::rtt::Rtt;
 use super::stream::{Lack, Stream};
 use super::{Scheduler, Settings};
-use crate::window::{Acked, Delivery, Signal, WindowControl};
+use crate::window::{Acked, Signal, WindowControl};
 
 /// Bits in a byte times picoseconds in a second.
 const BIT_PICOSECONDS: f64 = 8e12;
@@ -35,84 +37,6 @@ pub struct Source {
     last: usize,
     /// The data up to here were not worth sending once more on another path.
     reinjected: Option<u64>,
-}
-
-/// A path of a connection.
-#[derive(Clone, Debug, Default)]
-struct Path {
-    is_open: bool,
-    sent: Outstanding,
-    rtt: Rtt,
-    /// When patience is over, and how often it was in a row.
-    patience: Option<Time>,
-    timeouts: u32,
-    /// Packets with lesser numbers had been sent when a loss or a mark was last found.
-    recovery: u64,
-    /// The round ends when those with lesser numbers are acknowledged or lost.
-    round: u64,
-    /// Whether the window held it back when it last sent.
-    is_limited: bool,
-    /// What the sink has counted of marks.
-    marked: u32,
-    last_sent: Time,
-    /// Its pace lets no packet go before.
-    next_send: Time,
-    /// Packets delivered, when the last was told of, and when that had been sent.
-    delivered: u64,
-    delivered_at: Time,
-    first_at: Time,
-    /// Rates say little of the path until so many are delivered, since there was too little to send.
-    starved_until: u64,
-    /// Under the redundant scheduler the next byte that it sends.
-    copied: u64,
-}
-
-impl Path {
-    /// How long to wait for an acknowledgement, which the sink may put off if it does not acknowledge every packet.
-    fn wait(&self, settings: &Settings) -> u64 {
-        let wait = self.rtt.patience().map_or(settings.first_wait, |wait| wait.max(settings.least_wait));
-        let put_off = if settings.ack_every > 1 { settings.ack_delay.0 } else { 0 };
-        wait.0
-            .saturating_add(put_off)
-            .saturating_mul(1 << self.timeouts.min(16))
-            .min(MOST_WAIT.max(settings.first_wait.0))
-    }
-
-    fn is_recovering(&self) -> bool {
-        self.sent.first() < self.recovery
-    }
-
-    /// A packet is sent; gives its number.
-    fn send(&mut self, now: Time, chunk: Chunk, settings: &Settings) -> u64 {
-        if self.sent.in_flight() == 0 {
-            (self.delivered_at, self.first_at) = (now, now);
-        }
-        if self.patience.is_none() {
-            self.patience = Some(Time(now.0.saturating_add(self.wait(settings))));
-        }
-        self.last_sent = now;
-        let (delivered, delivered_at, first_at) = (self.delivered, self.delivered_at, self.first_at);
-        let is_limited = delivered < self.starved_until;
-        self.sent.push(Sent { is_limited, delivered, delivered_at, first_at, ..Sent::new(chunk, now) })
-    }
-
-    /// How fast packets were delivered since the newest acknowledged one was sent.
-    fn delivery(&mut self, now: Time, news: &News) -> Option<Delivery> {
-        self.delivered += u64::from(news.packets);
-        self.delivered_at = now;
-        let newest = news.newest?;
-        let sending = newest.at.0.saturating_sub(newest.first_at.0);
-        let arriving = now.0.saturating_sub(newest.delivered_at.0);
-        self.first_at = newest.at;
-        let seconds = Span(sending.max(arriving)).seconds();
-        let rate = (self.delivered - newest.delivered) as f64 / seconds;
-        (seconds > 0.0).then_some(Delivery {
-            rate,
-            before: newest.delivered,
-            delivered: self.delivered,
-            is_limited_by_source: newest.is_limited,
-        })
-    }
 }
 
 impl Source {
@@ -432,12 +356,6 @@ impl Source {
         true
     }
 
-    /// Whether another path works better than one that has timed out.
-    fn has_better(&self, path: usize) -> bool {
-        let timeouts = self.paths[path].timeouts;
-        timeouts > 0 && self.paths.iter().any(|other| other.is_open && other.timeouts < timeouts)
-    }
-
     /// What a path sends next.
     fn take(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
         let most = self.settings.packet.0 as u32;
@@ -450,76 +368,4 @@ impl Source {
             other => other,
         }
     }
-
-    /// What a path sends next if each sends all.
-    fn copy(&mut self, now: Time, path: usize, most: u32) -> Result<Chunk, Lack> {
-        let offset = self.paths[path].copied.max(self.stream.complete());
-        if offset >= self.stream.next() {
-            let chunk = self.stream.take(now, most)?;
-            // What was lost may come first.
-            self.paths[path].copied = chunk.end().max(offset);
-            return Ok(chunk);
-        }
-        let chunk = self.stream.at(offset, now, most)?;
-        self.paths[path].copied = chunk.end();
-        Ok(chunk)
-    }
-
-    /// The sink has no room for more since something is missing: a path that could send sends that once more, and the
-    /// one that holds all up slows down.
-    fn reinject(&mut self, now: Time, path: usize) -> Option<Chunk> {
-        let missing = self.stream.complete();
-        if self.reinjected == Some(missing) {
-            return None;
-        }
-        let holds = |(other, own): (usize, &Path)| {
-            let chunk = own.sent.oldest().filter(|_| other != path)?.chunk;
-            (chunk.offset <= missing && missing < chunk.end()).then_some((other, chunk))
-        };
-        let (slow, chunk) = self.paths.iter().enumerate().find_map(holds)?;
-        self.reinjected = Some(missing);
-        if !self.paths[slow].is_recovering() {
-            let in_flight = self.paths[slow].sent.in_flight();
-            self.signal(now, slow, Signal::Loss, in_flight);
-        }
-        Some(chunk)
-    }
-
-    /// Nothing is left but what is under way: a path that could send sends once more what another will bring later than
-    /// it would, or should have brought.
-    fn hurry(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
-        let own = &self.paths[path];
-        let (own_rtt, is_late) = (own.rtt.smoothed(), own.timeouts > 0);
-        let mut best: Option<(Time, &mut Sent)> = None;
-        let mut lack = Lack::AtEnd;
-        for other in self.paths.iter_mut().enumerate().filter(|(other, _)| *other != path && !is_late).map(|(_, p)| p) {
-            let Some(patience) = other.rtt.patience() else { continue };
-            let rtt = other.rtt.smoothed();
-            let Some(overdue) = other.sent.alone().next().map(|sent| after(sent.at, patience)) else { continue };
-            let next = if overdue <= now { other.sent.alone().next() } else { other.sent.alone().next_back() };
-            let Some(next) = next else { continue };
-            let expected = if overdue <= now { Time(u64::MAX) } else { after_seconds(next.at, rtt) };
-            if own_rtt > 0.0 && after_seconds(now, own_rtt) < expected {
-                if best.as_ref().is_none_or(|(latest, _)| expected > *latest) {
-                    best = Some((expected, next));
-                }
-            } else if overdue > now {
-                lack = Lack::Until(match lack {
-                    Lack::Until(time) => time.min(overdue),
-                    _ => overdue,
-                });
-            }
-        }
-        let (_, sent) = best.ok_or(lack)?;
-        sent.is_copied = true;
-        Ok(sent.chunk)
-    }
-}
-
-fn after(time: Time, span: Span) -> Time {
-    Time(time.0.saturating_add(span.0))
-}
-
-fn after_seconds(time: Time, seconds: f64) -> Time {
-    after(time, Span::from_seconds(seconds).unwrap_or(Span(u64::MAX)))
 }
