@@ -159,6 +159,30 @@ fn a_source_that_dies_costs_what_it_had_to_give() {
 }
 
 #[test]
+fn what_a_source_does_not_bring_at_the_end_is_asked_of_another() {
+    // 1,000 packets of 100 us over two paths take 50 ms and slow start. One dies just before the end: what it did not
+    // bring is asked of the other after three round trips or so, of 4 ms and 10 ms in its queue.
+    for dies in 44..56 {
+        let dies = Way { dies, ..GOOD };
+        for ways in [[GOOD, dies], [dies, GOOD]] {
+            let fetched = fetch("nmcc", 100_000, &ways, PLENTY, 1).unwrap();
+            assert!(fetched.read == object(100_000) && fetched.took < 110.0, "{dies:?}: {} ms", fetched.took);
+        }
+    }
+}
+
+#[test]
+fn a_source_that_never_answers_is_not_waited_for() {
+    // 200 packets of 100 us: 20 ms and slow start. The silent one was asked for the first ten: they are asked for again
+    // as soon as the good one would have brought them, and not after the first wait of 1 s.
+    let silent = Way { dies: 0, ..GOOD };
+    for ways in [vec![GOOD, silent], vec![silent, GOOD], vec![silent, GOOD, silent]] {
+        let fetched = fetch("nmcc", 20_000, &ways, PLENTY, 1).unwrap();
+        assert!(fetched.read == object(20_000) && fetched.took < 100.0, "{} ms", fetched.took);
+    }
+}
+
+#[test]
 fn five_in_a_hundred_lost_and_many_late_change_no_byte() {
     let bad = Way { loss: 0.05, late: 0.2, twice: 0.05, ..GOOD };
     for protocol in ["nmcc", "reno", "uncoupled", "bbr"] {

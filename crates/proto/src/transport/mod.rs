@@ -46,6 +46,13 @@ pub struct Settings {
     pub scheduler: Scheduler,
 }
 
+impl Settings {
+    /// How long the sink may put an acknowledgement off.
+    fn put_off(&self) -> Span {
+        if self.ack_every > 1 { self.ack_delay } else { Span(0) }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -37,6 +37,17 @@ pub enum Lack {
     Room,
 }
 
+impl Lack {
+    /// Of two the one that ends first, as far as that is known.
+    pub fn sooner(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Until(a), Self::Until(b)) => Self::Until(a.min(b)),
+            (_, Self::Until(_)) => other,
+            _ => self,
+        }
+    }
+}
+
 impl Stream {
     /// So many bytes to a sink with so much room, written at the rate of `demand`.
     pub fn new(now: Time, amount: Option<u64>, room: u64, demand: Rate) -> Self {

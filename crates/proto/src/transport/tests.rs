@@ -80,7 +80,8 @@ impl Pair {
         let paths = 0..self.delays.len();
         let patience = paths.clone().filter_map(|p| Some((self.source.deadline(p)?.0, p))).min();
         let due = paths.filter_map(|p| Some((self.sink.due(p)?.0, p))).min();
-        let times = [arrival.map(|(time, _)| time), patience.map(|(time, _)| time), due.map(|(time, _)| time)];
+        let wake = self.source.wake_at().map(|time| time.0);
+        let times = [arrival.map(|(time, _)| time), patience.map(|(time, _)| time), due.map(|(time, _)| time), wake];
         let Some(now) = times.into_iter().flatten().min() else { return false };
         self.now = self.now.max(now);
         if let Some(key) = arrival.filter(|key| key.0 == now) {
@@ -101,9 +102,11 @@ impl Pair {
         } else if let Some((_, path)) = patience.filter(|(time, _)| *time == now) {
             self.source.on_deadline(Time(self.now), path);
             self.pump(path, fates);
-        } else if let Some((_, path)) = due {
+        } else if let Some((_, path)) = due.filter(|(time, _)| *time == now) {
             let ack = self.sink.tell(&self.settings, Time(self.now), path);
             self.put(path, Cargo::Ack(ack), fates.next().unwrap_or(3));
+        } else {
+            self.pump(0, fates);
         }
         true
     }
@@ -161,6 +164,31 @@ fn acknowledgements_that_are_put_off_are_waited_for() {
     }
     // 20 packets and as many acknowledgements.
     assert_eq!((pair.now, pair.sent), (20 * 240 * MILLISECOND, 40));
+}
+
+#[test]
+fn the_end_is_sent_once_more_when_it_is_overdue() {
+    // A packet of three over each of two paths, told of after 20 ms: round trip 20 ms, patience 60 ms. The third leaves
+    // at 20 ms; the other path, no faster, sends it once more 60 ms later, and 40 ms more if the sink may put its
+    // acknowledgement off.
+    for (ack_every, overdue) in [(1, 80), (2, 120)] {
+        let at = |ms: u64| Time(ms * MILLISECOND);
+        let settings = Settings { ack_every, ..settings() };
+        let control = Box::new(Fixed(1.0));
+        let mut source = Source::new(control, settings, at(0), 2, Some(30), Rate(f64::INFINITY));
+        (0..2).for_each(|path| source.open(path, at(0)));
+        let mut paths: Vec<usize> = std::iter::from_fn(|| source.poll(at(0), 0)).map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, [0, 1]);
+        let ack = Ack { newest: 0, seen: 1, complete: 0, room: 1000, marked: 0, delay_ns: 0 };
+        source.on_ack(at(20), 0, &ack);
+        assert_eq!(source.poll(at(20), 0).map(|(path, segment)| (path, segment.chunk.offset)), Some((0, 20)));
+        source.on_ack(at(20), 1, &ack);
+        assert_eq!((source.poll(at(20), 1), source.wake_at()), (None, Some(at(overdue))));
+        assert_eq!(source.poll(at(overdue - 1), 1), None);
+        assert_eq!(source.poll(at(overdue), 0).map(|(path, segment)| (path, segment.chunk.offset)), Some((1, 20)));
+        assert_eq!((source.poll(at(overdue), 1), source.wake_at()), (None, None));
+    }
 }
 
 #[test]

@@ -17,9 +17,6 @@ use crate::window::{Acked, Signal, WindowControl};
 /// Bits in a byte times picoseconds in a second.
 const BIT_PICOSECONDS: f64 = 8e12;
 
-/// In picoseconds: nothing waits longer for an acknowledgement [rfc6298, sec. 2.5].
-const MOST_WAIT: u64 = 60_000_000_000_000;
-
 /// What windows may lack of a whole packet, by rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -247,8 +244,8 @@ impl Source {
     pub fn poll(&mut self, now: Time, hint: usize) -> Option<(usize, Segment)> {
         self.wake = None;
         let path = self.choose(now, hint)?;
-        let chunk = match self.take(now, path) {
-            Ok(chunk) => chunk,
+        let (path, chunk) = match self.take(now, path).or_else(|lack| self.take_twice(now, lack)) {
+            Ok(taken) => taken,
             Err(lack) => {
                 self.is_starved = true;
                 let own = &mut self.paths[path];
@@ -318,12 +315,7 @@ impl Source {
             if !self.may_send(now, path) {
                 continue;
             }
-            let rank = match self.settings.scheduler {
-                Scheduler::LowestRtt => self.paths[path].rtt.smoothed(),
-                Scheduler::RoundRobin | Scheduler::Redundant => step as f64,
-            };
-            // What has stayed silent for longest comes last.
-            let rank = (self.paths[path].timeouts, rank);
+            let rank = self.rank(path);
             if best.is_none_or(|(least, _)| rank < least) {
                 best = Some((rank, path));
             }
@@ -332,6 +324,17 @@ impl Source {
             self.is_starved = self.wake.is_some();
         }
         best.map(|(_, path)| path)
+    }
+
+    /// The path with the least of these sends first; equals take turns.
+    fn rank(&self, path: usize) -> (u32, f64) {
+        let count = self.paths.len();
+        let rank = match self.settings.scheduler {
+            Scheduler::LowestRtt => self.paths[path].rtt.smoothed(),
+            Scheduler::RoundRobin | Scheduler::Redundant => ((path + count - self.last - 1) % count) as f64,
+        };
+        // What has stayed silent for longest comes last.
+        (self.paths[path].timeouts, rank)
     }
 
     /// Whether a path may send a packet now; if only its pace forbids it, that is when to poll again.
@@ -357,15 +360,12 @@ impl Source {
     }
 
     /// What a path sends next.
-    fn take(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
+    fn take(&mut self, now: Time, path: usize) -> Result<(usize, Chunk), Lack> {
         let most = self.settings.packet.0 as u32;
-        if self.settings.scheduler == Scheduler::Redundant {
-            return self.copy(now, path, most);
-        }
-        match self.stream.take(now, most) {
-            Err(Lack::Room) => self.reinject(now, path).ok_or(Lack::Room),
-            Err(Lack::AtEnd) => self.hurry(now, path),
-            other => other,
-        }
+        let chunk = match self.settings.scheduler {
+            Scheduler::Redundant => self.copy(now, path, most)?,
+            Scheduler::LowestRtt | Scheduler::RoundRobin => self.stream.take(now, most)?,
+        };
+        Ok((path, chunk))
     }
 }

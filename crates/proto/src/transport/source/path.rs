@@ -6,8 +6,10 @@ use super::super::Settings;
 use super::super::outstanding::{News, Outstanding, Sent};
 use super::super::packets::Chunk;
 use super::super::rtt::Rtt;
-use super::MOST_WAIT;
 use crate::window::Delivery;
+
+/// In picoseconds: nothing waits longer for an acknowledgement [rfc6298, sec. 2.5].
+const MOST_WAIT: u64 = 60_000_000_000_000;
 
 /// A path of a connection.
 #[derive(Clone, Debug, Default)]
@@ -43,9 +45,8 @@ impl Path {
     /// How long to wait for an acknowledgement, which the sink may put off if it does not acknowledge every packet.
     pub(super) fn wait(&self, settings: &Settings) -> u64 {
         let wait = self.rtt.patience().map_or(settings.first_wait, |wait| wait.max(settings.least_wait));
-        let put_off = if settings.ack_every > 1 { settings.ack_delay.0 } else { 0 };
         wait.0
-            .saturating_add(put_off)
+            .saturating_add(settings.put_off().0)
             .saturating_mul(1 << self.timeouts.min(16))
             .min(MOST_WAIT.max(settings.first_wait.0))
     }

@@ -3,6 +3,7 @@
 
 use anabranch_core::{Span, Time};
 
+use super::super::Scheduler;
 use super::super::outstanding::Sent;
 use super::super::packets::Chunk;
 use super::super::stream::Lack;
@@ -31,9 +32,29 @@ impl Source {
         Ok(chunk)
     }
 
+    /// What is sent once more since nothing new can be, and on which path: the first of those that may send which has
+    /// something to send.
+    pub(super) fn take_twice(&mut self, now: Time, mut lack: Lack) -> Result<(usize, Chunk), Lack> {
+        let is_apt = self.paths.len() > 1 && self.settings.scheduler != Scheduler::Redundant;
+        if !is_apt || matches!(lack, Lack::Until(_)) {
+            return Err(lack);
+        }
+        let mut paths: Vec<usize> = (0..self.paths.len()).filter(|&path| self.may_send(now, path)).collect();
+        paths.sort_by(|&a, &b| self.rank(a).partial_cmp(&self.rank(b)).expect("no round trip is NaN"));
+        let is_full = lack == Lack::Room;
+        for path in paths {
+            let taken = if is_full { self.reinject(now, path).ok_or(Lack::Room) } else { self.hurry(now, path) };
+            match taken {
+                Ok(chunk) => return Ok((path, chunk)),
+                Err(own) => lack = lack.sooner(own),
+            }
+        }
+        Err(lack)
+    }
+
     /// The sink has no room for more since something is missing: a path that could send sends that once more, and the
     /// one that holds all up slows down.
-    pub(super) fn reinject(&mut self, now: Time, path: usize) -> Option<Chunk> {
+    fn reinject(&mut self, now: Time, path: usize) -> Option<Chunk> {
         let missing = self.stream.complete();
         if self.reinjected == Some(missing) {
             return None;
@@ -53,27 +74,29 @@ impl Source {
 
     /// Nothing is left but what is under way: a path that could send sends once more what another will bring later than
     /// it would, or should have brought.
-    pub(super) fn hurry(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
-        let own = &self.paths[path];
-        let (own_rtt, is_late) = (own.rtt.smoothed(), own.timeouts > 0);
+    fn hurry(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
+        let own_rtt = self.paths[path].rtt.smoothed();
+        if own_rtt == 0.0 || self.paths[path].timeouts > 0 {
+            return Err(Lack::AtEnd);
+        }
+        let own_arrival = after_seconds(now, own_rtt);
+        let put_off = self.settings.put_off();
+        // A path that never answered is given as long as the slowest of the others.
+        let longest = self.paths.iter().filter_map(|path| path.rtt.patience()).max();
         let mut best: Option<(Time, &mut Sent)> = None;
         let mut lack = Lack::AtEnd;
-        for other in self.paths.iter_mut().enumerate().filter(|(other, _)| *other != path && !is_late).map(|(_, p)| p) {
-            let Some(patience) = other.rtt.patience() else { continue };
-            let rtt = other.rtt.smoothed();
-            let Some(overdue) = other.sent.alone().next().map(|sent| after(sent.at, patience)) else { continue };
-            let next = if overdue <= now { other.sent.alone().next() } else { other.sent.alone().next_back() };
-            let Some(next) = next else { continue };
-            let expected = if overdue <= now { Time(u64::MAX) } else { after_seconds(next.at, rtt) };
-            if own_rtt > 0.0 && after_seconds(now, own_rtt) < expected {
-                if best.as_ref().is_none_or(|(latest, _)| expected > *latest) {
-                    best = Some((expected, next));
-                }
-            } else if overdue > now {
-                lack = Lack::Until(match lack {
-                    Lack::Until(time) => time.min(overdue),
-                    _ => overdue,
-                });
+        for other in self.paths.iter_mut().enumerate().filter(|(other, _)| *other != path).map(|(_, other)| other) {
+            let Some(patience) = other.rtt.patience().or(longest) else { continue };
+            let Some(oldest) = other.sent.alone().next().map(|sent| sent.at) else { continue };
+            let overdue = after(after(oldest, patience), put_off);
+            let is_overdue = overdue <= now;
+            let next = if is_overdue { other.sent.alone().next() } else { other.sent.alone().next_back() };
+            let next = next.expect("there is one");
+            let expected = if is_overdue { Time(u64::MAX) } else { after_seconds(next.at, other.rtt.smoothed()) };
+            if own_arrival >= expected {
+                lack = lack.sooner(Lack::Until(overdue));
+            } else if best.as_ref().is_none_or(|(latest, _)| expected > *latest) {
+                best = Some((expected, next));
             }
         }
         let (_, sent) = best.ok_or(lack)?;
