@@ -17,7 +17,8 @@
 //!
 //! A group are the subflows whose paths share links, directly or by way of others; the network tells
 //! (`WindowControl::regroup`). Without its help all subflows are one group. A round trip that is not known yet counts as
-//! the fastest, so m begins as the number of subflows.
+//! the fastest, so m begins as the number of subflows. One that has timed out does not grow, and so does not count until
+//! it answers.
 //!
 //! differs: e-NMCC-like, a reconstruction from the abstract of the follow-up, also shares the decrease: a loss takes
 //! m / 2 of the window, down to 1. Growth that is shared and losses that are not let subflows that lose packets at
@@ -135,9 +136,11 @@ impl Nmcc {
 
     /// The friendliness factor of the group of a subflow (m), 1 or more.
     fn factor(&self, flows: &[Flow], subflow: usize) -> f64 {
-        let is_own = |i: &usize| flows[*i].is_open && self.groups[*i] == self.groups[subflow];
         let (mut sum, mut most, mut unknown) = (0.0, 0.0_f64, 0.0);
-        for flow in (0..flows.len()).filter(is_own).map(|i| &flows[i]) {
+        for (flow, group) in flows.iter().zip(&self.groups) {
+            if !flow.is_open || flow.is_silent || *group != self.groups[subflow] {
+                continue;
+            }
             if !flow.is_known() {
                 unknown += 1.0;
                 continue;
@@ -252,6 +255,24 @@ mod tests {
     }
 
     #[test]
+    fn who_has_timed_out_does_not_count_until_it_answers() {
+        let view = ConnectionView { subflows: 2, ..alone() };
+        let mut control = source(&Parameters::default(), &view);
+        (0..2).for_each(|i| control.open(i, Time(0)));
+        let grown = |control: &mut dyn WindowControl| {
+            let before = control.window(0);
+            control.on_ack(0, &acked(0.1, 0.1));
+            control.window(0) - before
+        };
+        // Slow start: 1 / 2 while nothing is known of the other, 1 when that has timed out, less when it answers.
+        assert!(is_near(grown(&mut *control), 0.5));
+        control.on_signal(1, Signal::Timeout, 10, Time(0));
+        assert!(is_near(grown(&mut *control), 1.0));
+        control.on_ack(1, &Acked { packets: 0, ..acked(0.1, 0.1) });
+        assert!(grown(&mut *control) < 1.0);
+    }
+
+    #[test]
     fn groups_mind_their_own() {
         let flows = [0.05, 0.05, 0.1].map(|rtt| flow(20.0, rtt));
         let mut told = nmcc(3);
@@ -287,6 +308,7 @@ mod tests {
         (0..2).for_each(|i| control.open(i, Time(0)));
         (0..2).for_each(|i| control.on_ack(i, &Acked { packets: 0, ..acked(0.0, 0.1) }));
         (0..2).for_each(|i| control.on_signal(i, Signal::Timeout, 10, Time(0)));
+        (0..2).for_each(|i| control.on_ack(i, &Acked { packets: 0, ..acked(0.1, 0.1) }));
         // From 1 packet each by 1/2, then by 2/2 since TCP has 2, then by 4/2 over 2 packets; the threshold is 5.
         let windows: Vec<f64> = (0..3)
             .map(|_| {

@@ -25,9 +25,16 @@ pub struct Flow {
     pub rtt: f64,
     /// Whether it is in use.
     pub is_open: bool,
+    /// Whether it has timed out, and nothing was acknowledged since.
+    pub is_silent: bool,
 }
 
 impl Flow {
+    /// One in use that begins with a window of so many packets.
+    pub fn new(window: f64) -> Self {
+        Self { window, threshold: f64::INFINITY, rtt: 0.0, is_open: true, is_silent: false }
+    }
+
     /// Whether it counts: it is in use, and its round trip is known.
     pub fn is_known(&self) -> bool {
         self.is_open && self.rtt > 0.0
@@ -104,14 +111,13 @@ pub struct Aimd<C> {
 impl<C: Coupling> Aimd<C> {
     /// For so many subflows, with a first window of `first` packets.
     pub fn new(subflows: usize, first: f64, coupling: C) -> Self {
-        let closed = Flow { window: 1.0, threshold: f64::INFINITY, rtt: 0.0, is_open: false };
-        Self { flows: vec![closed; subflows], coupling, first }
+        Self { flows: vec![Flow { is_open: false, ..Flow::new(1.0) }; subflows], coupling, first }
     }
 }
 
 impl<C: Coupling> WindowControl for Aimd<C> {
     fn open(&mut self, subflow: usize, _now: Time) {
-        self.flows[subflow] = Flow { window: self.first, threshold: f64::INFINITY, rtt: 0.0, is_open: true };
+        self.flows[subflow] = Flow::new(self.first);
         self.coupling.on_open(&self.flows, subflow);
     }
 
@@ -121,6 +127,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
 
     fn on_ack(&mut self, subflow: usize, acked: &Acked) {
         self.flows[subflow].rtt = acked.smoothed;
+        self.flows[subflow].is_silent = false;
         self.coupling.on_ack(subflow, acked.packets);
         if !acked.is_recovering && acked.is_limited {
             self.grow(subflow, f64::from(acked.packets));
@@ -136,6 +143,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         let down = self.coupling.decreased(&self.flows, subflow).max(least);
         let flow = &mut self.flows[subflow];
         flow.threshold = down;
+        flow.is_silent |= signal == Signal::Timeout;
         flow.window = if signal == Signal::Timeout { 1.0 } else { down };
         self.coupling.on_signal(&self.flows, subflow);
     }

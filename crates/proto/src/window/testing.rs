@@ -8,7 +8,7 @@ use super::{Acked, Coupling, Delivery, Flow, Signal, WindowControl};
 
 /// A subflow in congestion avoidance; its round trip in seconds.
 pub fn flow(window: f64, rtt: f64) -> Flow {
-    Flow { window, threshold: 1.0, rtt, is_open: true }
+    Flow { threshold: 1.0, rtt, ..Flow::new(window) }
 }
 
 /// Whether two numbers are within a millionth of each other.
