@@ -7,7 +7,7 @@
 //! is no part of round trips: a host is slow to send, not the network.
 
 use anabranch_core::{ConnectionId, Rate, Time};
-use anabranch_proto::transport::{Ack, Segment, Sink, Source};
+use anabranch_proto::transport::{Ack, Segment, Settings, Sink, Source};
 use anabranch_proto::{Ecn, WindowControl};
 use anabranch_scenario::plan::Plan;
 
@@ -106,13 +106,25 @@ fn random_part(seed: u64, subflow: u32, number: u64) -> f64 {
 }
 
 impl World<'_> {
+    /// What does not change while the connection of a subflow lasts.
+    #[inline]
+    fn settings(&self, s: u32) -> Settings {
+        let c = self.subflows[s as usize].connection;
+        let mut settings = self.plan.run.transport.settings(self.plan.transfers[c as usize].packet);
+        if self.lines[s as usize].answers.is_some() {
+            // Source and sink are one, and know at once.
+            settings.ack_every = 1;
+        }
+        settings
+    }
+
     /// The source of a connection begins to send.
     pub(crate) fn begin_transport(&mut self, c: u32, control: Box<dyn WindowControl>) {
         if !self.plan.run.data {
             return;
         }
         let (transfer, own) = (&self.plan.transfers[c as usize], self.subflows_of(c));
-        let settings = self.plan.run.transport.settings(transfer.packet);
+        let settings = self.settings(own.start as u32);
         let demand = Rate(self.connections[c as usize].demand);
         let amount = transfer.amount.map(|amount| amount.0);
         let mut source = Source::new(control, settings, Time(self.now), own.len(), amount, demand);
@@ -292,16 +304,12 @@ impl World<'_> {
     /// A data packet is at its sink.
     fn on_segment(&mut self, packet: DataPacket, segment: &Segment) {
         let s = packet.subflow;
+        let settings = self.settings(s);
         let subflow = &mut self.subflows[s as usize];
         let c = subflow.connection as usize;
         let own = self.routes.subflows[c] as usize..self.routes.subflows[c + 1] as usize;
         let transfer = &self.plan.transfers[c];
         let is_fetched = self.lines[s as usize].answers.is_some();
-        let mut settings = self.plan.run.transport.settings(transfer.packet);
-        if is_fetched {
-            // Source and sink are one, and know at once.
-            settings.ack_every = 1;
-        }
         let endpoint = &mut self.endpoints[c];
         let sink = endpoint.sink.get_or_insert_with(|| Box::new(Sink::new(own.len())));
         let (path, is_marked) = (s as usize - own.start, packet.ecn == Ecn::Ce);
@@ -348,7 +356,7 @@ impl World<'_> {
         line.tell = UNSET;
         let c = self.subflows[s as usize].connection;
         let path = s as usize - self.subflows_of(c).start;
-        let settings = self.plan.run.transport.settings(self.plan.transfers[c as usize].packet);
+        let settings = self.settings(s);
         let Some(sink) = &mut self.endpoints[c as usize].sink else { return };
         let Some(due) = sink.due(path) else { return };
         if due.0 > self.now {
