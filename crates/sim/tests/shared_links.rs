@@ -55,6 +55,18 @@ fn who_is_told_of_groups_gets_more_of_a_link_that_one_subflow_takes() {
 }
 
 #[test]
+fn a_source_that_is_silent_costs_nothing() {
+    // Two sources over one link of 20 Mbit/s, beside one Reno; one never answers. The other grows as if alone, to half;
+    // if the silent one counted, m were 2, and it would come to 0.41.
+    let links = [("p1", "x", 100.0, ""), ("p2", "x", 100.0, ""), ("x", "s", 20.0, "")];
+    let fetch = "[[connection]]\nsources = [\"p1\", { node = \"p2\", stop = \"1 us\" }]\ntarget = \"s\"\npaths = 1\n\
+                 protocol = \"nmcc\"\n";
+    let rates = rates(&links, &(fetch.to_owned() + &reno("beside", &["p1", "x", "s"])), 200.0);
+    let share = rates[0] / (rates[0] + rates[2]);
+    assert!((0.46..0.54).contains(&share), "{rates:?}");
+}
+
+#[test]
 fn groups_part_when_the_path_that_joins_them_closes() {
     // A over x u t, B over x u y t, C over y t: A and C hang together by B alone. At 5 s the link from u to y fails. Then A
     // has its link from u to t beside one Reno with m = 1, and so has C the one from y to t; still one group, m were 2.
