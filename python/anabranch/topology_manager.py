@@ -75,7 +75,7 @@ class TopologyManager:
         self.core.end(whole("request", request))
 
     def records(self, request: int) -> pl.DataFrame:
-        """Give a row for each path of a request that is up.
+        """Give a row for each path of a request that is up, in the order in which they were found or added.
 
         Returns
         -------

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anabranch_core::generate::{LinkKind, grid};
 use anabranch_core::paths::Sharing;
-use anabranch_core::{NodeId, Rate, Span};
+use anabranch_core::{LinkId, NodeId, Rate, Span};
 use anabranch_psi::{Domain, Identifier, Identities, IdentityParameters, Order, Rendezvous, TopologyManager};
 use proptest::prelude::*;
 
@@ -156,7 +156,10 @@ proptest! {
     fn a_domain_has_paths_from_all_who_have_what_is_wanted(events in prop::collection::vec(event(), 0..60)) {
         let (mut domain, mut naive) = (domain(), Naive::default());
         for event in events {
-            prop_assert_eq!(is_taken(&mut domain, event.clone()), naive.take(&event));
+            let before = format!("{domain:?}");
+            let taken = is_taken(&mut domain, event.clone());
+            prop_assert_eq!(taken, naive.take(&event));
+            prop_assert!(taken || before == format!("{domain:?}"), "{event:?} was refused and changed something");
             let matches = naive.matches();
             prop_assert_eq!(domain.manager().requests().count(), matches.len());
             for ((item, subscriber), publishers) in matches {
@@ -186,5 +189,20 @@ fn a_domain_tells_whose_paths_changed() {
     assert_eq!(domain.unsubscribe(&item, NodeId(1)), Ok(vec![]));
     assert_eq!(domain.request_of(&item, NodeId(1)), None);
     assert_eq!(domain.unpublish(&item, NodeId(0)), Ok(far));
-    assert!(domain.publish(&item, NodeId(99)).unwrap_err().to_string().contains("no node number 99"));
+}
+
+#[test]
+fn a_domain_refuses_nodes_and_links_that_are_not_there_and_changes_nothing() {
+    let mut domain = domain();
+    let item = Identifier(vec![7]);
+    domain.publish(&item, NodeId(0)).unwrap();
+    let before = format!("{domain:?}");
+    let (node, link) = (NodeId(99), LinkId(999));
+    for refused in [domain.publish(&item, node), domain.subscribe(&item, node)] {
+        assert!(refused.unwrap_err().to_string().contains("no node number 99"));
+    }
+    for refused in [domain.fail(link), domain.restore(link)] {
+        assert!(refused.unwrap_err().to_string().contains("no link number 999"));
+    }
+    assert_eq!(before, format!("{domain:?}"));
 }

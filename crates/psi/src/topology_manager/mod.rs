@@ -165,7 +165,10 @@ impl TopologyManager {
         self.requests.keys().copied()
     }
 
-    /// The paths of a request that are up: those of the first publisher first, best first, then what was added.
+    /// The paths of a request that are up, in the order in which they were found or added.
+    ///
+    /// A search finds those of the first publisher first, and of each the best first; paths of later publishers, of later
+    /// searches and those added stand behind the ones before, whatever the order of publishers is then.
     ///
     /// # Errors
     /// There is no such request.
