@@ -7,6 +7,7 @@ use anabranch_core::{Bytes, ConnectionId, Demands, LinkId, Network, NodeId, Path
 use anabranch_proto::Protocol;
 use anabranch_proto::queues;
 use anabranch_proto::transport::{Scheduler, Settings};
+use anabranch_psi::{Filter, Identities};
 
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
@@ -40,6 +41,8 @@ pub struct Plan {
     pub fetches: Vec<Fetch>,
     /// What the network tells connections under protocols that keep windows.
     pub assistance: Assistance,
+    /// The filters by which nodes forward data packets; `None` if these follow their paths.
+    pub filters: Option<Filters>,
     /// The protocols in use, each with its parameters, without repetition.
     pub protocols: Vec<Protocol>,
     /// The run itself.
@@ -228,6 +231,14 @@ impl Plan {
     }
 }
 
+/// The twins of a path's links, from the last on.
+///
+/// # Panics
+/// If one has no twin; all those of a plan's paths have.
+pub fn way_back(network: &Network, path: &[LinkId]) -> Vec<LinkId> {
+    path.iter().rev().map(|&link| network.link(link).twin.expect("every link of a path has a twin")).collect()
+}
+
 /// How control packets travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlPlane {
@@ -291,6 +302,19 @@ pub struct Assistance {
     /// So long after a link has failed, or is there again, connections leave the paths over it, there or back, or take
     /// them up again; `None` if nobody tells them.
     pub failures_after: Option<Span>,
+}
+
+/// The filters that data packets carry.
+///
+/// None is of a connection under a protocol whose data packets have headers.
+#[derive(Clone, Debug)]
+pub struct Filters {
+    /// The identities that they are made of.
+    pub identities: Identities,
+    /// For each path that of its packets.
+    pub there: Vec<Filter>,
+    /// For each path that of packets on its way back, over the twins of its links; only under protocols that keep windows.
+    pub back: Vec<Option<Filter>>,
 }
 
 /// How sources and sinks of window protocols work.

@@ -115,6 +115,7 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
         path_times: Vec::new(),
         fetches: Vec::new(),
         assistance: Assistance::default(),
+        filters: None,
         protocols: vec![Protocol::named(protocol).expect("it is known")],
         run: common::run_plan(seconds),
     }

@@ -60,6 +60,7 @@ fn plan(size: &Size) -> Plan {
         path_times: Vec::new(),
         fetches: Vec::new(),
         assistance: Assistance::default(),
+        filters: None,
         protocols: vec![Protocol::default()],
         run: common::run_plan(size.seconds),
     }

@@ -43,9 +43,14 @@ impl Terms {
     pub const WINDOWS: Self =
         Self { many_paths: true, demands: Demands::AtSource, sources: Sources::Windows, ..Self::SINGLE_PATH };
 
-    /// Whether sources keep windows.
+    /// Whether sources keep windows, over the transport.
     pub fn keeps_windows(&self) -> bool {
-        self.sources != Sources::Rates
+        !matches!(self.sources, Sources::Rates | Sources::Headers)
+    }
+
+    /// Whether data packets carry headers for links.
+    pub fn has_headers(&self) -> bool {
+        self.sources == Sources::Headers
     }
 
     /// Whether its sources are told which of their paths share links.
@@ -77,6 +82,8 @@ fn send_back(_: &mut Header) -> bool {
 pub enum Sources {
     /// The rates that they are granted.
     Rates,
+    /// Windows that links change in the headers of data packets, without the transport.
+    Headers,
     /// Their windows, over the transport.
     Windows,
     /// The same, and they are told which of their paths share links.

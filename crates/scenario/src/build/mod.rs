@@ -4,6 +4,7 @@ mod assistance;
 mod check;
 mod connections;
 mod ends;
+mod filters;
 mod generate;
 mod leaves;
 mod links;
@@ -147,6 +148,7 @@ impl Scenario {
         self.check_path_times(&wants, &paths)?;
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
+        let filters = self.filters(&network, &wants, &paths)?;
         let Wants { demands, transfers, protocols, demand_changes, path_times, fetches, .. } = wants;
         Ok(Plan {
             network,
@@ -158,6 +160,7 @@ impl Scenario {
             path_times,
             fetches,
             assistance,
+            filters,
             protocols,
             run,
         })

@@ -33,6 +33,8 @@ impl Scenario {
         let mut run = self.run();
         run.sample = Some(SpanText(run.sample()));
         resolve_network(&mut file, network, run.seed);
+        let seed = run.seed;
+        file.filters.iter_mut().for_each(|table| table.get_mut().seed = table.get_ref().seed.or(Some(seed)));
         file.run = Some(unplaced(run));
         self.resolve_links(&mut file, &mut Traces::new(read))?;
         self.resolve_connections(&mut file, network, &wants);

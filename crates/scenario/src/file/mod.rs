@@ -8,6 +8,7 @@ mod by_key;
 mod choice;
 pub mod connection;
 pub mod distribution;
+pub mod filters;
 pub mod link;
 pub mod network;
 pub mod run;
@@ -25,6 +26,7 @@ use toml::Spanned;
 
 use assistance::AssistanceTable;
 use connection::{ConnectionDefaults, ConnectionTable, DemandsTable};
+use filters::FiltersTable;
 use link::{LinkSettings, LinkTable, NodeTable};
 use network::NetworkTable;
 use run::RunTable;
@@ -53,6 +55,9 @@ pub struct File {
     /// What the network tells those that send.
     #[schemars(with = "Option<AssistanceTable>")]
     pub assistance: Option<Spanned<AssistanceTable>>,
+    /// Nodes forward data by filters in packets, so that some go astray; if left out, packets follow their paths.
+    #[schemars(with = "Option<FiltersTable>")]
+    pub filters: Option<Spanned<FiltersTable>>,
     /// Connections from a file or by a rule, before all others.
     #[schemars(with = "Option<DemandsTable>")]
     pub demands: Option<Spanned<DemandsTable>>,

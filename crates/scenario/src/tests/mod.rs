@@ -3,6 +3,7 @@
 mod by_key;
 mod draws;
 mod failures;
+mod filters;
 mod mistakes;
 mod networks;
 mod noise;

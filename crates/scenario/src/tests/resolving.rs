@@ -37,6 +37,8 @@ fn assert_same(first: &Plan, second: &Plan) {
     assert_eq!(first.path_times, second.path_times);
     assert_eq!(first.fetches, second.fetches);
     assert_eq!(first.assistance, second.assistance);
+    let drawn_by = |plan: &Plan| plan.filters.as_ref().map(|filters| *filters.identities.parameters());
+    assert_eq!(drawn_by(first), drawn_by(second));
     assert_eq!(first.protocols, second.protocols);
     assert_eq!(first.run, second.run);
 }
@@ -121,6 +123,15 @@ fn a_rule_stands_with_its_seed() {
     let (first, whole, second) = both_plans(text, None, None);
     assert_same(&first, &second);
     assert!(whole.contains("seed = 9") && whole.contains("transit = \"50 Mbit/s\""), "{whole}");
+}
+
+#[test]
+fn filters_stand_with_their_seed() {
+    let (first, whole, second) =
+        both_plans(&format!("{PAIR}[filters]\nones = \"growing\"\n[run]\nseed = 9\n"), None, None);
+    assert_same(&first, &second);
+    let table = whole.split("[filters]\n").nth(1).unwrap();
+    assert!(table.starts_with("bits = 256\nones = \"growing\"\ntables = 8\nmost_fill = 0.7\nseed = 9\n"), "{whole}");
 }
 
 #[test]

@@ -61,6 +61,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
         path_times: Vec::new(),
         fetches: Vec::new(),
         assistance: Assistance::default(),
+        filters: None,
         protocols: vec![protocol],
         run: RunPlan {
             duration: Span::from_seconds(seconds).unwrap(),

@@ -39,10 +39,10 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
-use crate::protocols::terms::{Demands, Terms};
+use crate::protocols::terms::{Demands, Sources, Terms};
 
 /// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, ..Terms::SINGLE_PATH };
+pub const TERMS: Terms = Terms { demands: Demands::AtSource, sources: Sources::Headers, ..Terms::SINGLE_PATH };
 
 /// No time is set.
 const NEVER: Time = Time(u64::MAX);
