@@ -73,7 +73,7 @@ impl World<'_> {
             let link = self.routes.steps[step as usize];
             if link != END {
                 links.push(link);
-            } else if self.packets[packet].role == Role::Paced {
+            } else if matches!(self.packets[packet].role, Role::Paced | Role::Stray) {
                 arriving.push(self.packets[packet].subflow);
             } else {
                 ending.push(packet);
@@ -116,7 +116,7 @@ impl World<'_> {
             match role {
                 Role::Ack => sources.push(subflow),
                 Role::Request => links.push(self.routes.steps[self.subflows[subflow as usize].first as usize]),
-                Role::Segment | Role::Paced => {
+                Role::Segment | Role::Paced | Role::Stray => {
                     sinks.push(subflow);
                     links.push(self.routes.steps[self.routes.back[subflow as usize] as usize]);
                     if self.lines[subflow as usize].answers.is_some() {

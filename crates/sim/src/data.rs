@@ -107,6 +107,9 @@ impl World<'_> {
         packet.at += 1;
         let link = self.routes.steps[packet.at as usize];
         if link == END {
+            if self.is_special && self.ends_astray(index) {
+                return;
+            }
             let packet = self.packets.remove(index);
             if packet.role == Role::Paced { self.deliver(packet) } else { self.arrive(packet, index) }
         } else {
@@ -126,8 +129,9 @@ impl World<'_> {
         self.schedule_data(arrival, link, index);
     }
 
-    /// The same where links have disciplines or faults.
+    /// The same where links have disciplines or faults, or nodes forward by filters.
     fn enter_special(&mut self, link: u32, index: u32) {
+        self.go_astray(index);
         if self.has_discipline(link) {
             self.wait_at(link, index);
         } else {
@@ -143,6 +147,10 @@ impl World<'_> {
             return None;
         };
         self.hops += 1;
+        let DataPacket { role, subflow, .. } = self.packets[index];
+        if role == Role::Stray {
+            self.count_stray(subflow);
+        }
         self.pass_with_faults(link, index, arrival);
         Some(arrival - self.links.delay(link))
     }
@@ -169,6 +177,9 @@ impl World<'_> {
     /// Makes a second copy of a data packet.
     fn copy(&mut self, index: u32) -> u32 {
         let mut packet = self.packets[index];
+        if packet.role == Role::Stray {
+            return self.packets.insert(packet);
+        }
         self.count_copy(&mut packet.copies);
         self.packets[index] = packet;
         let copy = self.packets.insert(packet);
@@ -219,9 +230,12 @@ impl World<'_> {
     #[cold]
     pub(crate) fn lose(&mut self, index: u32) {
         let mut packet = self.packets.remove(index);
-        if packet.role == Role::Request {
+        match packet.role {
+            // Nobody waits for it.
+            Role::Stray => return,
             // What was asked for does not come.
-            packet.bytes = self.payloads[index as usize].bytes();
+            Role::Request => packet.bytes = self.payloads[index as usize].bytes(),
+            Role::Paced | Role::Segment | Role::Ack => {}
         }
         self.count_lost(packet);
     }

@@ -24,6 +24,7 @@ mod repair;
 mod routes;
 mod shard;
 mod slab;
+mod strays;
 mod summary;
 mod transport;
 mod world;

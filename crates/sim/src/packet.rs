@@ -28,6 +28,8 @@ pub struct DataPacket {
 pub enum Role {
     /// Data at a granted rate.
     Paced,
+    /// A copy beside the path of any other, which arrives nowhere.
+    Stray,
     /// Data of the transport.
     Segment,
     /// An acknowledgement of the transport.

@@ -35,7 +35,7 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
     }
     let shards = shards.min(MOST_SHARDS);
     let packets = expected::packets(plan, routes);
-    let work = work(plan, &packets);
+    let work = work(plan, routes, &packets);
     let part = work.iter().sum::<f64>() / shards as f64;
     let groups = LARGEST_GROUP.iter().find_map(|most| groups(plan, routes, &work, most * part))?;
     let mut shard_of_group = grow(plan, routes, &packets, &groups, shards);
@@ -53,13 +53,13 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
 }
 
 /// For each node the packets that come or begin there.
-fn work(plan: &Plan, packets: &[f64]) -> Vec<f64> {
+fn work(plan: &Plan, routes: &Routes, packets: &[f64]) -> Vec<f64> {
     let mut work = vec![0.0; plan.network.nodes().len()];
     for (p, packets) in packets.iter().enumerate() {
-        let path = plan.paths.path(p);
-        for &link in path {
+        for link in routes.links_of(plan, p) {
             work[plan.network.link(link).source.index()] += packets;
         }
+        let path = plan.paths.path(p);
         work[plan.network.link(path[path.len() - 1]).target.index()] += packets;
     }
     work
@@ -190,7 +190,7 @@ fn refine(groups: &Groups, neighbours: &[Vec<(usize, u64)>], shard_of: &mut [u8]
 fn neighbours(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups) -> Vec<Vec<(usize, u64)>> {
     let mut load = vec![0; plan.links.len()];
     for (p, &packets) in packets.iter().enumerate() {
-        for link in plan.paths.path(p) {
+        for link in routes.links_of(plan, p) {
             load[link.index()] += packets.ceil() as u64;
         }
     }

@@ -55,6 +55,7 @@ impl World<'_> {
         let capacity = self.present_capacity(link);
         let Some(queue) = &mut self.queues[link as usize] else { return };
         let packet = &self.packets[index];
+        // Copies beside their paths are with the data of their subflow.
         let flow = 2 * packet.subflow + u32::from(packet.role == Role::Ack);
         let now = Time(self.now);
         let item = Item { packet: index, bytes: u32::from(packet.bytes), flow, ecn: packet.ecn, arrived: now };

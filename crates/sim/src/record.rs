@@ -85,6 +85,8 @@ pub struct SubflowTotal {
     pub lost: u64,
     /// Bytes that arrived twice.
     pub repeated: u64,
+    /// How many links copies of its packets, and of those on its way back, have entered beside its path.
+    pub strays: u64,
     /// Bytes delivered after the warm-up.
     pub delivered_warm: u64,
     /// Mean and greatest delay of its packets in seconds; 0 if none arrived.
@@ -307,6 +309,7 @@ fn subflow_total(shards: &Shards<'_, '_>, s: usize, warm: u64) -> SubflowTotal {
         delivered: sink.delivered,
         lost: shards.sum(|world| world.subflows[s].lost),
         repeated: sink.repeated,
+        strays: shards.sum(|world| world.strays.get(s).copied().unwrap_or(0)),
         delivered_warm: sink.delivered - warm,
         mean_delay_s: if sink.packets > 0 { sink.delay_sum / sink.packets as f64 / 1e12 } else { 0.0 },
         most_delay_s: Time(sink.delay_most).seconds(),

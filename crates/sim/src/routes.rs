@@ -3,11 +3,16 @@
 //! A connection that can use only so much begins with a link of its own that no packet waits for: there a protocol that
 //! does not look after demands itself learns of it as it learns of any capacity.
 //!
-//! Links are numbered anew, without those that no path takes there or back: of millions of hosts, most have nothing to send.
+//! Where packets go by filters, the links that their copies take beside the paths have places behind these (`strays.rs`).
+//!
+//! Links are numbered anew, without those that no packet takes there or back: of millions of hosts, most have nothing to
+//! send.
 
 use anabranch_core::{ConnectionId, LinkId};
 use anabranch_proto::protocols::Demands;
 use anabranch_scenario::plan::{PathTime, Plan};
+
+use crate::strays::{Strays, Tree, trees};
 
 /// Where a path ends, and the one before began.
 pub const END: u32 = u32::MAX;
@@ -17,7 +22,7 @@ pub const END: u32 = u32::MAX;
 pub struct Routes {
     /// The links of the network that are in use, in its order.
     pub used: Vec<LinkId>,
-    /// The links of each path with an [`END`] before and after.
+    /// The links of each path with an [`END`] before and after, then each stray with an [`END`] behind it.
     pub steps: Vec<u32>,
     /// The place of the first link of each subflow.
     pub first: Vec<u32>,
@@ -29,6 +34,8 @@ pub struct Routes {
     pub twins: Vec<u32>,
     /// For each link of a demand and its twin, the connection; they stand behind the links in use, two by two.
     pub demands: Vec<u32>,
+    /// Where copies of packets leave the paths.
+    pub strays: Strays,
 }
 
 /// The numbers of the links in use.
@@ -39,7 +46,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &Plan, trees: &[[Tree; 2]]) -> Self {
         let links = plan.network.links();
         let mut is_used = vec![false; links.len()];
         for path in (0..plan.paths.len()).map(|p| plan.paths.path(p)) {
@@ -49,6 +56,9 @@ impl Numbers {
                     is_used[twin.index()] = true;
                 }
             }
+        }
+        for stray in trees.iter().flatten().flatten() {
+            is_used[stray.link.index()] = true;
         }
         let used: Vec<LinkId> = (0..links.len()).filter(|&l| is_used[l]).map(LinkId::new).collect();
         let mut of = vec![END; links.len()];
@@ -63,7 +73,8 @@ impl Routes {
     /// The routes of a plan.
     pub fn new(plan: &Plan) -> Self {
         let links = plan.network.links();
-        let numbers = Numbers::new(plan);
+        let trees = trees(plan);
+        let numbers = Numbers::new(plan, &trees);
         let twin = |link: &LinkId| links[link.index()].twin.map_or(END, |twin| numbers.of[twin.index()]);
         let mut routes = Self {
             steps: vec![END],
@@ -73,6 +84,7 @@ impl Routes {
             twins: numbers.used.iter().map(twin).collect(),
             demands: Vec::new(),
             used: numbers.used.clone(),
+            strays: Strays::default(),
         };
         for (c, connection) in plan.demands.connections().iter().enumerate() {
             let protocol = &plan.protocols[plan.transfers[c].protocol];
@@ -86,7 +98,23 @@ impl Routes {
             }
             routes.subflows.push(routes.first.len() as u32);
         }
+        routes.add_strays(&trees, &numbers);
         routes
+    }
+
+    fn add_strays(&mut self, trees: &[[Tree; 2]], numbers: &Numbers) {
+        let mut steps = std::mem::take(&mut self.steps);
+        // No copy leaves the link of a demand.
+        let first = |&place: &u32| place + u32::from(self.is_of_demand(steps[place as usize]));
+        let starts: Vec<[u32; 2]> = self.first.iter().map(first).zip(&self.back).map(|(a, &b)| [a, b]).collect();
+        self.strays = Strays::new(trees, starts.into_iter(), |link| numbers.of[link.index()], &mut steps);
+        self.steps = steps;
+    }
+
+    /// The links of the network that packets of a subflow take: those of its path, and strays.
+    pub fn links_of<'a>(&'a self, plan: &'a Plan, subflow: usize) -> impl Iterator<Item = LinkId> + 'a {
+        let strays = self.strays.of(subflow).map(|place| self.used[self.steps[place as usize] as usize]);
+        plan.paths.path(subflow).iter().copied().chain(strays)
     }
 
     /// The subflow over a path with times of its own.

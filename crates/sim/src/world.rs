@@ -121,7 +121,7 @@ pub struct World<'p> {
     pub(crate) dropped: Vec<Item>,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
-    /// Whether any link has a discipline, or faults of data.
+    /// Whether any link has a discipline, or faults of data, or nodes forward by filters.
     pub(crate) is_special: bool,
     pub(crate) lanes: Lanes,
     /// For each protocol its link controls.
@@ -140,6 +140,8 @@ pub struct World<'p> {
     pub(crate) events: u64,
     /// Packets that entered a link of the network.
     pub(crate) hops: u64,
+    /// Those of them that were copies beside their paths, by subflow; empty if nodes forward by no filters.
+    pub(crate) strays: Vec<u64>,
 }
 
 impl<'p> World<'p> {
@@ -175,7 +177,7 @@ impl<'p> World<'p> {
             queues: Queue::all(plan, routes),
             dropped: Vec::new(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
-            is_special: has_data_faults || has_disciplines,
+            is_special: has_data_faults || has_disciplines || plan.filters.is_some(),
             lanes: Lanes::new(plan, routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
             subflows: Subflow::all(plan, routes),
@@ -188,6 +190,7 @@ impl<'p> World<'p> {
             has_changed: false,
             events: 0,
             hops: 0,
+            strays: if plan.filters.is_some() { vec![0; plan.paths.len()] } else { Vec::new() },
             plan,
             routes,
             shard,
@@ -308,7 +311,7 @@ impl<'p> World<'p> {
         let index = packet;
         let packet = self.packets.remove(index);
         let cargo = match packet.role {
-            Role::Paced => Cargo::Data(packet),
+            Role::Paced | Role::Stray => Cargo::Data(packet),
             Role::Segment | Role::Ack | Role::Request => Cargo::Transport(packet, self.payloads[index as usize]),
         };
         self.shard.send(Message { time, link, cargo });

@@ -160,10 +160,20 @@ fn run() -> impl Strategy<Value = String> {
     })
 }
 
+/// Sometimes `[filters]`, of few bits so that packets go astray.
+fn filters() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        4 => Just(""),
+        1 => Just("[filters]\nbits = 16\nones = 2\ntables = 1\nmost_fill = 0.9\n"),
+        1 => Just("[filters]\nbits = 8\nones = \"growing\"\n"),
+    ]
+}
+
 fn scenario() -> impl Strategy<Value = String> {
     let connections = prop::collection::vec(connection(), 1..6);
-    (run(), links(), connections, prop::option::of(traffic())).prop_map(|(run, links, connections, traffic)| {
-        let mut text = run + &links;
+    let all = (run(), filters(), links(), connections, prop::option::of(traffic()));
+    all.prop_map(|(run, filters, links, connections, traffic)| {
+        let mut text = run + filters + &links;
         for (number, keys) in connections.iter().enumerate() {
             write!(text, "[[connection]]\nname = \"c{number}\"\n{keys}").unwrap();
         }

@@ -47,6 +47,7 @@ fn run(duration: &'static str, sample: &'static str) -> impl Strategy<Value = St
         "",
         "[assistance]\nfailures_after = \"0 s\"\n",
         "[assistance]\nfailures_after = \"1 ms\"\nsharing = \"nodes\"\nrendezvous = \"x\"\nmanager = \"y\"\n",
+        "[filters]\nbits = 8\nones = 1\ntables = 1\n",
     ]);
     let rest =
         (one_of(&["lowest-rtt", "round-robin", "redundant"]), one_of(&["0", "1", "1", "1e6"]), any::<bool>(), 0..9u32);

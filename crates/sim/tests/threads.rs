@@ -5,7 +5,8 @@ mod common;
 use anabranch_core::{ConnectionId, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_scenario::plan::{ControlPlane, DemandChange, Limit, Plan, Record};
+use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
+use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
 use anabranch_sim::{Progress, simulate_on};
 use common::random::{Pattern, random_plan};
 use common::{network, plan};
@@ -115,5 +116,40 @@ fn a_run_on_several_threads_can_be_called_off() {
         });
         // It is told once more at the end.
         assert!(!outcome.is_whole && told.len() == most + 1, "{told:?} {}", outcome.events);
+    }
+}
+
+/// The same with data that go by filters with many false positives.
+fn stray_plan(seed: u64, protocol: Protocol) -> Plan {
+    let mut plan = busy_plan(seed, protocol);
+    let own = IdentityParameters { bits: 32, ones: Ones::Each(2), tables: 1, most_fill: 0.9, seed };
+    let identities = Identities::new(plan.network.links().len(), own).unwrap();
+    let filter = |path: &[_]| filter_of(&plan.network, &identities, path).unwrap();
+    let keeps_windows = plan.protocols[0].terms().keeps_windows();
+    let there = (0..plan.paths.len()).map(|p| filter(plan.paths.path(p))).collect();
+    let back = |p| keeps_windows.then(|| filter(&way_back(&plan.network, plan.paths.path(p))));
+    let back = (0..plan.paths.len()).map(back).collect();
+    plan.filters = Some(Filters { identities, there, back });
+    plan
+}
+
+#[test]
+fn nor_does_it_matter_where_packets_go_astray() {
+    for (seed, (name, ..)) in (200..).zip(PROTOCOLS) {
+        let protocol = Protocol::named(name).unwrap();
+        if protocol.terms().has_headers() {
+            continue;
+        }
+        let plan = stray_plan(seed, protocol);
+        let outcome = simulate_on(&plan, 1, &mut |_| true);
+        let strays: u64 = outcome.subflows.iter().map(|s| s.strays).sum();
+        assert!(strays > 500, "{name}: {strays} strays");
+        let alone = format!("{outcome:?}");
+        for threads in [2, 3] {
+            let mut together = simulate_on(&plan, threads, &mut |_| true);
+            let used = std::mem::replace(&mut together.threads, 1);
+            assert!((2..=threads as u32).contains(&used), "{name} on {used} of {threads} threads");
+            assert!(alone == format!("{together:?}"), "{name} on {threads} threads");
+        }
     }
 }
