@@ -136,6 +136,20 @@ def test_a_connection_is_the_sum_of_its_subflows(joined):
     assert joined.subflows["subflow"].to_list() == ["through/1", "through/2", "first/1", "last/1"]
 
 
+def test_packets_by_filters_go_astray_and_say_how_often(joined, tmp_path):
+    # Of one bit in eight, some links of six have that of a path by chance: here one beside that of "last", which sends
+    # 1,500 packets of 1,000 bytes.
+    few = ["filters.bits=8", "filters.ones=1", "filters.tables=1", "filters.seed=5"]
+    result = run(JOIN, sets=few)
+    result.write(tmp_path / "kept")
+    sums = result.subflows.group_by("connection", maintain_order=True).agg(pl.col("strays").sum())
+    assert read_result(tmp_path / "kept").connections["strays"].to_list() == sums["strays"].to_list()
+    assert result.meta["strays"] == sums["strays"].sum() > 0
+    assert joined.connections["strays"].sum() == joined.meta["strays"] == 0
+    last = result.connections.row(by_predicate=pl.col("connection") == "last", named=True)
+    assert (last["strays"], last["delivered_bytes"], last["lost_bytes"]) == (1500, 1_500_000, 0)
+
+
 def test_no_table_has_what_is_no_number(joined):
     for name in TABLES:
         floats = getattr(joined, name).select(cs.float())

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 CONNECTIONS = (
     *("connection", "source", "target", "protocol", "start_s", "stopped_s", "finished_s", "left_s"),
-    *("amount_bytes", "sent_bytes", "delivered_bytes", "lost_bytes", "mean_rate_bps", "completion_s"),
+    *("amount_bytes", "sent_bytes", "delivered_bytes", "lost_bytes", "strays", "mean_rate_bps", "completion_s"),
     *("granted_bps", "fair_bps", "error"),
 )
 SUBFLOWS = (
     *("subflow", "connection", "rank", "path", "sent_bytes", "delivered_bytes", "lost_bytes", "repeated_bytes"),
-    *("mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
+    *("strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
 )
 LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
 """Columns of the tables; see `Result`."""
@@ -107,7 +107,7 @@ class Measured:
         """Give a row for each connection."""
         given = self.demands.connections.select(pl.col("name").alias("connection"), "source", "target", "start_s")
         own = pl.DataFrame(self.outcome.subflows()).group_by("connection", maintain_order=True)
-        sums = own.agg(pl.col("sent_bytes", "delivered_bytes", "lost_bytes", "delivered_warm_bytes").sum())
+        sums = own.agg(pl.col("sent_bytes", "delivered_bytes", "lost_bytes", "strays", "delivered_warm_bytes").sum())
         last = self._last_samples()
         titles = [title for _, title in self.plan.protocols]
         amount = pl.Series(self.plan.amount_bytes)

@@ -45,23 +45,25 @@ class Result:
     ----------
     meta : dict
         ``anabranch`` (the version), ``title``, ``seed``, ``finished`` (false for a run that was stopped),
-        ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``warnings``, and of
-        the computer's time ``threads``, ``wall_s`` and ``events_per_s``.
+        ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``strays`` (how many of
+        these were of copies beside their paths), ``warnings``, and of the computer's time ``threads``, ``wall_s`` and
+        ``events_per_s``.
     scenario : str
         The scenario as it was run, with every default written out.
     network : Network
     connections : DataFrame
-        A row for each connection: ``connection``, ``source``, ``target``, ``protocol``; ``start_s``, ``stopped_s``
-        (the last byte was sent, or it was told to stop), ``finished_s`` (it has stopped, and all that it sent was
-        delivered or lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
-        ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``; ``mean_rate_bps``, what was delivered after the warm-up by
-        the time from the start or the end of the warm-up, whichever is later, until it finished, or else the run ended;
-        ``completion_s``, from start to finish of one that sent its whole amount; ``granted_bps`` and ``fair_bps`` at
-        the last sample at which it was there, and ``error``, how far the former is from the latter, relative to that:
-        0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
+        A row for each connection: ``connection``, ``source``, ``target``, ``protocol``; ``start_s``, ``stopped_s`` (the
+        last byte was sent, or it was told to stop), ``finished_s`` (it has stopped, and all that it sent was delivered
+        or lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
+        ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``; ``strays``, how many links copies of its packets, and of
+        those on their way back, entered beside their paths, 0 without filters; ``mean_rate_bps``, what was delivered
+        after the warm-up by the time from the start or the end of the warm-up, whichever is later, until it finished,
+        or else the run ended; ``completion_s``, from start to finish of one that sent its whole amount; ``granted_bps``
+        and ``fair_bps`` at the last sample at which it was there, and ``error``, how far the former is from the latter,
+        relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
     subflows : DataFrame
         A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
-        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``;
+        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``; ``strays``,
         ``mean_rate_bps`` and ``granted_bps`` as for connections; ``mean_delay_s``, ``most_delay_s`` of its packets.
     links : DataFrame
         A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;

@@ -146,6 +146,7 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "sample_s": plan.core.sample_s,
         "events": outcome.events,
         "packet_hops": outcome.hops,
+        "strays": int(connections["strays"].sum()),
         "warnings": list(_warnings(outcome, connections, links, keeps_windows=plan.core.keeps_windows)),
         "threads": outcome.threads,
         "wall_s": round(wall_s, 6),

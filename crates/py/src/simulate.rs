@@ -96,6 +96,7 @@ impl PyOutcome {
         put(&table, "delivered_bytes", all.iter().map(|s| s.delivered))?;
         put(&table, "lost_bytes", all.iter().map(|s| s.lost))?;
         put(&table, "repeated_bytes", all.iter().map(|s| s.repeated))?;
+        put(&table, "strays", all.iter().map(|s| s.strays))?;
         put(&table, "delivered_warm_bytes", all.iter().map(|s| s.delivered_warm))?;
         put(&table, "mean_delay_s", all.iter().map(|s| s.mean_delay_s))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.most_delay_s))?;

@@ -112,7 +112,8 @@ def _print(result: Result, rows: int) -> None:
     console.print()
     for warning in meta["warnings"]:
         console.print(f"note: {printable(warning)}", highlight=False, markup=False)
-    events = f"{count_text(meta['events'])} events, {count_text(meta['packet_hops'])} packets over a link"
+    strays = f", {count_text(meta['strays'])} of them astray" if meta["strays"] else ""
+    events = f"{count_text(meta['events'])} events, {count_text(meta['packet_hops'])} packets over a link{strays}"
     wall = f"{time_text(meta['wall_s'])}, {count_text(meta['events_per_s'])} events/s"
     console.print(f"{time_text(meta['reached_s'])} simulated, seed {meta['seed']}: {events}", highlight=False)
     console.print(f"it took {wall}", highlight=False)
