@@ -1,6 +1,7 @@
 //! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
 //! tests.
 
+pub mod abc;
 pub mod b_neck;
 mod b_neck_link;
 pub mod balia;
@@ -114,6 +115,9 @@ macro_rules! protocols {
 }
 
 protocols! {
+    /// ABC: a window that links make a packet more or less with each packet [goyal2020].
+    Abc(abc): "abc", "ABC",
+        "one window that links open and close packet by packet [goyal2020]";
     /// B-Neck (reconstruction): links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
     BNeck(b_neck): "b-neck", "B-Neck (reconstruction)",
         "max-min fair rates, and silence once they are found [mozo2011]";

@@ -3,6 +3,7 @@
 //! A [`Discipline`] is what waits at one link and in which order it leaves. It sees neither the link nor the clock:
 //! whoever drives the link tells it the time, hands it packets and asks for the next.
 
+mod abc;
 mod codel;
 mod discipline;
 mod drop_tail;
@@ -15,6 +16,7 @@ mod flows;
 mod fq_codel;
 #[cfg(test)]
 mod loop_tests;
+mod meter;
 mod periods;
 mod pie;
 mod read;
@@ -77,6 +79,9 @@ macro_rules! queues {
 }
 
 queues! {
+    /// ABC router: brakes so many packets that sources come to a target rate [goyal2020].
+    Abc(abc, AbcQueueParameters): "abc", "ABC router",
+        "tells ABC sources by each packet to speed up or to slow down [goyal2020]";
     /// CoDel: drops or marks when packets have waited too long for too long [nichols2018].
     Codel(codel, CodelParameters): "codel", "CoDel",
         "drops or marks at the head while packets wait longer than a target [nichols2018]";

@@ -1,0 +1,213 @@
+//! ABC: a window that a link makes a packet more or less with each packet [goyal2020].
+//!
+//! ```text
+//! window += 1 / window + 1      for each packet acknowledged that accelerates
+//! window += 1 / window - 1      for each that brakes
+//! ```
+//!
+//! So a round in which every packet accelerates doubles the window, and one in which every packet brakes empties it; the
+//! term that both have lets connections come to equal shares. It needs links that brake (`discipline = "abc"`): its
+//! packets leave as ECT(1), an acceleration, and a mark makes a brake of that.
+//!
+//! Where another link is the bottleneck, it must not be less gentle than others: a second window follows CUBIC at losses,
+//! and the lesser of the two holds. Neither grows beyond twice of what is under way, so that neither runs away while
+//! the other holds.
+
+use anabranch_core::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::terms::{Sources, Terms};
+use crate::protocols::{cubic, range};
+pub use crate::window::links;
+use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms { many_paths: false, sources: Sources::ScalableWindows, ..Terms::WINDOWS };
+
+/// Packets by which a window may exceed twice of what is under way.
+const HEADROOM: f64 = 5.0;
+
+/// Parameters of ABC sources; links have theirs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AbcParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// The least window, in packets, 1 to 100; the authors' code keeps 5 or so.
+    #[serde(deserialize_with = "packets")]
+    #[schemars(range(min = 1, max = 100))]
+    pub least: f64,
+    /// Whether the second window holds at losses.
+    pub cubic: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { least: 2.0, cubic: true }
+    }
+}
+
+fn packets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1.0..=100.0, deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    // Its slow start ends with a loss: a link that brakes may keep a queue.
+    let cubic = cubic::Parameters { hystart: false, ..cubic::Parameters::default() };
+    let cubic = parameters.cubic.then(|| cubic::source(&cubic, connection));
+    let first = connection.first_window;
+    Box::new(Abc { least: parameters.least, first, window: first, cubic, has_lost: false })
+}
+
+struct Abc {
+    least: f64,
+    first: f64,
+    window: f64,
+    /// The second window, and whether what it recovers from is a loss and no brake.
+    cubic: Option<Box<dyn WindowControl>>,
+    has_lost: bool,
+}
+
+impl Abc {
+    /// The second window grows, unless it is far beyond what is under way.
+    fn grow_second(&mut self, subflow: usize, acked: &Acked, most: f64) {
+        self.has_lost &= acked.is_recovering;
+        if let Some(cubic) = &mut self.cubic {
+            let is_limited = acked.is_limited && cubic.window(subflow) < most;
+            cubic.on_ack(subflow, &Acked { is_limited, is_recovering: self.has_lost, marked: 0, ..*acked });
+        }
+    }
+}
+
+impl WindowControl for Abc {
+    fn open(&mut self, subflow: usize, now: Time) {
+        self.has_lost = false;
+        self.window = self.first.max(self.least);
+        if let Some(cubic) = &mut self.cubic {
+            cubic.open(subflow, now);
+        }
+    }
+
+    fn close(&mut self, subflow: usize) {
+        if let Some(cubic) = &mut self.cubic {
+            cubic.close(subflow);
+        }
+    }
+
+    fn on_ack(&mut self, subflow: usize, acked: &Acked) {
+        let (packets, brakes) = (f64::from(acked.packets), f64::from(acked.marked));
+        let most = (2.0 * f64::from(acked.in_flight.0) + HEADROOM).min(MOST_WINDOW);
+        let up = packets - 2.0 * brakes + packets / self.window;
+        // What was not used is not taken away, but does not grow.
+        self.window = (self.window + up).min(most.max(self.window)).max(self.least);
+        self.grow_second(subflow, acked, most);
+    }
+
+    fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, now: Time) {
+        // Each mark was counted when it was told of.
+        if signal == Signal::Mark {
+            self.has_lost = false;
+            return;
+        }
+        self.has_lost = true;
+        if let Some(cubic) = &mut self.cubic {
+            cubic.on_signal(subflow, signal, in_flight, now);
+        }
+    }
+
+    fn on_idle(&mut self, subflow: usize) {
+        self.window = self.window.min(self.first.max(self.least));
+        if let Some(cubic) = &mut self.cubic {
+            cubic.on_idle(subflow);
+        }
+    }
+
+    fn window(&self, subflow: usize) -> f64 {
+        let cubic = self.cubic.as_ref().map_or(f64::INFINITY, |cubic| cubic.window(subflow));
+        self.window.min(cubic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+    use crate::window::testing::{acked, is_near};
+
+    fn abc() -> Box<dyn WindowControl> {
+        let mut abc = source(&Parameters { cubic: false, ..Parameters::default() }, &alone());
+        abc.open(0, Time(0));
+        abc
+    }
+
+    fn told(packets: u32, marked: u32) -> Acked {
+        Acked { packets, marked, in_flight: (1000, 1000), ..acked(0.1, 0.1) }
+    }
+
+    #[test]
+    fn an_acceleration_adds_a_packet_and_a_brake_takes_one() {
+        // 10 + 1 + 1/10, and 11.1 - 1 + 1/11.1.
+        let mut abc = abc();
+        abc.on_ack(0, &told(1, 0));
+        assert!(is_near(abc.window(0), 11.1));
+        abc.on_ack(0, &told(1, 1));
+        assert!(is_near(abc.window(0), 10.1 + 1.0 / 11.1));
+    }
+
+    #[test]
+    fn the_share_that_holds_a_window_is_a_little_less_than_half() {
+        // Of 200 packets for two connections f = (200 - 2) / 400 = 0.495: 100 + 49.5 - 50.5 + 1 = 100.
+        let mut abc = abc();
+        while abc.window(0) < 100.0 {
+            abc.on_ack(0, &told(1, 0));
+        }
+        let before = abc.window(0);
+        (0..10).for_each(|_| {
+            abc.on_ack(0, &told(200, 101));
+        });
+        assert!((abc.window(0) - before).abs() < 0.5, "{} {before}", abc.window(0));
+    }
+
+    #[test]
+    fn it_never_grows_beyond_twice_of_what_is_under_way() {
+        let mut abc = abc();
+        (0..1000).for_each(|_| abc.on_ack(0, &Acked { in_flight: (20, 19), ..told(1, 0) }));
+        assert!(is_near(abc.window(0), 45.0));
+    }
+
+    #[test]
+    fn brakes_leave_the_least_window() {
+        let mut abc = abc();
+        (0..1000).for_each(|_| abc.on_ack(0, &told(1, 1)));
+        assert!(is_near(abc.window(0), 2.0));
+    }
+
+    #[test]
+    fn brakes_do_not_keep_the_second_window_from_growing() {
+        // All brake at first: 2 packets are left. Then the second window must not stand in the way.
+        let mut both = source(&Parameters::default(), &alone());
+        both.open(0, Time(0));
+        (0..50).for_each(|_| {
+            both.on_signal(0, Signal::Mark, 10, Time(0));
+            both.on_ack(0, &Acked { is_recovering: true, ..told(1, 1) });
+        });
+        assert!(is_near(both.window(0), 2.0));
+        (0..50).for_each(|_| both.on_ack(0, &Acked { is_recovering: true, ..told(1, 0) }));
+        assert!(both.window(0) > 52.0, "{}", both.window(0));
+    }
+
+    #[test]
+    fn a_loss_is_a_matter_of_the_second_window() {
+        let mut both = source(&Parameters::default(), &alone());
+        both.open(0, Time(0));
+        both.on_signal(0, Signal::Mark, 10, Time(0));
+        assert!(is_near(both.window(0), 10.0));
+        both.on_signal(0, Signal::Loss, 10, Time(0));
+        assert!(is_near(both.window(0), 7.0), "{}", both.window(0));
+        let mut abc = abc();
+        abc.on_signal(0, Signal::Loss, 10, Time(0));
+        assert!(is_near(abc.window(0), 10.0));
+    }
+}

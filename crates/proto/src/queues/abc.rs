@@ -1,0 +1,247 @@
+//! ABC router: lets so many packets of ABC sources go unbraked that these come to a target rate [goyal2020].
+//!
+//! ```text
+//! target = eta capacity - capacity / delta (wait - target wait)+              paper
+//! target = eta sent     + capacity / delta min(0, target wait - wait)         code
+//! f      = target / (2 sent), 0 to 1                   the share of packets that accelerate their source
+//! tokens = min(tokens + f, most), for each packet sent; with more than 1, one goes and the packet stays as it is
+//! ```
+//!
+//! sent is the rate of packets that left in the last T, this one included. An acceleration makes the source send two
+//! packets and a brake none, so half of sent keeps a rate. Routers only ever turn an acceleration into a brake: the
+//! tightest on a path wins. A brake is the mark CE here, and an acceleration ECT(1), as in the authors' code.
+//!
+//! In their code the wait is not that of the packet, but of what waits over the capacity; and time in which the link has
+//! nothing to send brings tokens, 0.49 for each packet that could have gone. Packets that are not ECT(1) pass as they are.
+
+use anabranch_core::quantity::SpanText;
+use anabranch_core::{Bytes, Rate, Span, Time};
+use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::discipline::{Discipline, Ecn, Item, Limits};
+use super::fifo::Fifo;
+use super::meter::Meter;
+use super::read;
+
+/// The most packets that wait if nothing else is said, as in the authors' experiments.
+const PACKETS: u32 = 250;
+
+/// Tokens for a packet of 1,500 bytes that could have gone while there was none.
+const UNUSED: f64 = 0.49;
+
+/// Bits in such a packet.
+const FULL_PACKET: f64 = 12_000.0;
+
+/// Parameters of an ABC router.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AbcQueueParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// How the target rate is found.
+    pub form: Form,
+    /// The part of the capacity that is the target of an empty queue (eta); over 0 and at most 1.
+    #[serde(deserialize_with = "read::share")]
+    #[schemars(range(min = 0, max = 1))]
+    pub utilisation: f64,
+    /// In this time a queue is to be gone that waits too long (delta): over two thirds of the longest round trip.
+    #[serde(deserialize_with = "read::span")]
+    pub drain: SpanText,
+    /// Packets may wait for so long (d_t).
+    #[serde(deserialize_with = "read::span_or_none")]
+    pub target: SpanText,
+    /// Rates are those of the last such time (T).
+    #[serde(deserialize_with = "read::span")]
+    pub window: SpanText,
+    /// The most accelerations saved up; 1 or more.
+    #[serde(deserialize_with = "read::count")]
+    #[schemars(range(min = 1))]
+    pub tokens: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let ms = |ms: u64| SpanText(Span(ms * 1_000_000_000));
+        Self { form: Form::Paper, utilisation: 0.98, drain: ms(133), target: ms(50), window: ms(20), tokens: 5 }
+    }
+}
+
+/// How the target rate is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AbcForm")]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// From the capacity and the wait of the packet, as printed.
+    Paper,
+    /// From what was sent and an estimate of the wait, as in the authors' code.
+    Code,
+}
+
+pub(super) fn discipline(parameters: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<dyn Discipline> {
+    Box::new(Abc {
+        parameters: parameters.clone(),
+        limits: limits.or_packets(PACKETS),
+        fifo: Fifo::default(),
+        sent: Meter::new(parameters.window.0),
+        tokens: f64::from(parameters.tokens),
+        idle_since: None,
+    })
+}
+
+struct Abc {
+    parameters: Parameters,
+    limits: Limits,
+    fifo: Fifo,
+    /// Packets of ABC sources.
+    sent: Meter,
+    tokens: f64,
+    /// Since when there has been nothing to send.
+    idle_since: Option<Time>,
+}
+
+impl Abc {
+    /// The share of packets that accelerate, for rates in bits a second and a wait in seconds.
+    fn share(&self, capacity: f64, sent: f64, wait: f64) -> f64 {
+        let late = (wait - self.parameters.target.0.seconds()).max(0.0);
+        let base = match self.parameters.form {
+            Form::Paper => capacity,
+            Form::Code => sent,
+        };
+        let target = self.parameters.utilisation * base - capacity / self.parameters.drain.0.seconds() * late;
+        (0.5 * target / sent).clamp(0.0, 1.0)
+    }
+
+    /// How long a packet has waited, in seconds, as the form has it.
+    fn wait(&self, item: &Item, now: Time, capacity: f64) -> f64 {
+        match self.parameters.form {
+            Form::Paper => item.wait(now).seconds(),
+            Form::Code if capacity > 0.0 => 8.0 * (self.fifo.bytes() + u64::from(item.bytes)) as f64 / capacity,
+            Form::Code => item.wait(now).seconds(),
+        }
+    }
+
+    fn add_tokens(&mut self, more: f64) {
+        self.tokens = (self.tokens + more).min(f64::from(self.parameters.tokens));
+    }
+
+    /// Brakes the source of a packet, or lets the packet accelerate it.
+    fn decide(&mut self, item: &mut Item, now: Time, capacity: f64) {
+        self.sent.add(now, item.bytes);
+        let sent = self.sent.rate(now);
+        let share = self.share(capacity, sent, self.wait(item, now, capacity));
+        self.add_tokens(share);
+        if item.ecn == Ecn::Ce {
+            return;
+        }
+        if self.tokens > 1.0 {
+            self.tokens -= 1.0;
+        } else {
+            item.mark();
+        }
+    }
+}
+
+impl Discipline for Abc {
+    fn enqueue(&mut self, now: Time, item: Item, _: Rate, dropped: &mut Vec<Item>) {
+        self.fifo.push_within(now, item, &self.limits, dropped);
+    }
+
+    fn dequeue(&mut self, now: Time, capacity: Rate, _: &mut Vec<Item>) -> Option<Item> {
+        if let Some(since) = self.idle_since.take()
+            && self.parameters.form == Form::Code
+        {
+            let unused = Span(now.0.saturating_sub(since.0)).seconds() * capacity.0.min(1e15) / FULL_PACKET;
+            self.add_tokens(UNUSED * unused.floor());
+        }
+        let Some(mut item) = self.fifo.pop() else {
+            self.idle_since = Some(now);
+            return None;
+        };
+        if matches!(item.ecn, Ecn::Ect1 | Ecn::Ce) {
+            self.decide(&mut item, now, capacity.0.min(1e15));
+        }
+        Some(item)
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.fifo.bytes())
+    }
+
+    fn len(&self) -> usize {
+        self.fifo.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queues::testing::{Driven, ms, packets, with_ecn};
+
+    fn abc(form: Form) -> Abc {
+        let parameters = Parameters { form, ..Parameters::default() };
+        let limits = Limits::default();
+        let sent = Meter::new(parameters.window.0);
+        Abc { parameters, limits, fifo: Fifo::default(), sent, tokens: 5.0, idle_since: None }
+    }
+
+    #[test]
+    fn the_share_of_accelerations_is_as_printed_and_as_in_the_code() {
+        // A packet a ms, 0.9 of it sent, 40 ms too late: 0.98 - 40 / 133 = 0.679248, by 1.8; and 0.882 - 0.300752.
+        for (form, share) in [(Form::Paper, 0.377_360), (Form::Code, 0.322_916)] {
+            assert!((abc(form).share(1000.0, 900.0, 0.09) - share).abs() < 1e-6, "{form:?}");
+        }
+    }
+
+    /// Of 1,000 packets that leave one each millisecond, while so many wait, how many accelerate.
+    fn accelerations(form: &str, waiting: u32) -> usize {
+        let mut link = Driven::new(&format!("abc.form = \"{form}\""), Limits { packets: Some(5000), bytes: None });
+        link.offer(with_ecn(packets(0..waiting, 1500), Ecn::Ect1));
+        let sent = (0..1000).filter(|&i| {
+            link.now = ms(f64::from(waiting + i));
+            link.offer(with_ecn(packets(i..i + 1, 1500), Ecn::Ect1));
+            link.send().unwrap().ecn == Ecn::Ect1
+        });
+        sent.count()
+    }
+
+    #[test]
+    fn half_of_the_packets_accelerate_on_a_busy_link_with_a_short_queue() {
+        // 49 of 100, and the five saved up.
+        for form in ["paper", "code"] {
+            let count = accelerations(form, 20);
+            assert!((485..=500).contains(&count), "{form}: {count}");
+        }
+    }
+
+    #[test]
+    fn a_long_queue_brakes() {
+        // All wait 103 ms, 53 too long: (0.98 - 53 / 133) / 2 = 0.291. From 181 ms on none accelerates.
+        for form in ["paper", "code"] {
+            let (some, none) = (accelerations(form, 102), accelerations(form, 190));
+            assert!((285..=305).contains(&some) && none <= 5, "{form}: {some}, {none}");
+        }
+    }
+
+    #[test]
+    fn a_brake_stays_one_and_others_pass_as_they_are() {
+        let mut link = Driven::new("abc", Limits::default());
+        for ecn in [Ecn::Ce, Ecn::NotEct, Ecn::Ect0] {
+            link.offer(with_ecn(packets(0..50, 1500), ecn));
+            assert!(link.send_all().iter().all(|item| item.ecn == ecn));
+        }
+    }
+
+    #[test]
+    fn in_the_code_unused_time_brings_accelerations() {
+        // A packet each 20 ms over a link that could send 20: 0.49 for each of those unused, so none brakes.
+        let mut link = Driven::new("abc.form = \"code\"", Limits::default());
+        for i in 0..100 {
+            link.now = ms(20.0 * f64::from(i));
+            assert!(link.send().is_none());
+            link.now = ms(20.0 * f64::from(i) + 19.0);
+            link.offer(with_ecn(packets(i..i + 1, 1500), Ecn::Ect1));
+            assert_eq!(link.send().unwrap().ecn, Ecn::Ect1);
+        }
+    }
+}
