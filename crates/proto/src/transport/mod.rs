@@ -12,6 +12,7 @@ mod fetch_tests;
 mod outstanding;
 mod packets;
 mod ranges;
+mod relay;
 mod rtt;
 mod scheduler;
 mod sink;
@@ -22,7 +23,8 @@ mod tests;
 
 use anabranch_core::{Bytes, Span};
 
-pub use packets::{Ack, Chunk, Segment};
+pub use packets::{Ack, Chunk, NO_RATE, Segment};
+pub use relay::{Marking, Relay, RelaySettings};
 pub use scheduler::Scheduler;
 pub use sink::Sink;
 pub use source::Source;

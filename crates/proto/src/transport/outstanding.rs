@@ -175,6 +175,7 @@ impl Outstanding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::packets::NO_RATE;
 
     const WAIT: Span = Span(100);
 
@@ -189,7 +190,7 @@ mod tests {
     }
 
     fn ack(newest: u64, seen: u64) -> Ack {
-        Ack { newest, seen, complete: 0, room: 0, marked: 0, delay_ns: 0 }
+        Ack { newest, seen, complete: 0, room: 0, marked: 0, delay_ns: 0, onward_bps: NO_RATE }
     }
 
     #[test]

@@ -43,4 +43,9 @@ pub struct Ack {
     pub marked: u32,
     /// Nanoseconds since the newest arrived; as many as a count can hold if there were more.
     pub delay_ns: u32,
+    /// If the sink is that of a relay: what this sends on at, in bits a second; [`NO_RATE`] otherwise.
+    pub onward_bps: u64,
 }
+
+/// Of acknowledgements of a sink that passes nothing on.
+pub const NO_RATE: u64 = u64::MAX;

@@ -6,7 +6,7 @@
 use anabranch_core::Time;
 
 use super::Settings;
-use super::packets::{Ack, Segment, TOLD};
+use super::packets::{Ack, NO_RATE, Segment, TOLD};
 use super::ranges::Ranges;
 
 /// The sink of a connection.
@@ -101,6 +101,7 @@ impl Sink {
             room: settings.buffer,
             marked: arrivals.marked,
             delay_ns: u32::try_from(delay).unwrap_or(u32::MAX),
+            onward_bps: NO_RATE,
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Stream {
     limit: u64,
     /// What the application writes in the mean: from when on, how much by then, and how fast.
     written: (Time, f64, Rate),
+    /// If it comes from the loop before: how much of it has.
+    arrived: Option<u64>,
 }
 
 /// Why there is nothing to send.
@@ -35,6 +37,8 @@ pub enum Lack {
     Until(Time),
     /// The sink has no room.
     Room,
+    /// It comes from the loop before, and has not yet.
+    Data,
 }
 
 impl Lack {
@@ -52,7 +56,15 @@ impl Stream {
     /// So many bytes to a sink with so much room, written at the rate of `demand`.
     pub fn new(now: Time, amount: Option<u64>, room: u64, demand: Rate) -> Self {
         let end = amount.unwrap_or(u64::MAX);
-        Self { next: 0, end, lost: VecDeque::new(), complete: 0, limit: room, written: (now, 0.0, demand) }
+        Self {
+            next: 0,
+            end,
+            lost: VecDeque::new(),
+            complete: 0,
+            limit: room,
+            written: (now, 0.0, demand),
+            arrived: None,
+        }
     }
 
     /// Takes out what is to be sent next, in packets of `most` bytes.
@@ -72,7 +84,11 @@ impl Stream {
         if offset >= self.end {
             return Err(Lack::AtEnd);
         }
-        let bytes = u64::from(most).min(self.end - offset);
+        let arrived = self.arrived.unwrap_or(u64::MAX);
+        if offset >= arrived {
+            return Err(Lack::Data);
+        }
+        let bytes = u64::from(most).min(self.end.min(arrived) - offset);
         if offset + bytes > self.limit {
             return Err(Lack::Room);
         }
@@ -113,6 +129,17 @@ impl Stream {
     pub fn on_ack(&mut self, complete: u64, room: u64) {
         self.complete = self.complete.max(complete);
         self.limit = self.limit.max(complete.saturating_add(room));
+    }
+
+    /// So much more has come from the loop before.
+    pub fn on_arrival(&mut self, bytes: u64) {
+        let arrived = self.arrived.get_or_insert(0);
+        *arrived = arrived.saturating_add(bytes);
+    }
+
+    /// Bytes that have come from the loop before, and were not sent yet.
+    pub fn backlog(&self) -> u64 {
+        self.arrived.map_or(0, |arrived| arrived.saturating_sub(self.next))
     }
 
     /// All before this byte have arrived.
@@ -166,6 +193,19 @@ mod tests {
         stream.on_ack(10, 1000);
         assert_eq!(stream.take(Time(0), 10), Ok(chunks[2]));
         assert_eq!(stream.take(Time(0), 10).unwrap().offset, 30);
+    }
+
+    #[test]
+    fn what_comes_from_the_loop_before_is_sent_when_it_is_there() {
+        let mut stream = Stream::new(Time(0), Some(35), 1000, UNLIMITED);
+        stream.on_arrival(0);
+        assert_eq!(stream.take(Time(0), 10), Err(Lack::Data));
+        stream.on_arrival(14);
+        let taken = [0, 1].map(|_| stream.take(Time(0), 10).unwrap().bytes);
+        assert_eq!((taken, stream.take(Time(0), 10)), ([10, 4], Err(Lack::Data)));
+        stream.on_arrival(21);
+        let taken = [0, 1, 2].map(|_| stream.take(Time(0), 10).unwrap().bytes);
+        assert_eq!((taken, stream.take(Time(0), 10)), ([10, 10, 1], Err(Lack::AtEnd)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anabranch_core::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use super::{Ack, Scheduler, Segment, Settings, Sink, Source};
+use super::{Ack, NO_RATE, Scheduler, Segment, Settings, Sink, Source};
 use crate::window::{Acked, Signal, WindowControl};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -180,7 +180,7 @@ fn the_end_is_sent_once_more_when_it_is_overdue() {
         let mut paths: Vec<usize> = std::iter::from_fn(|| source.poll(at(0), 0)).map(|(path, _)| path).collect();
         paths.sort_unstable();
         assert_eq!(paths, [0, 1]);
-        let ack = Ack { newest: 0, seen: 1, complete: 0, room: 1000, marked: 0, delay_ns: 0 };
+        let ack = Ack { newest: 0, seen: 1, complete: 0, room: 1000, marked: 0, delay_ns: 0, onward_bps: NO_RATE };
         source.on_ack(at(20), 0, &ack);
         assert_eq!(source.poll(at(20), 0).map(|(path, segment)| (path, segment.chunk.offset)), Some((0, 20)));
         source.on_ack(at(20), 1, &ack);
@@ -309,7 +309,7 @@ proptest! {
                 source.poll(now, 0);
             }
             let most = if small { 40 } else { u64::MAX };
-            let ack = Ack { newest: newest % most, seen, complete: complete % most, room, marked: delay_ns, delay_ns };
+            let ack = Ack { newest: newest % most, seen, complete: complete % most, room, marked: delay_ns, delay_ns, onward_bps: room };
             source.on_ack(now, 0, &ack);
             source.on_deadline(Time(now.0 + Span(5).0), 0);
         }

@@ -89,6 +89,12 @@ pub trait WindowControl: Send {
         let _ = groups;
     }
 
+    /// What the path of a subflow can carry changes: the least capacity of its links, as far as the source knows, or what
+    /// the next loop sends at if that is less; over 0.
+    fn on_capacity(&mut self, subflow: usize, capacity: Rate) {
+        let _ = (subflow, capacity);
+    }
+
     /// Packets of a subflow were acknowledged.
     fn on_ack(&mut self, subflow: usize, acked: &Acked);
 

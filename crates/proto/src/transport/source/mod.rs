@@ -3,6 +3,7 @@
 //! Whoever drives it calls `poll` after everything that happens, until nothing more may be sent; then `wake_at` says when
 //! to ask again, and `deadline` when a path has waited too long.
 
+mod onward;
 mod path;
 mod twice;
 
@@ -34,6 +35,8 @@ pub struct Source {
     last: usize,
     /// The data up to here were not worth sending once more on another path.
     reinjected: Option<u64>,
+    /// If the sink has no room and nothing is under way: when it is asked whether it has, and how often it was.
+    probe: Option<(Time, u32)>,
 }
 
 impl Source {
@@ -55,6 +58,7 @@ impl Source {
             wake: None,
             last: 0,
             reinjected: None,
+            probe: None,
         }
     }
 
@@ -69,10 +73,12 @@ impl Source {
                 round: sent.next(),
                 sent,
                 marked: own.marked,
+                known_bps: own.known_bps,
                 ..Path::default()
             };
             own.copied = self.stream.complete();
             self.control.open(path, now);
+            self.tell_capacity(path);
             self.is_starved = true;
         }
     }
@@ -136,10 +142,14 @@ impl Source {
     /// An acknowledgement arrives on a path.
     pub fn on_ack(&mut self, now: Time, path: usize, ack: &Ack) {
         self.stream.on_ack(ack.complete, ack.room);
-        let own = &mut self.paths[path];
-        if !own.is_open {
+        if ack.room > 0 {
+            self.probe = None;
+        }
+        if !self.paths[path].is_open {
             return;
         }
+        self.on_onward_rate(path, ack.onward_bps);
+        let own = &mut self.paths[path];
         let before = own.sent.in_flight();
         let news = own.sent.on_ack(ack);
         let marked = ack.marked.wrapping_sub(own.marked);
@@ -171,6 +181,7 @@ impl Source {
         let ends_round = own.sent.first() >= own.round;
         if ends_round {
             own.round = own.sent.next();
+            own.count_round(now);
         }
         let acked = Acked {
             now,

@@ -39,6 +39,14 @@ pub(super) struct Path {
     pub(super) starved_until: u64,
     /// Under the redundant scheduler the next byte that it sends.
     pub(super) copied: u64,
+    /// In bits a second: the least capacity of its links as far as it is known, and what the next loop sends at; 0 for
+    /// none.
+    pub(super) known_bps: u64,
+    pub(super) onward_bps: u64,
+    /// When the round began, the packets delivered by then, and how many a second were in the last rounds.
+    pub(super) round_at: Time,
+    pub(super) round_delivered: u64,
+    pub(super) round_rate: f64,
 }
 
 impl Path {
@@ -67,6 +75,16 @@ impl Path {
         let (delivered, delivered_at, first_at) = (self.delivered, self.delivered_at, self.first_at);
         let is_limited = delivered < self.starved_until;
         self.sent.push(Sent { is_limited, delivered, delivered_at, first_at, ..Sent::new(chunk, now) })
+    }
+
+    /// A round has ended: how fast packets were delivered in it counts a quarter.
+    pub(super) fn count_round(&mut self, now: Time) {
+        let seconds = Span(now.0.saturating_sub(self.round_at.0)).seconds();
+        if seconds > 0.0 && self.round_at > Time(0) {
+            let rate = (self.delivered - self.round_delivered) as f64 / seconds;
+            self.round_rate += (rate - self.round_rate) * if self.round_rate > 0.0 { 0.25 } else { 1.0 };
+        }
+        (self.round_at, self.round_delivered) = (now, self.delivered);
     }
 
     /// How fast packets were delivered since the newest acknowledged one was sent.

@@ -35,8 +35,11 @@ impl Source {
     /// What is sent once more since nothing new can be, and on which path: the first of those that may send which has
     /// something to send.
     pub(super) fn take_twice(&mut self, now: Time, mut lack: Lack) -> Result<(usize, Chunk), Lack> {
+        if lack == Lack::Room && self.paths.iter().all(|path| path.sent.in_flight() == 0) {
+            return self.ask_for_room(now);
+        }
         let is_apt = self.paths.len() > 1 && self.settings.scheduler != Scheduler::Redundant;
-        if !is_apt || matches!(lack, Lack::Until(_)) {
+        if !is_apt || !matches!(lack, Lack::Room | Lack::AtEnd) {
             return Err(lack);
         }
         let mut paths: Vec<usize> = (0..self.paths.len()).filter(|&path| self.may_send(now, path)).collect();
@@ -50,6 +53,18 @@ impl Source {
             }
         }
         Err(lack)
+    }
+
+    /// The sink has no room, and no acknowledgement is to come that could say when it has: a byte that it has makes it say
+    /// so, should what it said of itself be lost.
+    fn ask_for_room(&mut self, now: Time) -> Result<(usize, Chunk), Lack> {
+        let wait = self.paths[self.last].wait(&self.settings);
+        let (due, tries) = *self.probe.get_or_insert((Time(now.0.saturating_add(wait)), 0));
+        let path = (0..self.paths.len()).find(|&path| self.may_send(now, path));
+        let Some(path) = path.filter(|_| due <= now) else { return Err(Lack::Until(due)) };
+        let wait = wait.saturating_mul(2 << tries.min(8));
+        self.probe = Some((Time(now.0.saturating_add(wait)), tries + 1));
+        Ok((path, Chunk { offset: self.stream.complete().saturating_sub(1), bytes: 1 }))
     }
 
     /// The sink has no room for more since something is missing: a path that could send sends that once more, and the

@@ -1,0 +1,221 @@
+//! A relay: where loops end and the next begins. It keeps what has arrived until the next loop takes it, says who is first,
+//! and tells the loops before how much room there is, how fast the next one sends, and, by marks, to slow down.
+//!
+//! Whoever drives it has sinks of the loops before and the source of the next; `on_data` and `take` move bytes from these
+//! to that. Each input has a queue of its own. The next loop takes packets of inputs in turns, by weight [shreedhar1996].
+
+use super::packets::Ack;
+
+/// What does not change while a relay is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RelaySettings {
+    /// Bytes of each input that may wait.
+    pub buffer: u64,
+    /// Whom it tells to slow down.
+    pub marking: Marking,
+}
+
+/// What part of the packets that arrive are marked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Marking {
+    /// None.
+    Never,
+    /// This part of all.
+    Share(f64),
+    /// What waits of the input, relative to what the next loop sends in so many seconds: so queues are emptied.
+    Backlog(f64),
+}
+
+/// A relay.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    settings: RelaySettings,
+    inputs: Vec<Input>,
+    /// Whose turn it is.
+    turn: usize,
+    /// What the next loop sends at, in bits a second.
+    onward_bps: u64,
+}
+
+/// What comes from a loop before.
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    weight: f64,
+    /// Bytes in order that wait.
+    waiting: u64,
+    /// Bytes that it may still send in this turn.
+    credit: f64,
+    /// The room that the loop was told of last.
+    told: u64,
+}
+
+impl Relay {
+    /// An empty relay for loops of these weights; none is 0 or less.
+    pub fn new(settings: RelaySettings, weights: &[f64]) -> Self {
+        // The least has the quantum of a packet.
+        let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+        let input = |weight| Input { weight: weight / least, waiting: 0, credit: 0.0, told: settings.buffer };
+        let inputs = weights.iter().copied().map(input).collect();
+        Self { settings, inputs, turn: 0, onward_bps: super::NO_RATE }
+    }
+
+    /// Bytes of an input have arrived, in order.
+    pub fn on_data(&mut self, input: usize, bytes: u64) {
+        self.inputs[input].waiting += bytes;
+    }
+
+    /// Bytes of an input that wait.
+    pub fn waiting(&self, input: usize) -> u64 {
+        self.inputs[input].waiting
+    }
+
+    /// The next loop sends at so many bits a second; [`super::NO_RATE`] if that is not known.
+    pub fn set_onward(&mut self, bps: u64) {
+        self.onward_bps = bps;
+    }
+
+    /// What part of the packets of an input is to be marked now.
+    pub fn share(&self, input: usize) -> f64 {
+        match self.settings.marking {
+            Marking::Never => 0.0,
+            Marking::Share(share) => share,
+            Marking::Backlog(_) if self.onward_bps == super::NO_RATE => 0.0,
+            Marking::Backlog(seconds) => {
+                let most = self.onward_bps as f64 / 8.0 * seconds;
+                (self.inputs[input].waiting as f64 / most.max(1.0)).min(1.0)
+            }
+        }
+    }
+
+    /// Puts into an acknowledgement to a loop before how much room there is for it, and how fast the next loop sends.
+    pub fn inform(&mut self, input: usize, ack: &mut Ack) {
+        let own = &mut self.inputs[input];
+        ack.room = ack.room.min(self.settings.buffer.saturating_sub(own.waiting));
+        ack.onward_bps = self.onward_bps;
+        own.told = ack.room;
+    }
+
+    /// Whether a loop before was told that there is no room for packets of so many bytes, and now there is.
+    pub fn is_to_be_told(&self, input: usize, packet: u64) -> bool {
+        let own = &self.inputs[input];
+        let room = self.settings.buffer.saturating_sub(own.waiting);
+        own.told < 2 * packet && room >= (2 * packet).min(self.settings.buffer)
+    }
+
+    /// Takes the next packet of at most so many bytes: of which input, and its bytes; `None` if nothing waits.
+    pub fn take(&mut self, most: u32) -> Option<(usize, u32)> {
+        if self.inputs.iter().all(|input| input.waiting == 0) {
+            return None;
+        }
+        loop {
+            let input = &mut self.inputs[self.turn];
+            let bytes = input.waiting.min(u64::from(most));
+            if bytes > 0 && input.credit >= bytes as f64 {
+                input.credit -= bytes as f64;
+                input.waiting -= bytes;
+                return Some((self.turn, bytes as u32));
+            }
+            if bytes == 0 {
+                input.credit = 0.0;
+            }
+            self.turn = (self.turn + 1) % self.inputs.len();
+            let next = &mut self.inputs[self.turn];
+            next.credit += next.weight * f64::from(most);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::transport::NO_RATE;
+
+    fn settings(marking: Marking) -> RelaySettings {
+        RelaySettings { buffer: 5000, marking }
+    }
+
+    fn relay(weights: &[f64]) -> Relay {
+        Relay::new(settings(Marking::Never), weights)
+    }
+
+    fn taken(relay: &mut Relay, packets: usize) -> Vec<usize> {
+        (0..packets).filter_map(|_| relay.take(1000)).map(|(input, _)| input).collect()
+    }
+
+    #[test]
+    fn inputs_take_turns_by_weight() {
+        // Two packets of the second for one of the first, until the second has none.
+        let mut relay = relay(&[0.5, 1.0]);
+        relay.on_data(0, 4000);
+        relay.on_data(1, 4000);
+        let order = taken(&mut relay, 8);
+        let first = |count: usize| order[..count].iter().filter(|&&input| input == 0).count();
+        assert_eq!((first(3), first(6), order.len(), relay.take(1000)), (1, 2, 8, None));
+    }
+
+    #[test]
+    fn who_had_nothing_saves_nothing_up() {
+        let mut relay = relay(&[1.0, 1.0]);
+        relay.on_data(0, 100_000);
+        taken(&mut relay, 50);
+        relay.on_data(1, 100_000);
+        let second = taken(&mut relay, 20).iter().filter(|&&input| input == 1).count();
+        assert!((9..=11).contains(&second), "{second}");
+    }
+
+    #[test]
+    fn an_acknowledgement_tells_of_room_and_of_the_next_loop() {
+        let mut relay = relay(&[1.0]);
+        let mut ack =
+            Ack { newest: 0, seen: 1, complete: 9, room: 1 << 40, marked: 0, delay_ns: 0, onward_bps: NO_RATE };
+        relay.on_data(0, 4000);
+        relay.set_onward(7_000_000);
+        relay.inform(0, &mut ack);
+        assert_eq!((ack.room, ack.onward_bps), (1000, 7_000_000));
+        // It was told of one packet of room; when there is room for two it has to hear.
+        assert!(!relay.is_to_be_told(0, 1000));
+        relay.take(1000);
+        assert!(relay.is_to_be_told(0, 1000));
+        relay.inform(0, &mut Ack { room: 1 << 40, ..ack });
+        assert!(!relay.is_to_be_told(0, 1000));
+    }
+
+    #[test]
+    fn marks_follow_what_waits() {
+        // At 8 Mbit/s 10,000 bytes go in 10 ms; 2,500 wait.
+        let mut relay = Relay::new(settings(Marking::Backlog(0.01)), &[1.0]);
+        relay.on_data(0, 2500);
+        assert_eq!(relay.share(0), 0.0);
+        relay.set_onward(8_000_000);
+        assert!((relay.share(0) - 0.25).abs() < 1e-12);
+        relay.set_onward(1);
+        assert_eq!(relay.share(0), 1.0);
+        assert_eq!(Relay::new(settings(Marking::Share(0.4)), &[1.0]).share(0), 0.4);
+    }
+
+    proptest! {
+        #[test]
+        fn what_comes_goes_and_by_weight(
+            weights in prop::collection::vec(0.1..10.0_f64, 1..5),
+            most in 1_u32..3000,
+        ) {
+            let mut relay = relay(&weights);
+            let all = 1000 * u64::from(most);
+            (0..weights.len()).for_each(|input| relay.on_data(input, all));
+            // As long as all have something, each has its part within a turn.
+            let mut sent = vec![0.0; weights.len()];
+            while (0..weights.len()).all(|input| relay.waiting(input) > 0) {
+                let (input, bytes) = relay.take(most).unwrap();
+                sent[input] += f64::from(bytes);
+            }
+            let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+            let turns: Vec<f64> = sent.iter().zip(&weights).map(|(s, w)| s / (w / least * f64::from(most))).collect();
+            let (low, high) = turns.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), &t| (l.min(t), h.max(t)));
+            prop_assert!(high - low <= 2.0, "{turns:?}");
+            let rest: u64 = std::iter::from_fn(|| relay.take(most)).map(|(_, bytes)| u64::from(bytes)).sum();
+            prop_assert_eq!(rest + sent.iter().sum::<f64>() as u64, all * weights.len() as u64);
+        }
+    }
+}
