@@ -18,7 +18,10 @@ mod d_slen_as_printed;
 pub mod dctcp;
 pub mod erica;
 pub mod ewtcp;
+pub mod lgc;
+pub mod lgcc;
 pub mod lia;
+pub mod log_rate;
 pub mod nmcc;
 pub mod olia;
 pub mod perc;
@@ -157,9 +160,18 @@ protocols! {
     /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
     Ewtcp(ewtcp): "ewtcp", "EWTCP",
         "windows of several paths that add up to one Reno [wischik2011]";
+    /// LGC: a rate that grows as a population does, end to end [teymoori2016].
+    Lgc(lgc): "lgc", "LGC",
+        "one rate that grows as a population does, by marks and capacities [teymoori2016]";
+    /// LGCC: a rate that grows as a population does, over chains of loops [teymoori2023].
+    Lgcc(lgcc): "lgcc", "LGCC",
+        "one rate for each of a chain of loops, which follow each other [teymoori2023]";
     /// LIA: linked increases, as fast as the best path alone [rfc6356].
     Lia(lia): "lia", "LIA",
         "windows of several paths with linked increases [rfc6356]";
+    /// A logarithmic controller: a rate that rests where its price is what it pays [teymoori2023].
+    LogRate(log_rate): "log-rate", "Logarithmic",
+        "one rate by marks, whose utility is its logarithm [teymoori2023]";
     /// NMCC: subflows that share links grow together as one, in slow start too [thomas2016].
     Nmcc(nmcc): "nmcc", "NMCC",
         "windows of several paths, coupled where the network says that these share links [thomas2016]";

@@ -10,6 +10,7 @@ mod drop_tail;
 mod drr;
 mod dualpi2;
 mod dualpi2_turns;
+mod ecn_ramp;
 mod ecn_step;
 mod fifo;
 mod flows;
@@ -94,6 +95,9 @@ queues! {
     /// DualPI2: a queue of low latency beside a classic one, coupled [deschepper2023].
     DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2",
         "two queues whose marks and drops are coupled, for ECT(1) and for the others [deschepper2023]";
+    /// ECN ramp: marks with a probability that grows with what waits, for LGC and LGCC [teymoori2023].
+    EcnRamp(ecn_ramp, EcnRampParameters): "ecn-ramp", "ECN ramp",
+        "marks at random, the more the more waits, for LGC and LGCC [teymoori2023]";
     /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
         "marks what finds so many packets waiting, for DCTCP [bensley2017]";

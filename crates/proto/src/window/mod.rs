@@ -5,6 +5,7 @@
 
 mod aimd;
 mod hystart;
+mod marked_rate;
 mod no_links;
 mod recent;
 mod round_trips;
@@ -15,6 +16,7 @@ use anabranch_core::{Rate, Time};
 
 pub use aimd::{Aimd, Coupling, Flow, known};
 pub use hystart::HyStart;
+pub use marked_rate::{MarkedRate, MarkedRateSettings, NextRate};
 pub use no_links::links;
 pub use recent::Recent;
 pub use round_trips::{RoundTrips, backlog};

@@ -1,0 +1,197 @@
+//! LGCC: a rate that grows as a population does, towards what the path or the next loop can carry [teymoori2023].
+//!
+//! ```text
+//! target = k (1 - p)^(ln phi1 / ln phi2)                                          [eq. 15]
+//! rate  += gamma rate (log_phi2(1 - p) - log_phi1(rate / k))     primal           [eq. 14]
+//! rate   = target                                                dual             [eq. 15]
+//! gamma  = near where |rate - target| is at most g1 target, far from g2 target on, in between between
+//! ```
+//!
+//! k, the carrying capacity, is the least capacity of the path or what the next loop sends at, p the smoothed share of
+//! marked packets; both are kept by `MarkedRate`. It needs links that mark by what waits, `discipline = "ecn-ramp"`. Over a
+//! chain of loops (`relays`) each has its own rate, and a change at the last is known at the first as fast as
+//! acknowledgements go.
+//!
+//! differs: the printed interpolation of gamma jumps at both ends, and with the printed g2 = 0.015 below g1 = 0.05 it never
+//! comes to be; here it is continuous, and g2 is 0.15 unless set. A rate at most doubles, is never over k, and packets
+//! under way are limited to what the rate is in the least round trip (`windowed`); without that, rates swing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::range;
+use crate::protocols::terms::{Sources, Terms};
+pub use crate::window::links;
+use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms =
+    Terms { many_paths: false, sources: Sources::ScalableWindows, hears_capacities: true, ..Terms::WINDOWS };
+
+/// Parameters of LGCC; as in the paper but for g2.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LgccParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// How a rate comes to its target.
+    pub algorithm: Algorithm,
+    /// The step far from the target (gamma_init), 1e-3 to 1.
+    #[serde(deserialize_with = "step")]
+    #[schemars(range(min = 1e-3, max = 1))]
+    pub far: f64,
+    /// The step near it (gamma_conv), 1e-3 to 1.
+    #[serde(deserialize_with = "step")]
+    #[schemars(range(min = 1e-3, max = 1))]
+    pub near: f64,
+    /// What is near: up to this part of the target (g1), 0 to 1.
+    #[serde(deserialize_with = "part")]
+    #[schemars(range(min = 0, max = 1))]
+    pub near_within: f64,
+    /// What is far: from this part of the target on (g2), 0 to 1.
+    #[serde(deserialize_with = "part")]
+    #[schemars(range(min = 0, max = 1))]
+    pub far_from: f64,
+    /// The base for rates (phi1), 1.01 to 1000.
+    #[serde(deserialize_with = "base")]
+    #[schemars(range(min = 1.01, max = 1000))]
+    pub phi1: f64,
+    /// The base for marks (phi2), 1.01 to 1000; the smaller, the fewer marks.
+    #[serde(deserialize_with = "base")]
+    #[schemars(range(min = 1.01, max = 1000))]
+    pub phi2: f64,
+    /// The weight of the latest interval in the share of marked packets (alpha), 1e-3 to 1.
+    #[serde(deserialize_with = "step")]
+    #[schemars(range(min = 1e-3, max = 1))]
+    pub alpha: f64,
+    /// Whether what is under way is limited; if not, only the rate holds, as printed.
+    pub windowed: bool,
+}
+
+/// How a rate comes to its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LgccAlgorithm")]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// By steps, larger ones where it is far.
+    PrimalDual,
+    /// By steps of one size, `far`.
+    Primal,
+    /// At once; for loops that others do not share.
+    Dual,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::PrimalDual,
+            far: 0.3,
+            near: 0.05,
+            near_within: 0.05,
+            far_from: 0.15,
+            phi1: 10.0,
+            phi2: 5.0,
+            alpha: 0.05,
+            windowed: true,
+        }
+    }
+}
+
+fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1e-3..=1.0, deserializer)
+}
+
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(0.0..=1.0, deserializer)
+}
+
+fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1.01..=1000.0, deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed };
+    Box::new(MarkedRate::new(Lgcc(parameters.clone()), settings, connection))
+}
+
+struct Lgcc(Parameters);
+
+impl Lgcc {
+    fn target(&self, capacity: f64, p: f64) -> f64 {
+        capacity * ((1.0 - p).ln() * self.0.phi1.ln() / self.0.phi2.ln()).exp()
+    }
+
+    /// The step for a rate so far from its target, relative to that.
+    fn gamma(&self, distance: f64) -> f64 {
+        let Parameters { near, far, near_within, far_from, .. } = self.0;
+        if self.0.algorithm == Algorithm::Primal || distance >= far_from.max(near_within) {
+            far
+        } else if distance <= near_within {
+            near
+        } else {
+            near + (distance - near_within) * (far - near) / (far_from - near_within)
+        }
+    }
+}
+
+impl NextRate for Lgcc {
+    fn next(&self, rate: f64, capacity: f64, p: f64) -> f64 {
+        let target = self.target(capacity, p);
+        if self.0.algorithm == Algorithm::Dual {
+            return target;
+        }
+        let growth = (1.0 - p).ln() / self.0.phi2.ln() - (rate / capacity).ln() / self.0.phi1.ln();
+        (rate + rate * self.gamma((rate - target).abs() / target) * growth).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lgcc(phi2: f64) -> Lgcc {
+        Lgcc(Parameters { phi2, algorithm: Algorithm::Primal, ..Parameters::default() })
+    }
+
+    fn is_close(value: f64, wanted: f64) -> bool {
+        (value / wanted - 1.0).abs() < 1e-6
+    }
+
+    #[test]
+    fn a_step_and_its_target() {
+        // 100 of 500 Mbit/s, half marked: 1 + 0.3 (log_3(0.5) - log_10(0.2)) = 1 + 0.3 (0.698970 - 0.630930).
+        for (phi2, next, target) in [(3.0, 102.041_207, 116.961_2), (5.0, 108.048_9, 185.478)] {
+            let lgcc = lgcc(phi2);
+            assert!((lgcc.next(100e6, 500e6, 0.5) / 1e6 - next).abs() < 1e-3, "{}", lgcc.next(100e6, 500e6, 0.5));
+            assert!((lgcc.target(500e6, 0.5) / 1e6 - target).abs() < 1e-3, "{}", lgcc.target(500e6, 0.5));
+        }
+    }
+
+    #[test]
+    fn the_share_that_makes_five_equal_depends_on_the_bases_alone() {
+        // (1 - p)^(ln 10 / ln phi2) = 1/5, so p = 1 - 5^(-ln phi2 / ln 10).
+        for (phi2, p) in [(2.0, 0.383_988), (3.0, 0.536_012), (5.0, 0.675_331), (10.0, 0.8)] {
+            let rate = lgcc(phi2).target(1.0, p);
+            assert!((rate - 0.2).abs() < 1e-5, "{phi2}: {rate}");
+            assert!(is_close(lgcc(phi2).next(rate, 1.0, p), rate));
+        }
+    }
+
+    #[test]
+    fn steps_are_larger_far_from_the_target_and_nowhere_jump() {
+        // Between 0.05 and 0.15: at 0.1 the mean of 0.05 and 0.3.
+        let lgcc = Lgcc(Parameters::default());
+        let steps = [0.0, 0.05, 0.1, 0.15, 9.0].map(|distance| lgcc.gamma(distance));
+        assert!(steps.iter().zip([0.05, 0.05, 0.175, 0.3, 0.3]).all(|(s, w)| (s - w).abs() < 1e-12), "{steps:?}");
+        let printed = Lgcc(Parameters { far_from: 0.015, ..Parameters::default() });
+        let steps = [0.01, 0.03, 0.049, 0.051].map(|distance| printed.gamma(distance));
+        assert!(steps.iter().zip([0.05, 0.05, 0.05, 0.3]).all(|(s, w)| (s - w).abs() < 1e-12), "{steps:?}");
+    }
+
+    #[test]
+    fn the_dual_jumps() {
+        let dual = Lgcc(Parameters { algorithm: Algorithm::Dual, ..Parameters::default() });
+        assert!(is_close(dual.next(1e6, 500e6, 0.0), 500e6));
+    }
+}

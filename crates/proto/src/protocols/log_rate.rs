@@ -1,0 +1,107 @@
+//! A logarithmic controller: a rate whose utility is its logarithm, to compare LGCC with [teymoori2023, eq. 18].
+//!
+//! ```text
+//! u += gamma (w / u - q),  u = rate / k,  q = -log_phi(1 - p)      once an interval
+//! ```
+//!
+//! It knows k only as the most that it can be: a smaller k moves no rate but by marks, where LGCC's follows k. At rest
+//! u = w / q, so for n connections over one link q comes to n w.
+//!
+//! differs: printed is gamma (1 / p), of which no rate comes to rest; U = log u gives 1 / u - p. A probability of marks is
+//! at most 1 and so no price for that; its logarithm is [teymoori2021].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::range;
+use crate::protocols::terms::{Sources, Terms};
+pub use crate::window::links;
+use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms =
+    Terms { many_paths: false, sources: Sources::ScalableWindows, hears_capacities: true, ..Terms::WINDOWS };
+
+/// Parameters of the logarithmic controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LogRateParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// The step (gamma), 1e-4 to 1.
+    #[serde(deserialize_with = "step")]
+    #[schemars(range(min = 1e-4, max = 1))]
+    pub step: f64,
+    /// What it is willing to pay (w), 1e-3 to 10.
+    #[serde(deserialize_with = "claim")]
+    #[schemars(range(min = 1e-3, max = 10))]
+    pub claim: f64,
+    /// The base of prices (phi), 1.01 to 1000.
+    #[serde(deserialize_with = "base")]
+    #[schemars(range(min = 1.01, max = 1000))]
+    pub phi: f64,
+    /// The weight of the latest interval in the share of marked packets, 1e-3 to 1.
+    #[serde(deserialize_with = "weight")]
+    #[schemars(range(min = 1e-3, max = 1))]
+    pub alpha: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { step: 0.01, claim: 0.3, phi: 2.0, alpha: 0.05 }
+    }
+}
+
+fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1e-4..=1.0, deserializer)
+}
+
+fn claim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1e-3..=10.0, deserializer)
+}
+
+fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1.01..=1000.0, deserializer)
+}
+
+fn weight<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1e-3..=1.0, deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: true };
+    Box::new(MarkedRate::new(LogRate(parameters.clone()), settings, connection))
+}
+
+struct LogRate(Parameters);
+
+impl NextRate for LogRate {
+    fn next(&self, rate: f64, capacity: f64, p: f64) -> f64 {
+        let share = rate / capacity;
+        let price = -(1.0 - p).ln() / self.0.phi.ln();
+        // A step is no larger than half of what there is: 1 / u is steep near 0.
+        let step = self.0.step * (self.0.claim / share - price);
+        (share + step.max(-0.5 * share)).max(0.0) * capacity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_rests_where_the_price_is_what_it_pays() {
+        // A quarter of the capacity: q = 0.3 / 0.25 = 1.2, p = 1 - 2^-1.2.
+        let log = LogRate(Parameters::default());
+        let p = 1.0 - f64::powf(2.0, -1.2);
+        assert!((log.next(25.0, 100.0, p) - 25.0).abs() < 1e-9);
+        assert!(log.next(20.0, 100.0, p) > 20.0 && log.next(30.0, 100.0, p) < 30.0);
+    }
+
+    #[test]
+    fn a_rate_at_most_halves() {
+        let log = LogRate(Parameters { step: 1.0, ..Parameters::default() });
+        assert!((log.next(50.0, 100.0, 0.999) - 25.0).abs() < 1e-9);
+    }
+}
