@@ -35,6 +35,8 @@ pub enum Purpose {
     LinkIdentities = 13,
     /// Which further sources connections of a group have.
     TrafficSources = 14,
+    /// Which packets relays mark; this has an id for each connection that goes on from one.
+    Relays = 15,
 }
 
 /// The stream of `purpose` number `id` under `seed`.

@@ -6,7 +6,7 @@ use anabranch_core::paths::{GroupSearch, Sharing};
 use anabranch_core::{Bytes, ConnectionId, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::queues;
-use anabranch_proto::transport::{Scheduler, Settings};
+use anabranch_proto::transport::{InputSettings, Scheduler, Settings};
 use anabranch_psi::{Filter, Identities};
 
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
@@ -39,6 +39,9 @@ pub struct Plan {
     /// The connections whose targets ask for what they get, in the order of connections; only under protocols that keep
     /// windows.
     pub fetches: Vec<Fetch>,
+    /// The connections that send what comes over others, in the order of connections; all under protocols that keep
+    /// windows, and over one path each.
+    pub relays: Vec<Relay>,
     /// What the network tells connections under protocols that keep windows.
     pub assistance: Assistance,
     /// The filters by which nodes forward data packets; `None` if these follow their paths.
@@ -145,6 +148,17 @@ pub struct Fetch {
     pub servers: Vec<Server>,
     /// From its beginning until it knows whom to ask, and over which paths.
     pub set_up: Span,
+}
+
+/// A connection that sends what comes over others, which end where it begins. None comes before itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relay {
+    /// Which.
+    pub connection: ConnectionId,
+    /// The others; each is one of one relay only.
+    pub inputs: Vec<(ConnectionId, InputSettings)>,
+    /// The bytes of each that may wait.
+    pub buffer: Bytes,
 }
 
 /// A node that answers with data.

@@ -114,6 +114,7 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
         demand_changes: Vec::new(),
         path_times: Vec::new(),
         fetches: Vec::new(),
+        relays: Vec::new(),
         assistance: Assistance::default(),
         filters: None,
         protocols: vec![Protocol::named(protocol).expect("it is known")],

@@ -59,6 +59,7 @@ fn plan(size: &Size) -> Plan {
         demand_changes: Vec::new(),
         path_times: Vec::new(),
         fetches: Vec::new(),
+        relays: Vec::new(),
         assistance: Assistance::default(),
         filters: None,
         protocols: vec![Protocol::default()],

@@ -254,11 +254,13 @@ impl World<'_> {
         for protocol in 0..self.plan.protocols.len() {
             self.tell_capacity(link, protocol as u16);
         }
+        self.tell_sources(link);
     }
 
     /// Tells the control of a link that its capacity has changed, if the protocol wants that.
     pub(crate) fn tell_capacity(&mut self, link: u32, protocol: u16) {
-        if self.plan.protocols[protocol as usize].terms().hears_capacities {
+        let terms = self.plan.protocols[protocol as usize].terms();
+        if terms.hears_capacities && !terms.keeps_windows() {
             self.call_link(link, protocol, |control, view, orders| control.on_capacity(view, orders));
         }
     }

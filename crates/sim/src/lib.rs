@@ -5,6 +5,7 @@
 mod ahead;
 mod barrier;
 mod calendar;
+mod capacities;
 mod connections;
 mod control_plane;
 mod data;
@@ -20,6 +21,7 @@ mod packet;
 mod partition;
 mod queue;
 mod record;
+mod relays;
 mod repair;
 mod routes;
 mod shard;

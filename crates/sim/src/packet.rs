@@ -41,8 +41,8 @@ pub enum Role {
 /// What a packet of the transport carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
-    /// Data, or what is asked for.
-    Segment(Segment),
+    /// Data, or what is asked for; and since when the data are under way, what they waited in loops before included.
+    Segment(Segment, u64),
     /// What has arrived.
     Ack(Ack),
 }
@@ -51,7 +51,7 @@ impl Payload {
     /// The bytes of data that it carries or asks for.
     pub fn bytes(&self) -> u16 {
         match self {
-            Self::Segment(segment) => segment.chunk.bytes as u16,
+            Self::Segment(segment, _) => segment.chunk.bytes as u16,
             Self::Ack(_) => 0,
         }
     }
@@ -60,7 +60,7 @@ impl Payload {
     #[inline]
     pub fn glance(&self) -> u64 {
         match self {
-            Self::Segment(segment) => segment.number,
+            Self::Segment(segment, _) => segment.number,
             Self::Ack(ack) => ack.newest,
         }
     }

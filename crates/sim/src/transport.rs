@@ -13,6 +13,7 @@ use anabranch_scenario::plan::Plan;
 
 use crate::connections::{State, UNSET};
 use crate::packet::{DataPacket, NO_COPIES, Payload, Role};
+use crate::relays::{Onward, RelayEnd};
 use crate::routes::Routes;
 use crate::world::{Kind, World};
 
@@ -28,6 +29,9 @@ pub(crate) struct Endpoint {
     poll: u64,
     /// When the sink had all.
     pub completed_at: u64,
+    /// If it sends what comes over other loops, where these end; and where what comes over it goes on.
+    pub relay: Option<Box<RelayEnd>>,
+    pub onward: Option<Onward>,
 }
 
 /// What a path needs besides.
@@ -44,13 +48,22 @@ pub(crate) struct Line {
     ecn: Ecn,
     /// From when on its source answers and until when, if the target asks for data.
     pub answers: Option<(u64, u64)>,
+    /// How long its links take to carry a packet on, without sending it.
+    pub propagation: u64,
 }
 
 impl Endpoint {
     /// One for each connection; none if no connection is under the transport.
     pub fn all(plan: &Plan) -> Vec<Self> {
         let new = |_: &_| Self { poll: UNSET, completed_at: UNSET, ..Self::default() };
-        if is_needed(plan) { plan.transfers.iter().map(new).collect() } else { Vec::new() }
+        let mut all: Vec<Self> = if is_needed(plan) { plan.transfers.iter().map(new).collect() } else { Vec::new() };
+        for relay in &plan.relays {
+            for (input, (id, _)) in (0..).zip(&relay.inputs) {
+                all[id.index()].onward = Some(Onward { connection: relay.connection.0, input });
+            }
+            all[relay.connection.index()].relay = Some(Box::new(RelayEnd::new(relay, plan.run.seed)));
+        }
+        all
     }
 }
 
@@ -81,7 +94,8 @@ impl Line {
             let node = path.first().map(|&link| plan.network.link(link).source);
             let server = plan.fetch(ConnectionId::new(c)).and_then(|f| f.servers.iter().find(|s| Some(s.node) == node));
             let answers = server.map(|server| (server.start.0, server.stop.map_or(UNSET, |stop| stop.0)));
-            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn, answers }
+            let propagation = path.iter().map(|&link| plan.network.link(link).delay.0).sum();
+            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn, answers, propagation }
         };
         let lines: Vec<Self> = (0..plan.transfers.len()).flat_map(of).map(line).collect();
         debug_assert_eq!(lines.len(), routes.first.len(), "a line for each subflow");
@@ -108,12 +122,15 @@ fn random_part(seed: u64, subflow: u32, number: u64) -> f64 {
 impl World<'_> {
     /// What does not change while the connection of a subflow lasts.
     #[inline]
-    fn settings(&self, s: u32) -> Settings {
+    pub(crate) fn settings(&self, s: u32) -> Settings {
         let c = self.subflows[s as usize].connection;
         let mut settings = self.plan.run.transport.settings(self.plan.transfers[c as usize].packet);
         if self.lines[s as usize].answers.is_some() {
             // Source and sink are one, and know at once.
             settings.ack_every = 1;
+        }
+        if let Some(buffer) = self.relay_buffer(c) {
+            settings.buffer = settings.buffer.min(buffer);
         }
         settings
     }
@@ -132,6 +149,10 @@ impl World<'_> {
         let is_usable = |path: &usize| self.plan.is_usable(id, *path, Time(self.now));
         (0..own.len()).filter(is_usable).for_each(|path| source.open(path, Time(self.now)));
         self.regroup(c, &mut source);
+        if self.endpoints[c as usize].relay.is_some() {
+            source.on_arrival(0);
+        }
+        self.tell_capacities(c, &mut source);
         self.endpoints[c as usize].source = Some(Box::new(source));
         self.pump(c, 0);
     }
@@ -140,7 +161,9 @@ impl World<'_> {
     pub(crate) fn pump(&mut self, c: u32, hint: usize) {
         let Some(mut source) = self.endpoints[c as usize].source.take() else { return };
         let first = self.subflows_of(c).start;
-        while let Some((path, segment)) = source.poll(Time(self.now), hint) {
+        loop {
+            self.fill_from_relay(c, &mut source);
+            let Some((path, segment)) = source.poll(Time(self.now), hint) else { break };
             let left = self.send_segment((first + path) as u32, segment);
             source.left(path, segment.number, left);
             if path != hint {
@@ -155,6 +178,7 @@ impl World<'_> {
                 self.schedule(time.0, Kind::Poll, c);
             }
         }
+        self.tell_of_room(c, source.complete());
         let connection = &mut self.connections[c as usize];
         if connection.stopped_at == UNSET && source.is_sent() {
             connection.stopped_at = self.now;
@@ -226,6 +250,7 @@ impl World<'_> {
     fn send_segment(&mut self, s: u32, segment: Segment) -> Time {
         let subflow = &mut self.subflows[s as usize];
         subflow.sent += u64::from(segment.chunk.bytes);
+        let since = self.under_way_since(self.subflows[s as usize].connection, segment.chunk.offset);
         let line = &self.lines[s as usize];
         let packet = if line.answers.is_some() {
             let (at, bytes) = (self.routes.back[s as usize], self.plan.run.transport.ack.0 as u16);
@@ -234,7 +259,7 @@ impl World<'_> {
             self.segment(s, &segment)
         };
         let index = self.packets.insert(packet);
-        self.put_payload(index, Payload::Segment(segment));
+        self.put_payload(index, Payload::Segment(segment, since));
         let line = &mut self.lines[s as usize];
         if line.jitter == 0.0 {
             self.enter_first(index);
@@ -262,7 +287,7 @@ impl World<'_> {
             return self.count_lost(answer);
         }
         let index = self.packets.insert(answer);
-        self.put_payload(index, Payload::Segment(segment));
+        self.put_payload(index, Payload::Segment(segment, self.now));
         self.enter_first(index);
     }
 
@@ -289,22 +314,23 @@ impl World<'_> {
     /// A packet of the transport is at its end.
     pub(crate) fn arrive(&mut self, packet: DataPacket, index: u32) {
         let payload = self.payloads[index as usize];
-        if let (Role::Request, Payload::Segment(segment)) = (packet.role, payload) {
+        if let (Role::Request, Payload::Segment(segment, _)) = (packet.role, payload) {
             return self.on_request(packet, segment);
         }
         if packet.copies != NO_COPIES {
             self.settle_copy(packet.copies, true);
         }
         match payload {
-            Payload::Segment(segment) => self.on_segment(packet, &segment),
+            Payload::Segment(segment, since) => self.on_segment(packet, &segment, since),
             Payload::Ack(ack) => self.on_ack(packet.subflow, &ack),
         }
     }
 
     /// A data packet is at its sink.
-    fn on_segment(&mut self, packet: DataPacket, segment: &Segment) {
+    fn on_segment(&mut self, packet: DataPacket, segment: &Segment, since: u64) {
         let s = packet.subflow;
         let settings = self.settings(s);
+        let is_marked = packet.ecn == Ecn::Ce || self.is_marked_by_relay(s, packet.ecn);
         let subflow = &mut self.subflows[s as usize];
         let c = subflow.connection as usize;
         let own = self.routes.subflows[c] as usize..self.routes.subflows[c + 1] as usize;
@@ -312,7 +338,7 @@ impl World<'_> {
         let is_fetched = self.lines[s as usize].answers.is_some();
         let endpoint = &mut self.endpoints[c];
         let sink = endpoint.sink.get_or_insert_with(|| Box::new(Sink::new(own.len())));
-        let (path, is_marked) = (s as usize - own.start, packet.ecn == Ecn::Ce);
+        let path = s as usize - own.start;
         let (new, ack) = sink.on_segment(&settings, Time(self.now), path, segment, is_marked);
         let due = sink.due(path);
         if endpoint.completed_at == UNSET && transfer.amount.is_some_and(|amount| sink.complete() >= amount.0) {
@@ -325,6 +351,11 @@ impl World<'_> {
         subflow.delay_sum += delay as f64;
         subflow.delay_most = subflow.delay_most.max(delay);
         subflow.settled_at = self.now;
+        let is_relayed = endpoint.onward.is_some();
+        if is_relayed {
+            let complete = sink.complete();
+            self.pass_on(s, segment.chunk, complete, since);
+        }
         if let Some(ack) = ack {
             if is_fetched { self.on_ack(s, &ack) } else { self.send_ack(s, ack) }
         } else if let Some(due) = due {
@@ -334,10 +365,14 @@ impl World<'_> {
                 self.schedule(due.0, Kind::Tell, s);
             }
         }
+        if is_relayed {
+            self.pump_onward(c);
+        }
     }
 
     /// A sink acknowledges.
-    fn send_ack(&mut self, s: u32, ack: Ack) {
+    pub(crate) fn send_ack(&mut self, s: u32, mut ack: Ack) {
+        self.inform(s, &mut ack);
         let at = self.routes.back[s as usize];
         let bytes = self.plan.run.transport.ack.0 as u16;
         let (role, ecn) = (Role::Ack, Ecn::NotEct);

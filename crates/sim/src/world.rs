@@ -13,6 +13,7 @@ use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_scenario::plan::{ControlPlane, Limit, LinkPlan, Plan};
 
 use crate::calendar::{Calendar, Event};
+use crate::capacities::Hearers;
 use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
 use crate::faults::Fates;
@@ -115,6 +116,7 @@ pub struct World<'p> {
     pub(crate) lines: Vec<Line>,
     /// What tells sources which of their paths share links, once one wants to know.
     pub(crate) groups: Option<Box<GroupSearch>>,
+    pub(crate) hearers: Hearers,
     pub(crate) copies: Slab<Copies>,
     /// The queues of links with a discipline; empty if there are none. And what they drop, for the moment.
     pub(crate) queues: Vec<Option<Queue>>,
@@ -173,6 +175,7 @@ impl<'p> World<'p> {
             endpoints: Endpoint::all(plan),
             lines: Line::all(plan, routes),
             groups: None,
+            hearers: Hearers::new(plan, routes),
             copies: Slab::default(),
             queues: Queue::all(plan, routes),
             dropped: Vec::new(),

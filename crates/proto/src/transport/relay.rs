@@ -6,12 +6,12 @@
 
 use super::packets::Ack;
 
-/// What does not change while a relay is there.
+/// A loop that ends at a relay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RelaySettings {
-    /// Bytes of each input that may wait.
-    pub buffer: u64,
-    /// Whom it tells to slow down.
+pub struct InputSettings {
+    /// Its part of the next loop, relative to others; over 0.
+    pub weight: f64,
+    /// How it is told to slow down.
     pub marking: Marking,
 }
 
@@ -29,7 +29,8 @@ pub enum Marking {
 /// A relay.
 #[derive(Clone, Debug)]
 pub struct Relay {
-    settings: RelaySettings,
+    /// Bytes of each input that may wait.
+    buffer: u64,
     inputs: Vec<Input>,
     /// Whose turn it is.
     turn: usize,
@@ -40,7 +41,9 @@ pub struct Relay {
 /// What comes from a loop before.
 #[derive(Clone, Copy, Debug)]
 struct Input {
+    /// Relative to the least.
     weight: f64,
+    marking: Marking,
     /// Bytes in order that wait.
     waiting: u64,
     /// Bytes that it may still send in this turn.
@@ -50,13 +53,20 @@ struct Input {
 }
 
 impl Relay {
-    /// An empty relay for loops of these weights; none is 0 or less.
-    pub fn new(settings: RelaySettings, weights: &[f64]) -> Self {
+    /// An empty relay in which so many bytes of each loop may wait.
+    pub fn new(buffer: u64, inputs: &[InputSettings]) -> Self {
         // The least has the quantum of a packet.
-        let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
-        let input = |weight| Input { weight: weight / least, waiting: 0, credit: 0.0, told: settings.buffer };
-        let inputs = weights.iter().copied().map(input).collect();
-        Self { settings, inputs, turn: 0, onward_bps: super::NO_RATE }
+        let least = inputs.iter().map(|input| input.weight).fold(f64::INFINITY, f64::min);
+        let input = |&InputSettings { weight, marking }: &InputSettings| {
+            let weight = weight / least;
+            Input { weight, marking, waiting: 0, credit: 0.0, told: buffer }
+        };
+        Self { buffer, inputs: inputs.iter().map(input).collect(), turn: 0, onward_bps: super::NO_RATE }
+    }
+
+    /// Bytes of each input that may wait.
+    pub fn buffer(&self) -> u64 {
+        self.buffer
     }
 
     /// Bytes of an input have arrived, in order.
@@ -76,7 +86,7 @@ impl Relay {
 
     /// What part of the packets of an input is to be marked now.
     pub fn share(&self, input: usize) -> f64 {
-        match self.settings.marking {
+        match self.inputs[input].marking {
             Marking::Never => 0.0,
             Marking::Share(share) => share,
             Marking::Backlog(_) if self.onward_bps == super::NO_RATE => 0.0,
@@ -90,7 +100,7 @@ impl Relay {
     /// Puts into an acknowledgement to a loop before how much room there is for it, and how fast the next loop sends.
     pub fn inform(&mut self, input: usize, ack: &mut Ack) {
         let own = &mut self.inputs[input];
-        ack.room = ack.room.min(self.settings.buffer.saturating_sub(own.waiting));
+        ack.room = ack.room.min(self.buffer.saturating_sub(own.waiting));
         ack.onward_bps = self.onward_bps;
         own.told = ack.room;
     }
@@ -98,8 +108,8 @@ impl Relay {
     /// Whether a loop before was told that there is no room for packets of so many bytes, and now there is.
     pub fn is_to_be_told(&self, input: usize, packet: u64) -> bool {
         let own = &self.inputs[input];
-        let room = self.settings.buffer.saturating_sub(own.waiting);
-        own.told < 2 * packet && room >= (2 * packet).min(self.settings.buffer)
+        let room = self.buffer.saturating_sub(own.waiting);
+        own.told < 2 * packet && room >= (2 * packet).min(self.buffer)
     }
 
     /// Takes the next packet of at most so many bytes: of which input, and its bytes; `None` if nothing waits.
@@ -132,12 +142,13 @@ mod tests {
     use super::*;
     use crate::transport::NO_RATE;
 
-    fn settings(marking: Marking) -> RelaySettings {
-        RelaySettings { buffer: 5000, marking }
+    fn marking(marking: Marking) -> Relay {
+        Relay::new(5000, &[InputSettings { weight: 1.0, marking }])
     }
 
     fn relay(weights: &[f64]) -> Relay {
-        Relay::new(settings(Marking::Never), weights)
+        let input = |&weight: &f64| InputSettings { weight, marking: Marking::Never };
+        Relay::new(5000, &weights.iter().map(input).collect::<Vec<_>>())
     }
 
     fn taken(relay: &mut Relay, packets: usize) -> Vec<usize> {
@@ -185,14 +196,14 @@ mod tests {
     #[test]
     fn marks_follow_what_waits() {
         // At 8 Mbit/s 10,000 bytes go in 10 ms; 2,500 wait.
-        let mut relay = Relay::new(settings(Marking::Backlog(0.01)), &[1.0]);
+        let mut relay = marking(Marking::Backlog(0.01));
         relay.on_data(0, 2500);
         assert_eq!(relay.share(0), 0.0);
         relay.set_onward(8_000_000);
         assert!((relay.share(0) - 0.25).abs() < 1e-12);
         relay.set_onward(1);
         assert_eq!(relay.share(0), 1.0);
-        assert_eq!(Relay::new(settings(Marking::Share(0.4)), &[1.0]).share(0), 0.4);
+        assert_eq!(marking(Marking::Share(0.4)).share(0), 0.4);
     }
 
     proptest! {

@@ -11,6 +11,7 @@ use rand::{Rng, RngExt};
 use toml::Spanned;
 
 use super::path_times::{Timed, path_times};
+use super::relays::After;
 use super::sources::{check_protocol, fetch, source_names};
 use super::traffic::{Drawn, Group, Misdrawn};
 use super::{Scenario, generate};
@@ -33,6 +34,8 @@ pub(super) struct Wants {
     pub fetches: Vec<Fetch>,
     /// The connections whose paths have times.
     pub timed: Vec<Timed>,
+    /// The connections that send what comes over others.
+    pub after: Vec<After>,
     /// For each connection.
     pub paths: Vec<WantedPaths>,
     /// Where each connection stands in the file, as a number of `spans`.
@@ -93,6 +96,7 @@ struct List<'a> {
     path_times: Vec<PathTime>,
     fetches: Vec<Fetch>,
     timed: Vec<Timed>,
+    after: Vec<After>,
     paths: Vec<WantedPaths>,
     places: Vec<u32>,
     spans: Vec<Range<usize>>,
@@ -116,6 +120,7 @@ impl<'a> List<'a> {
             path_times: Vec::new(),
             fetches: Vec::new(),
             timed: Vec::new(),
+            after: Vec::new(),
             paths: Vec::new(),
             places: Vec::new(),
             spans: Vec::new(),
@@ -210,8 +215,21 @@ impl<'a> List<'a> {
             },
         };
         self.add_demand_changes(table, &name)?;
+        if table.after.is_some() {
+            self.check_after(table, &name)?;
+            self.after.push(After { connection: id, table: number });
+        }
         self.add(connection(table, name, nodes[0], target), transfer, paths)?;
         self.add_path_times(table)
+    }
+
+    /// What comes over others is all that a connection after these sends.
+    fn check_after(&self, table: &ConnectionTable, name: &str) -> Result<(), ScenarioError> {
+        let keys = [("amount", table.amount.is_some()), ("demand", table.demand.is_some())];
+        let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        Err(self.error(format!(
+            "connection `{name}`: it sends what comes over others, and has `{key}`; give that to the first of them"
+        )))
     }
 
     /// When the paths of the last connection, of this table, may be used.
@@ -294,8 +312,10 @@ impl<'a> List<'a> {
         let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
         // At equal times in the order of connections.
         self.demand_changes.sort_by_key(|change| change.time);
-        let Self { transfers, protocols, demand_changes, path_times, fetches, timed, paths, places, spans, .. } = self;
-        Wants { demands, transfers, protocols, demand_changes, path_times, fetches, timed, paths, places, spans }
+        let Self {
+            transfers, protocols, demand_changes, path_times, fetches, timed, after, paths, places, spans, ..
+        } = self;
+        Wants { demands, transfers, protocols, demand_changes, path_times, fetches, timed, after, paths, places, spans }
     }
 }
 

@@ -12,6 +12,7 @@ mod network;
 mod path_times;
 mod paths;
 mod quickest;
+mod relays;
 mod resolved;
 mod sources;
 mod traffic;
@@ -28,6 +29,7 @@ use connections::Wants;
 use crate::error::ScenarioError;
 use crate::file::File;
 use crate::file::connection::DemandsTable;
+use crate::file::relays::divide;
 use crate::file::run::RunTable;
 use crate::plan::Plan;
 use crate::set::with_values;
@@ -66,8 +68,12 @@ impl Scenario {
         let changed = if sets.is_empty() { String::new() } else { format!(" (with {})", values.join(", ")) };
         let at_top = |reason| ScenarioError::at(text, 0..0, reason);
         let text = if sets.is_empty() { text.to_owned() } else { with_values(text, sets).map_err(at_top)? };
-        let file = File::parse(&text)
+        let mut file = File::parse(&text)
             .map_err(|error| ScenarioError { changed: changed.clone(), ..ScenarioError::from_toml(&text, &error) })?;
+        file.connection = divide(file.connection).map_err(|(span, reason)| ScenarioError {
+            changed: changed.clone(),
+            ..ScenarioError::at(&text, span, reason)
+        })?;
         let scenario = Self { text, file, changed };
         scenario.check_run()?;
         Ok(scenario)
@@ -146,6 +152,7 @@ impl Scenario {
         let paths = self.paths(&network, &wants, progress)?;
         self.check_paths(&network, &links, &wants, &paths)?;
         self.check_path_times(&wants, &paths)?;
+        let relays = self.relays(&network, &mut wants, &paths)?;
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
         let filters = self.filters(&network, &wants, &paths)?;
@@ -159,6 +166,7 @@ impl Scenario {
             demand_changes,
             path_times,
             fetches,
+            relays,
             assistance,
             filters,
             protocols,

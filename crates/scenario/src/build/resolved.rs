@@ -12,6 +12,7 @@ use crate::file::File;
 use crate::file::connection::{ConnectionTable, PathChoice};
 use crate::file::link::{LinkSettings, LinkTable, NodeTable};
 use crate::file::network::Generator;
+use crate::file::relays::RelaysTable;
 use crate::file::traffic::TrafficTable;
 
 impl Scenario {
@@ -36,6 +37,9 @@ impl Scenario {
         let seed = run.seed;
         file.filters.iter_mut().for_each(|table| table.get_mut().seed = table.get_ref().seed.or(Some(seed)));
         file.run = Some(unplaced(run));
+        if !wants.after.is_empty() {
+            file.relays.get_or_insert_with(|| unplaced(RelaysTable::default()));
+        }
         self.resolve_links(&mut file, &mut Traces::new(read))?;
         self.resolve_connections(&mut file, network, &wants);
         file.traffic = self.file.traffic.iter().map(|t| unplaced(self.resolved_traffic(t.get_ref()))).collect();
@@ -82,7 +86,9 @@ impl Scenario {
                 let paths = values.paths_under(protocol);
                 table.paths.get_or_insert_with(|| unplaced(PathChoice::Shortest(paths)));
             }
-            table.amount.get_or_insert(values.amount);
+            if table.after.is_none() {
+                table.amount.get_or_insert(values.amount);
+            }
             table.packet.get_or_insert(values.packet);
         }
         file.connection = made.into_iter().map(unplaced).collect();
@@ -162,6 +168,9 @@ fn connection_table(connection: &Connection, network: &Network) -> ConnectionTab
         paths: None,
         links: None,
         protocol: None,
+        relays: None,
+        loops: None,
+        after: None,
         amount: None,
         packet: None,
         demand_changes: None,

@@ -14,6 +14,7 @@ use toml::Spanned;
 
 use super::choice::ProtocolChoice;
 use super::distribution::Amount;
+use super::relays::AfterChoice;
 use super::sources::SourceChoice;
 use super::words::whole_table;
 use super::{check_order, no_time, one};
@@ -58,6 +59,16 @@ pub struct ConnectionTable {
     /// Which protocol sets its rates.
     #[schemars(with = "Option<ProtocolChoice>")]
     pub protocol: Option<Protocol>,
+    /// Nodes on its way, in order, at each of which one loop of it ends and the next begins, each with a control of its own;
+    /// only under protocols that keep windows.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub relays: Option<Spanned<Vec<String>>>,
+    /// With `relays`: a protocol for each loop; that of the connection if left out.
+    #[schemars(with = "Option<Vec<ProtocolChoice>>")]
+    pub loops: Option<Vec<Protocol>>,
+    /// It sends what comes over these connections, which end where it begins; only under protocols that keep windows.
+    #[schemars(with = "Option<Vec<AfterChoice>>")]
+    pub after: Option<Spanned<Vec<AfterChoice>>>,
     /// How much it sends before it ends.
     pub amount: Option<Amount>,
     /// The size of its data packets.

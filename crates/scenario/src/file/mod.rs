@@ -11,6 +11,7 @@ pub mod distribution;
 pub mod filters;
 pub mod link;
 pub mod network;
+pub mod relays;
 pub mod run;
 pub mod sources;
 pub mod traffic;
@@ -29,6 +30,7 @@ use connection::{ConnectionDefaults, ConnectionTable, DemandsTable};
 use filters::FiltersTable;
 use link::{LinkSettings, LinkTable, NodeTable};
 use network::NetworkTable;
+use relays::RelaysTable;
 use run::RunTable;
 use traffic::TrafficTable;
 
@@ -55,6 +57,9 @@ pub struct File {
     /// What the network tells those that send.
     #[schemars(with = "Option<AssistanceTable>")]
     pub assistance: Option<Spanned<AssistanceTable>>,
+    /// What holds at relays.
+    #[schemars(with = "Option<RelaysTable>")]
+    pub relays: Option<Spanned<RelaysTable>>,
     /// Nodes forward data by filters in packets, so that some go astray; if left out, packets follow their paths.
     #[schemars(with = "Option<FiltersTable>")]
     pub filters: Option<Spanned<FiltersTable>>,

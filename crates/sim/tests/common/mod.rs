@@ -60,6 +60,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
         demand_changes: Vec::new(),
         path_times: Vec::new(),
         fetches: Vec::new(),
+        relays: Vec::new(),
         assistance: Assistance::default(),
         filters: None,
         protocols: vec![protocol],

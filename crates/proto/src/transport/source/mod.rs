@@ -122,6 +122,11 @@ impl Source {
         self.stream.is_done()
     }
 
+    /// All data before this byte have arrived.
+    pub fn complete(&self) -> u64 {
+        self.stream.complete()
+    }
+
     /// Whether all data were sent at least once.
     pub fn is_sent(&self) -> bool {
         self.stream.is_sent()

@@ -1,0 +1,142 @@
+//! Connections that send what comes over others.
+
+use std::collections::HashMap;
+
+use anabranch_core::{Bytes, ConnectionId, Network, Paths};
+use anabranch_proto::transport::{InputSettings, Marking};
+
+use super::Scenario;
+use super::connections::Wants;
+use crate::error::ScenarioError;
+use crate::file::relays::{AfterChoice, MarkingChoice, MarkingNumber, MarkingWord};
+use crate::plan::Relay;
+
+/// A connection with `after`.
+pub(super) struct After {
+    pub connection: ConnectionId,
+    /// Among the `[[connection]]` tables.
+    pub table: usize,
+}
+
+impl Scenario {
+    /// Who sends what comes over whom. Gives the connections after others what these send, too.
+    pub(super) fn relays(
+        &self,
+        network: &Network,
+        wants: &mut Wants,
+        paths: &Paths,
+    ) -> Result<Vec<Relay>, ScenarioError> {
+        let settings = self.file.relays.as_ref().map(|table| *table.get_ref()).unwrap_or_default();
+        let names: HashMap<&str, usize> =
+            wants.demands.connections().iter().enumerate().map(|(c, own)| (own.name.as_str(), c)).collect();
+        // For each connection the one that sends on what comes over it.
+        let mut next: Vec<Option<usize>> = vec![None; wants.transfers.len()];
+        let mut relays = Vec::with_capacity(wants.after.len());
+        for after in &wants.after {
+            let choices = self.file.connection[after.table].get_ref().after.as_ref().expect("it is after others");
+            let c = after.connection.index();
+            let error = |reason: String| {
+                let name = &wants.demands.connections()[c].name;
+                self.error(choices.span(), format!("connection `{name}`: {reason}"))
+            };
+            check_loop(wants, paths, c).map_err(error)?;
+            let mut inputs: Vec<(ConnectionId, InputSettings)> = Vec::new();
+            for choice in choices.get_ref() {
+                let input = find(wants, &names, choice, c).map_err(error)?;
+                check_loop(wants, paths, input).map_err(error)?;
+                if next[input].replace(c).is_some() {
+                    let message = format!("`{}` is named as coming before twice; name it once", choice.connection());
+                    return Err(error(message));
+                }
+                let marking = marking(settings.marking, network, paths, input);
+                inputs.push((ConnectionId::new(input), InputSettings { weight: choice.weight(), marking }));
+            }
+            if inputs.is_empty() {
+                return Err(error("`after` names no connection; name one or more, or leave it out".to_owned()));
+            }
+            let packet = inputs.iter().map(|(id, _)| wants.transfers[id.index()].packet).max().unwrap_or_default();
+            if settings.buffer.0 < packet {
+                let (has, packet) = (settings.buffer.0.0, packet.0);
+                return Err(error(format!(
+                    "the buffer of relays is {has} B, and packets have {packet} B; it must hold one"
+                )));
+            }
+            relays.push(Relay { connection: after.connection, inputs, buffer: settings.buffer.0 });
+        }
+        self.in_order(wants, &relays, &next)?;
+        Ok(relays)
+    }
+
+    /// Sets what connections after others send, those before them first.
+    fn in_order(&self, wants: &mut Wants, relays: &[Relay], next: &[Option<usize>]) -> Result<(), ScenarioError> {
+        let mut missing: HashMap<usize, usize> =
+            relays.iter().map(|relay| (relay.connection.index(), relay.inputs.len())).collect();
+        let inputs: HashMap<usize, &Relay> = relays.iter().map(|relay| (relay.connection.index(), relay)).collect();
+        let mut ready: Vec<usize> = (0..next.len()).filter(|c| !missing.contains_key(c)).collect();
+        while let Some(c) = ready.pop() {
+            if let Some(relay) = inputs.get(&c) {
+                let amounts =
+                    relay.inputs.iter().map(|(id, _)| wants.transfers[id.index()].amount.map(|amount| amount.0));
+                let sum = amounts.sum::<Option<u64>>();
+                wants.transfers[c].amount = sum.map(Bytes);
+            }
+            let Some(after) = next[c] else { continue };
+            let left = missing.get_mut(&after).expect("it is after this one");
+            *left -= 1;
+            if *left == 0 {
+                ready.push(after);
+            }
+        }
+        let Some(c) = missing.into_iter().filter(|&(_, left)| left > 0).map(|(c, _)| c).min() else { return Ok(()) };
+        let name = &wants.demands.connections()[c].name;
+        Err(self.error(wants.span(c), format!("connection `{name}`: it comes after itself; let it begin at a source")))
+    }
+}
+
+/// The connection that a choice names, which must end where connection `c` begins.
+fn find(wants: &Wants, names: &HashMap<&str, usize>, choice: &AfterChoice, c: usize) -> Result<usize, String> {
+    let name = choice.connection();
+    let input = *names.get(name).ok_or_else(|| format!("there is no connection `{name}`; name another"))?;
+    let [before, own] = [input, c].map(|c| &wants.demands.connections()[c]);
+    if before.target != own.source {
+        return Err(format!("`{name}` does not end where it begins; let it, or name another"));
+    }
+    let weight = choice.weight();
+    if !(weight > 0.0 && weight.is_finite()) {
+        return Err(format!("the weight of `{name}` is {weight}; it must be over 0"));
+    }
+    Ok(input)
+}
+
+/// Whether a connection can be one of a chain.
+fn check_loop(wants: &Wants, paths: &Paths, c: usize) -> Result<(), String> {
+    let name = &wants.demands.connections()[c].name;
+    let protocol = &wants.protocols[wants.transfers[c].protocol];
+    if !protocol.terms().keeps_windows() {
+        return Err(format!(
+            "`{name}` is under {}, which sets rates; loops of a chain keep windows: name another protocol, such as LGCC",
+            protocol.title()
+        ));
+    }
+    if wants.fetches.iter().any(|fetch| fetch.connection.index() == c) {
+        return Err(format!("the target of `{name}` asks `sources`; in a chain a `source` sends: name one"));
+    }
+    let count = paths.of(ConnectionId::new(c)).len();
+    if count > 1 {
+        return Err(format!("`{name}` has {count} paths; in a chain it must have one (paths = 1)"));
+    }
+    Ok(())
+}
+
+fn marking(choice: MarkingChoice, network: &Network, paths: &Paths, input: usize) -> Marking {
+    match choice {
+        MarkingChoice::Word(MarkingWord::Never) => Marking::Never,
+        MarkingChoice::Word(MarkingWord::Backlog) => {
+            let delay = |path: &[_]| path.iter().map(|&link| network.link(link).delay.seconds()).sum::<f64>();
+            let one_way = paths.of(ConnectionId::new(input)).next().map_or(0.0, delay);
+            Marking::Backlog((2.0 * one_way).max(1e-6))
+        }
+        MarkingChoice::Number(MarkingNumber::Backlog(span)) => Marking::Backlog(span.0.seconds()),
+        MarkingChoice::Number(MarkingNumber::Share(share)) => Marking::Share(share),
+    }
+}

@@ -1,0 +1,231 @@
+//! Connections in loops: `relays` and `after` of a connection, and `[relays]`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_core::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::connection::{ConnectionTable, PathChoice};
+use super::words::text_or_table;
+
+/// `[relays]`: nodes where one loop of a connection ends and the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RelaysTable {
+    /// The most of each loop that may wait at a relay for the next; when it is full, the loop before stops.
+    pub buffer: BytesText,
+    /// Which packets relays mark, so that the loop before slows down.
+    pub marking: MarkingChoice,
+}
+
+impl Default for RelaysTable {
+    fn default() -> Self {
+        Self { buffer: BytesText(Bytes(16_000_000)), marking: MarkingChoice::Word(MarkingWord::Backlog) }
+    }
+}
+
+/// Which packets relays mark.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MarkingChoice {
+    /// By a rule without a number.
+    Word(MarkingWord),
+    /// By a rule with one.
+    Number(MarkingNumber),
+}
+
+/// Which packets relays mark, by a rule without a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkingWord {
+    /// None.
+    Never,
+    /// At random, with a probability that is what waits relative to what the next loop sends in a round trip of the loop
+    /// before.
+    Backlog,
+}
+
+/// Which packets relays mark, by a rule with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkingNumber {
+    /// At random, with a probability that is what waits relative to what the next loop sends in this time.
+    Backlog(#[serde(deserialize_with = "some_time")] SpanText),
+    /// At random, this part of them, 0 to 1.
+    Share(#[serde(deserialize_with = "part")] f64),
+}
+
+impl From<MarkingNumber> for MarkingChoice {
+    fn from(number: MarkingNumber) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<'de> Deserialize<'de> for MarkingChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "\"never\", \"backlog\", { backlog = \"2 ms\" } or { share = 0.4 }";
+        text_or_table::<_, MarkingNumber, _>(deserializer, expected, |word| match word {
+            "never" => Ok(Self::Word(MarkingWord::Never)),
+            "backlog" => Ok(Self::Word(MarkingWord::Backlog)),
+            other => Err(format!("marking is `{other}`; give {expected}")),
+        })
+    }
+}
+
+fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
+    let span = SpanText::deserialize(deserializer)?;
+    if span.0 > Span(0) { Ok(span) } else { Err(D::Error::custom("the time is 0; it must be longer")) }
+}
+
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let part = f64::deserialize(deserializer)?;
+    let message = || D::Error::custom(format!("the share is {part}; it must be 0 to 1"));
+    if (0.0..=1.0).contains(&part) { Ok(part) } else { Err(message()) }
+}
+
+/// A connection that ends where this one begins, which sends on what comes over it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AfterChoice {
+    /// With the same weight as others.
+    Equal(String),
+    /// With a weight.
+    Weighted(WeightedInput),
+}
+
+/// A connection that ends where another begins, and its weight there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedInput {
+    /// Which.
+    pub connection: String,
+    /// Its part of the next loop, relative to the others; over 0.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub weight: f64,
+}
+
+impl AfterChoice {
+    /// Which connection.
+    pub fn connection(&self) -> &str {
+        match self {
+            Self::Equal(name) => name,
+            Self::Weighted(input) => &input.connection,
+        }
+    }
+
+    /// Its weight.
+    pub fn weight(&self) -> f64 {
+        match self {
+            Self::Equal(_) => 1.0,
+            Self::Weighted(input) => input.weight,
+        }
+    }
+}
+
+impl From<WeightedInput> for AfterChoice {
+    fn from(input: WeightedInput) -> Self {
+        Self::Weighted(input)
+    }
+}
+
+impl<'de> Deserialize<'de> for AfterChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a connection such as \"a\", or { connection = \"a\", weight = 2 }";
+        text_or_table::<_, WeightedInput, _>(deserializer, expected, |text| Ok(Self::Equal(text.to_owned())))
+    }
+}
+
+/// Puts, in place of each connection with `relays`, a connection for each of its loops: `film/1`, and `film/2` after that.
+///
+/// # Errors
+/// Where a mistake stands, and what would do.
+pub fn divide(
+    connections: Vec<Spanned<ConnectionTable>>,
+) -> Result<Vec<Spanned<ConnectionTable>>, (Range<usize>, String)> {
+    let mut divided = Vec::with_capacity(connections.len());
+    for connection in connections {
+        let Some(relays) = &connection.get_ref().relays else {
+            divided.push(connection);
+            continue;
+        };
+        let (span, place) = (connection.span(), relays.span());
+        let loops = loops(connection.get_ref()).map_err(|reason| (place, reason))?;
+        divided.extend(loops.into_iter().map(|table| Spanned::new(span.clone(), table)));
+    }
+    Ok(divided)
+}
+
+/// The loops of a connection with `relays`.
+fn loops(table: &ConnectionTable) -> Result<Vec<ConnectionTable>, String> {
+    let relays = table.relays.as_ref().map_or(&[][..], |relays| relays.get_ref());
+    let source = table.source.clone().ok_or("`relays` of a connection that has no one `source`; name it")?;
+    let name = table.name.clone().unwrap_or_else(|| format!("{source}>{}", table.target));
+    let at = |reason: String| format!("connection `{name}`: {reason}");
+    if relays.is_empty() {
+        return Err(at("`relays` names no node; name one or more, or leave it out".to_owned()));
+    }
+    if table.links.is_some() {
+        return Err(at("`relays` of a connection whose paths are given by links; give them by nodes".to_owned()));
+    }
+    let ends: Vec<&String> = std::iter::once(&source).chain(relays).chain([&table.target]).collect();
+    let protocols = table.loops.as_deref().unwrap_or_default();
+    if !protocols.is_empty() && protocols.len() != ends.len() - 1 {
+        let (has, loops) = (protocols.len(), ends.len() - 1);
+        return Err(at(format!("`loops` names {has} protocols for {loops} loops; name one for each")));
+    }
+    let parts = parts(table, &ends).map_err(at)?;
+    let one = |(i, paths): (usize, Option<Spanned<PathChoice>>)| {
+        let first = (i == 0).then_some(table);
+        ConnectionTable {
+            name: Some(format!("{name}/{}", i + 1)),
+            source: Some(ends[i].clone()),
+            target: ends[i + 1].clone(),
+            paths,
+            protocol: protocols.get(i).cloned().or_else(|| table.protocol.clone()),
+            demand: first.and_then(|table| table.demand),
+            demand_changes: first.and_then(|table| table.demand_changes.clone()),
+            amount: first.and_then(|table| table.amount),
+            after: first.map_or_else(
+                || {
+                    let before = AfterChoice::Equal(format!("{name}/{i}"));
+                    table.relays.as_ref().map(|relays| Spanned::new(relays.span(), vec![before]))
+                },
+                |table| table.after.clone(),
+            ),
+            relays: None,
+            loops: None,
+            ..table.clone()
+        }
+    };
+    Ok(parts.into_iter().enumerate().map(one).collect())
+}
+
+/// For each loop its part of the paths, as far as these are given.
+fn parts(table: &ConnectionTable, ends: &[&String]) -> Result<Vec<Option<Spanned<PathChoice>>>, String> {
+    let Some(paths) = &table.paths else { return Ok(vec![None; ends.len() - 1]) };
+    let span = Spanned::span(paths);
+    let PathChoice::Nodes(lists) = paths.get_ref() else { return Ok(vec![Some(paths.clone()); ends.len() - 1]) };
+    let mut of_loops: Vec<Vec<Vec<String>>> = vec![Vec::new(); ends.len() - 1];
+    for (number, nodes) in lists.iter().enumerate() {
+        let places: HashMap<&String, usize> = nodes.iter().enumerate().map(|(place, node)| (node, place)).collect();
+        let at = |end: &&String| places.get(*end).copied();
+        let cuts: Option<Vec<usize>> = ends.iter().map(at).collect();
+        let cuts = cuts.filter(|cuts| cuts.is_sorted() && cuts[0] == 0 && cuts[cuts.len() - 1] == nodes.len() - 1);
+        let Some(cuts) = cuts else {
+            let names: Vec<String> = ends.iter().map(|end| format!("`{end}`")).collect();
+            return Err(format!("path {} does not lead over {} in this order; let it", number + 1, names.join(", ")));
+        };
+        for (part, cut) in of_loops.iter_mut().zip(cuts.windows(2)) {
+            let nodes = nodes[cut[0]..=cut[1]].to_vec();
+            if !part.contains(&nodes) {
+                part.push(nodes);
+            }
+        }
+    }
+    Ok(of_loops.into_iter().map(|lists| Some(Spanned::new(span.clone(), PathChoice::Nodes(lists)))).collect())
+}

@@ -1,0 +1,129 @@
+//! Connections in loops: what comes over one goes on over the next, all of it and no faster than that takes it.
+
+mod common;
+
+use anabranch_proto::Protocol;
+use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_sim::{Outcome, simulate_on};
+use common::scenario::{mistake, planned};
+use common::{MEGA, run};
+
+fn outcome(text: &str) -> Outcome {
+    let plan = planned(text).unwrap();
+    let outcome = run(&plan);
+    assert_eq!(mistake(&outcome), None, "{text}");
+    outcome
+}
+
+/// A link of so many Mbit/s and 5 ms.
+fn link(source: &str, target: &str, mbps: f64, keys: &str) -> String {
+    format!(
+        "[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"{mbps} Mbit/s\"\ndelay = \"5 ms\"\n\
+         queue = \"50 packets\"\n{keys}\n"
+    )
+}
+
+/// Two links of so many Mbit/s, with a relay between them.
+fn chain(first: f64, second: f64, keys: &str, rest: &str) -> String {
+    link("s", "r", first, "")
+        + &link("r", "d", second, "")
+        + &format!("[[connection]]\nname = \"film\"\nsource = \"s\"\ntarget = \"d\"\nrelays = [\"r\"]\n{keys}\n{rest}")
+}
+
+fn delivered(outcome: &Outcome) -> Vec<u64> {
+    outcome.subflows.iter().map(|s| s.delivered).collect()
+}
+
+/// All protocols that keep windows.
+fn windows() -> impl Iterator<Item = &'static str> {
+    PROTOCOLS.iter().map(|(name, ..)| *name).filter(|name| Protocol::named(name).unwrap().terms().keeps_windows())
+}
+
+#[test]
+fn every_window_protocol_brings_all_over_two_loops() {
+    // 3 MB at 10 Mbit/s are 2.4 s, over both loops at once.
+    for name in windows() {
+        let keys = format!("protocol = \"{name}\"\npaths = 1\namount = \"3 MB\"");
+        let outcome = outcome(&chain(20.0, 10.0, &keys, "[run]\nduration = \"20 s\""));
+        assert_eq!((delivered(&outcome), outcome.under_way), (vec![3_000_000; 2], 0), "{name}");
+        let took = outcome.connections[1].finished_s;
+        assert!((2.4..3.6).contains(&took), "{name} took {took} s");
+    }
+}
+
+#[test]
+fn nothing_is_lost_on_the_way_where_links_lose() {
+    let faults = "[defaults.link]\nfaults = { loss = 0.03, reorder = 0.1, late = \"20 ms\", duplicate = 0.01 }";
+    for name in windows() {
+        let keys = format!("protocol = \"{name}\"\npaths = 1\namount = \"200 kB\"");
+        let rest = format!("[relays]\nbuffer = \"3 kB\"\n{faults}\n[run]\nduration = \"600 s\"");
+        let outcome = outcome(&chain(10.0, 10.0, &keys, &rest));
+        assert_eq!((delivered(&outcome), outcome.under_way), (vec![200_000; 2], 0), "{name}");
+    }
+}
+
+#[test]
+fn a_full_relay_stops_the_loop_before_and_starts_it_again() {
+    // The second loop is a tenth as fast. Of 2 MB it has brought 1.25 after 10 s; 50 kB may wait at the relay, and 50
+    // packets of 1,000 bytes on the second link, which count as taken: the first loop is that far ahead, and no further.
+    let text = chain(
+        10.0,
+        1.0,
+        "protocol = \"reno\"\namount = \"2 MB\"",
+        "[relays]\nbuffer = \"50 kB\"\nmarking = \"never\"\n[run]\nduration = \"10 s\"",
+    );
+    let [first, second] = delivered(&outcome(&text))[..] else { panic!("it has two loops") };
+    assert!((1_150_000..1_250_000).contains(&second), "{second}");
+    assert!((40_000..=110_000).contains(&(first - second)), "{first} {second}");
+    // All of it takes 16 s over the second, and the first ends with what there is room for.
+    let text = text.replace("duration = \"10 s\"", "duration = \"30 s\"");
+    let outcome = outcome(&text);
+    let took = [0, 1].map(|c| outcome.connections[c].finished_s);
+    assert!((16.0..17.0).contains(&took[1]) && (14.5..16.5).contains(&took[0]), "{took:?}");
+}
+
+#[test]
+fn loops_that_end_in_one_share_it_by_weight() {
+    // Two loops of 10 Mbit/s into one of 6: 3 and 3, or 2 and 4.
+    let text = |after: &str| {
+        link("a", "r", 10.0, "")
+            + &link("b", "r", 10.0, "")
+            + &link("r", "d", 6.0, "")
+            + "[defaults.connection]\nprotocol = \"reno\"\n\
+               [[connection]]\nname = \"a\"\nsource = \"a\"\ntarget = \"r\"\n\
+               [[connection]]\nname = \"b\"\nsource = \"b\"\ntarget = \"r\"\n"
+            + &format!("[[connection]]\nsource = \"r\"\ntarget = \"d\"\nafter = {after}\n")
+            + "[relays]\nbuffer = \"60 kB\"\n[run]\nduration = \"60 s\"\nwarm_up = \"10 s\""
+    };
+    for (after, wanted) in
+        [("[\"a\", \"b\"]", [3.0, 3.0, 6.0]), ("[\"a\", { connection = \"b\", weight = 2 }]", [2.0, 4.0, 6.0])]
+    {
+        let outcome = outcome(&text(after));
+        let rates: Vec<f64> = outcome.subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / 50.0 / MEGA).collect();
+        assert!(rates.iter().zip(wanted).all(|(rate, wanted)| (rate / wanted - 1.0).abs() < 0.03), "{rates:?}");
+    }
+}
+
+#[test]
+fn each_loop_may_have_its_own_protocol() {
+    let keys = "loops = [\"cubic\", \"bbr\"]\namount = \"3 MB\"";
+    let outcome = outcome(&chain(20.0, 10.0, keys, "[run]\nduration = \"20 s\""));
+    assert_eq!(delivered(&outcome), [3_000_000; 2]);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let text = link("a", "r", 10.0, "")
+        + &link("b", "r", 10.0, "")
+        + &link("r", "q", 6.0, "discipline = \"ecn-ramp\"")
+        + &link("q", "d", 5.0, "faults = { loss = 0.01 }")
+        + "[defaults.connection]\nprotocol = \"lgcc\"\n\
+           [[connection]]\nname = \"a\"\nsource = \"a\"\ntarget = \"r\"\n\
+           [[connection]]\nname = \"b\"\nsource = \"b\"\ntarget = \"r\"\n\
+           [[connection]]\nsource = \"r\"\ntarget = \"d\"\nrelays = [\"q\"]\nafter = [\"a\", \"b\"]\n\
+           [run]\nduration = \"5 s\"";
+    let plan = planned(&text).unwrap();
+    let bits = |threads: usize| format!("{:?}", simulate_on(&plan, threads, &mut |_| true).subflows);
+    let alone = bits(1);
+    assert!([2, 3].iter().all(|&threads| bits(threads) == alone));
+}
