@@ -400,6 +400,8 @@ pub struct Record {
     pub subflows: bool,
     /// At each sample, windows and round trips of subflows.
     pub windows: bool,
+    /// How long packets wait, at links and on their whole way, as a distribution over the run.
+    pub waits: bool,
     /// At each sample, loads and queues of links.
     pub links: bool,
     /// Every change of a granted rate, when it happens.

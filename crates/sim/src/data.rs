@@ -151,6 +151,9 @@ impl World<'_> {
         if role == Role::Stray {
             self.count_stray(subflow);
         }
+        if self.waits.is_some() && !self.has_discipline(link) {
+            self.note_wait_at(link, role, self.now, arrival);
+        }
         self.pass_with_faults(link, index, arrival);
         Some(arrival - self.links.delay(link))
     }
@@ -224,6 +227,7 @@ impl World<'_> {
         subflow.delay_sum += delay as f64;
         subflow.delay_most = subflow.delay_most.max(delay);
         subflow.settled_at = self.now;
+        self.note_wait_of(packet.subflow, packet.sent);
     }
 
     /// A data packet is lost.

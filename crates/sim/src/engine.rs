@@ -20,6 +20,7 @@ use crate::queue::Queue;
 use crate::record::{Grant, Outcome, Recorder};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};
+use crate::waits::{Wait, Waits};
 use crate::world::World;
 
 /// Progress is told every so many events.
@@ -379,6 +380,24 @@ impl<'p> Shards<'_, 'p> {
     pub fn links_not_clear(&self) -> u64 {
         let is_held = |l: &usize| self.worlds.iter().any(|w| w.controls.iter().any(|controls| !controls.is_clear(*l)));
         (0..self.owners.tail.len()).filter(is_held).count() as u64
+    }
+
+    /// How long data packets waited at links of the network, in its order.
+    pub fn link_waits(&self) -> Vec<Wait> {
+        let of = |waits: &Waits, l: usize| waits.links[l].as_ref().map(|own| Wait::of(self.routes.used[l].0, own));
+        self.waits(self.routes.used.len(), of)
+    }
+
+    /// How long data of subflows waited on their whole way.
+    pub fn subflow_waits(&self) -> Vec<Wait> {
+        let of = |waits: &Waits, s: usize| waits.subflows[s].as_ref().map(|own| Wait::of(s as u32, own));
+        self.waits(self.plan.paths.len(), of)
+    }
+
+    /// Of so many things those that have waits; each is at home in one shard.
+    fn waits(&self, count: usize, of: impl Fn(&Waits, usize) -> Option<Wait>) -> Vec<Wait> {
+        let found = |i| self.worlds.iter().filter_map(|world| world.waits.as_deref()).find_map(|waits| of(waits, i));
+        (0..count).filter_map(found).collect()
     }
 
     /// All changes of granted rates by time, then subflow, then as they came.

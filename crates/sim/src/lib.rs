@@ -29,6 +29,7 @@ mod slab;
 mod strays;
 mod summary;
 mod transport;
+mod waits;
 mod world;
 
 use anabranch_scenario::plan::Plan;
@@ -38,6 +39,7 @@ pub use fairness::Gauge;
 pub use link::Totals;
 pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, Samples, SubflowTotal};
 pub use summary::Summary;
+pub use waits::{QUANTILES, Wait};
 
 /// Runs a plan to its end, or until `watch` says no; it is asked every 65,536 events.
 pub fn simulate(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {

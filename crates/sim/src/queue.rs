@@ -79,7 +79,9 @@ impl World<'_> {
         self.drop_all(link, dropped);
         let Some(item) = next else { return };
         self.packets[item.packet].ecn = item.ecn;
+        let role = self.packets[item.packet].role;
         if let Some(free_at) = self.pass(link, item.packet) {
+            self.note_wait_at(link, role, item.arrived.0, free_at.saturating_add(self.links.delay(link)));
             self.schedule(free_at, Kind::Free, link);
         }
     }

@@ -8,6 +8,7 @@ use crate::engine::Shards;
 use crate::fairness::{Fairness, Gauge};
 use crate::link::Totals;
 use crate::summary::Summary;
+use crate::waits::Wait;
 
 /// A change of a granted rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +86,8 @@ pub struct SubflowTotal {
     pub lost: u64,
     /// Bytes that arrived twice.
     pub repeated: u64,
+    /// Packets that arrived marked, by links or relays.
+    pub marked: u64,
     /// How many links copies of its packets, and of those on its way back, have entered beside its path.
     pub strays: u64,
     /// Bytes delivered after the warm-up.
@@ -134,6 +137,10 @@ pub struct Outcome {
     pub samples: Samples,
     /// All changes of granted rates, if asked for.
     pub grants: Vec<Grant>,
+    /// How long data packets waited at links of the network, and of subflows in all; empty if not asked for.
+    pub link_waits: Vec<Wait>,
+    /// See `link_waits`.
+    pub subflow_waits: Vec<Wait>,
 }
 
 /// Writes down how things are at samples.
@@ -173,7 +180,7 @@ impl Recorder {
 
     /// Whether there is anything to write down at samples.
     pub fn has_samples(plan: &Plan) -> bool {
-        let Record { connections, subflows, windows, links, fairness, errors, grants: _ } = plan.run.record;
+        let Record { connections, subflows, windows, links, fairness, errors, grants: _, waits: _ } = plan.run.record;
         connections || subflows || windows || links || fairness || errors
     }
 
@@ -297,6 +304,8 @@ impl Recorder {
             links: shards.of_network(&used, LinkTotal::default()).collect(),
             samples: self.samples,
             grants: shards.grants(),
+            link_waits: shards.link_waits(),
+            subflow_waits: shards.subflow_waits(),
         }
     }
 }
@@ -309,6 +318,7 @@ fn subflow_total(shards: &Shards<'_, '_>, s: usize, warm: u64) -> SubflowTotal {
         delivered: sink.delivered,
         lost: shards.sum(|world| world.subflows[s].lost),
         repeated: sink.repeated,
+        marked: shards.sink_of(s).lines.get(s).map_or(0, |line| line.marked),
         strays: shards.sum(|world| world.strays.get(s).copied().unwrap_or(0)),
         delivered_warm: sink.delivered - warm,
         mean_delay_s: if sink.packets > 0 { sink.delay_sum / sink.packets as f64 / 1e12 } else { 0.0 },

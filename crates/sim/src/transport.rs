@@ -50,6 +50,8 @@ pub(crate) struct Line {
     pub answers: Option<(u64, u64)>,
     /// How long its links take to carry a packet on, without sending it.
     pub propagation: u64,
+    /// Packets that arrived marked.
+    pub marked: u64,
 }
 
 impl Endpoint {
@@ -95,7 +97,7 @@ impl Line {
             let server = plan.fetch(ConnectionId::new(c)).and_then(|f| f.servers.iter().find(|s| Some(s.node) == node));
             let answers = server.map(|server| (server.start.0, server.stop.map_or(UNSET, |stop| stop.0)));
             let propagation = path.iter().map(|&link| plan.network.link(link).delay.0).sum();
-            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn, answers, propagation }
+            Self { patience: UNSET, tell: UNSET, entered: 0, jitter, ecn, answers, propagation, marked: 0 }
         };
         let lines: Vec<Self> = (0..plan.transfers.len()).flat_map(of).map(line).collect();
         debug_assert_eq!(lines.len(), routes.first.len(), "a line for each subflow");
@@ -346,14 +348,18 @@ impl World<'_> {
         }
         subflow.delivered += new;
         subflow.repeated += u64::from(segment.chunk.bytes) - new;
+        self.lines[s as usize].marked += u64::from(is_marked);
         let delay = self.now - packet.sent;
         subflow.packets += 1;
         subflow.delay_sum += delay as f64;
         subflow.delay_most = subflow.delay_most.max(delay);
         subflow.settled_at = self.now;
         let is_relayed = endpoint.onward.is_some();
+        let complete = sink.complete();
+        if new > 0 {
+            self.note_wait_of(s, since);
+        }
         if is_relayed {
-            let complete = sink.complete();
             self.pass_on(s, segment.chunk, complete, since);
         }
         if let Some(ack) = ack {

@@ -25,6 +25,7 @@ use crate::routes::Routes;
 use crate::shard::{Cargo, Message, Shard};
 use crate::slab::Slab;
 use crate::transport::{Endpoint, Line};
+use crate::waits::Waits;
 
 /// Bits of a key that say of what the event is; those above say what kind of event.
 pub(crate) const ID_BITS: u32 = 27;
@@ -117,6 +118,8 @@ pub struct World<'p> {
     /// What tells sources which of their paths share links, once one wants to know.
     pub(crate) groups: Option<Box<GroupSearch>>,
     pub(crate) hearers: Hearers,
+    /// How long packets wait, if that is recorded.
+    pub(crate) waits: Option<Box<Waits>>,
     pub(crate) copies: Slab<Copies>,
     /// The queues of links with a discipline; empty if there are none. And what they drop, for the moment.
     pub(crate) queues: Vec<Option<Queue>>,
@@ -165,6 +168,7 @@ impl<'p> World<'p> {
         }
         let has_data_faults = plan.links.iter().any(|l| !l.data.is_none());
         let has_disciplines = plan.links.iter().any(|l| l.discipline.is_some());
+        let has_waits = plan.run.record.waits;
         let fates = |l: &LinkId| Fates::new(&plan.links[l.index()].data, plan.run.seed, 2 * l.0);
         let mut world = Self {
             now: 0,
@@ -176,11 +180,12 @@ impl<'p> World<'p> {
             lines: Line::all(plan, routes),
             groups: None,
             hearers: Hearers::new(plan, routes),
+            waits: has_waits.then(|| Box::new(Waits::new(routes, &links, plan.run.warm_up.0))),
             copies: Slab::default(),
             queues: Queue::all(plan, routes),
             dropped: Vec::new(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
-            is_special: has_data_faults || has_disciplines || plan.filters.is_some(),
+            is_special: has_data_faults || has_disciplines || has_waits || plan.filters.is_some(),
             lanes: Lanes::new(plan, routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
             subflows: Subflow::all(plan, routes),

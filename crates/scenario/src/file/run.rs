@@ -86,6 +86,9 @@ pub enum Recorded {
     Subflows,
     /// At each sample, windows and round trips of subflows; none of those under protocols that set rates.
     Windows,
+    /// How long data packets wait after the warm-up, as a distribution: at each link, and of each subflow in all queues on
+    /// its way.
+    Waits,
     /// At each sample, loads and queues of links.
     Links,
     /// Every change of a granted rate, when it happens.
@@ -148,6 +151,7 @@ impl RunTable {
                 connections: has(Recorded::Connections),
                 subflows: has(Recorded::Subflows),
                 windows: has(Recorded::Windows),
+                waits: has(Recorded::Waits),
                 links: has(Recorded::Links),
                 grants: has(Recorded::Grants),
                 fairness: has(Recorded::Fairness),

@@ -80,6 +80,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
                 connections: true,
                 subflows: true,
                 windows: false,
+                waits: false,
                 links: true,
                 grants: true,
                 fairness: true,

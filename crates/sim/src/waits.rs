@@ -1,0 +1,98 @@
+//! How long packets have waited, if that is recorded: at each link, from when they come until they have left it, and of
+//! each subflow in all queues on its way together, those of the loops before included.
+
+use hdrhistogram::Histogram;
+
+use crate::link::Links;
+use crate::packet::Role;
+use crate::routes::Routes;
+use crate::world::World;
+
+/// The parts of all packets that have waited no longer than what is told of each.
+pub const QUANTILES: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+
+/// Nanoseconds to three digits.
+const DIGITS: u8 = 3;
+
+/// Waits as they are recorded; of what was asked for and has had a packet.
+pub(crate) struct Waits {
+    pub links: Vec<Option<Box<Histogram<u32>>>>,
+    pub subflows: Vec<Option<Box<Histogram<u32>>>>,
+    /// How long the links of each subflow take to carry a packet on, without sending it.
+    propagation: Vec<u64>,
+    /// Packets before do not count.
+    from: u64,
+}
+
+/// How long packets have waited; in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Of which link of the network, or of which subflow.
+    pub id: u32,
+    /// How many packets.
+    pub packets: u64,
+    /// Of all.
+    pub mean: f64,
+    /// See `mean`.
+    pub least: f64,
+    /// See `mean`.
+    pub most: f64,
+    /// For each of [`QUANTILES`].
+    pub quantiles: [f64; QUANTILES.len()],
+}
+
+impl Wait {
+    /// What is told of the waits of a link or subflow.
+    pub(crate) fn of(id: u32, waits: &Histogram<u32>) -> Self {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        Self {
+            id,
+            packets: waits.len(),
+            mean: waits.mean() / 1e9,
+            least: seconds(waits.min()),
+            most: seconds(waits.max()),
+            quantiles: QUANTILES.map(|quantile| seconds(waits.value_at_quantile(quantile))),
+        }
+    }
+}
+
+impl Waits {
+    /// Nothing recorded yet; what happens before `from` is not.
+    pub fn new(routes: &Routes, links: &Links, from: u64) -> Self {
+        let subflows = routes.first.len();
+        let propagation = |s: usize| routes.path(s).iter().map(|&link| links.delay(link)).sum();
+        Self {
+            links: vec![None; routes.used.len()],
+            subflows: vec![None; subflows],
+            propagation: (0..subflows).map(propagation).collect(),
+            from,
+        }
+    }
+}
+
+fn record(place: &mut Option<Box<Histogram<u32>>>, picoseconds: u64) {
+    let histogram = place.get_or_insert_with(|| Box::new(Histogram::new(DIGITS).expect("it may have so many digits")));
+    histogram.record(picoseconds / 1000).expect("it grows as it must");
+}
+
+impl World<'_> {
+    /// A data packet that came to a link at `came` will be at its end at `arrival`.
+    #[inline]
+    pub(crate) fn note_wait_at(&mut self, link: u32, role: Role, came: u64, arrival: u64) {
+        let Some(waits) = &mut self.waits else { return };
+        let is_data = matches!(role, Role::Paced | Role::Segment) && !self.routes.is_of_demand(link);
+        if is_data && came >= waits.from && arrival != u64::MAX {
+            record(&mut waits.links[link as usize], arrival - came - self.links.delay(link));
+        }
+    }
+
+    /// Data of a subflow have arrived, under way since `since`.
+    #[inline]
+    pub(crate) fn note_wait_of(&mut self, s: u32, since: u64) {
+        let Some(waits) = &mut self.waits else { return };
+        if self.now >= waits.from {
+            let waited = (self.now - since).saturating_sub(waits.propagation[s as usize]);
+            record(&mut waits.subflows[s as usize], waited);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! LGCC in a network: the share of marks it comes to, how it follows capacities, alone and over chains of loops.
+
+mod common;
+
+use anabranch_sim::Outcome;
+use common::scenario::{mistake, planned};
+use common::{MEGA, run};
+
+fn outcome(text: &str) -> Outcome {
+    let outcome = run(&planned(text).unwrap());
+    assert_eq!(mistake(&outcome), None, "{text}");
+    outcome
+}
+
+/// So many sources over one link of 500 Mbit/s and 1 ms, packets of 1,500 bytes; marks up to 75 kB.
+fn shared(connections: usize, keys: &str, rest: &str) -> String {
+    let connection = "[[connection]]\nsource = \"r\"\ntarget = \"d\"\n";
+    format!(
+        "[[link]]\nsource = \"r\"\ntarget = \"d\"\ncapacity = \"500 Mbit/s\"\ndelay = \"1 ms\"\n\
+         discipline = \"ecn-ramp\"\nqueue = \"1 MB\"\n{keys}\n\
+         [defaults.connection]\nprotocol = \"lgcc\"\npacket = \"1500 B\"\n{}{rest}",
+        connection.repeat(connections)
+    )
+}
+
+/// After 2 s: the rates of connections in Mbit/s, and the share of packets that were marked.
+fn rates_and_marks(outcome: &Outcome, seconds: f64) -> (Vec<f64>, f64) {
+    let rates = outcome.subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / seconds / MEGA).collect();
+    let marked: u64 = outcome.subflows.iter().map(|s| s.marked).sum();
+    let packets = outcome.subflows.iter().map(|s| s.delivered / 1500).sum::<u64>();
+    (rates, marked as f64 / packets as f64)
+}
+
+#[test]
+fn the_share_of_marks_depends_on_the_number_of_connections() {
+    // Windows hold rate x 2 ms each: 1 + 0.6 p = S (1 - p)^1.4307, of 75 kB in a link that holds 125 kB.
+    for (connections, p) in [(1, 0.0), (2, 0.311), (5, 0.603), (10, 0.748), (20, 0.840)] {
+        let outcome = outcome(&shared(connections, "", "[run]\nduration = \"12 s\"\nwarm_up = \"2 s\""));
+        let (rates, marked) = rates_and_marks(&outcome, 10.0);
+        let sum: f64 = rates.iter().sum();
+        let jain = sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>());
+        assert!((marked - p).abs() < 0.03, "{connections}: {marked}");
+        assert!(sum > 0.99 * 500.0 && jain > 0.995, "{connections}: {sum} Mbit/s, {jain}");
+    }
+}
+
+#[test]
+fn rates_follow_the_capacity() {
+    // 500, 400, 300, 400, 500 Mbit/s, a second each: 0.25 s after each step five have their fifth within 5 %.
+    let steps = [400, 300, 400, 500].iter().zip(1..);
+    let steps: Vec<String> =
+        steps.map(|(mbps, at)| format!("{{ at = \"{at} s\", capacity = \"{mbps} Mbit/s\" }}")).collect();
+    let keys = format!("capacity_changes = [{}]", steps.join(", "));
+    let rest = "[run]\nduration = \"5 s\"\nsample = \"250 ms\"\nrecord = [\"connections\"]";
+    let samples = outcome(&shared(5, &keys, rest)).samples;
+    let of = |second: usize, part: usize| &samples.connection_delivered_bps[5 * (4 * second + part)..][..5];
+    for (second, mbps) in [500.0, 400.0, 300.0, 400.0, 500.0].into_iter().enumerate() {
+        let fair = mbps * MEGA / 5.0;
+        for c in 0..5 {
+            let rate = (1..4).map(|part| of(second, part)[c]).sum::<f64>() / 3.0;
+            assert!((rate / fair - 1.0).abs() < 0.05, "{second}: {rate} {fair}");
+        }
+        // All together carry what the link does, from the first quarter of a second on.
+        let least = if second == 0 { 0.96 } else { 0.99 };
+        assert!((0..4).all(|part| of(second, part).iter().sum::<f64>() > least * mbps * MEGA), "{second}");
+    }
+}
+
+/// A source at s, a relay at r, and a last link that falls from 500 to 150 Mbit/s at 2 s.
+fn chain(relays: &str) -> String {
+    let link = |source: &str, target: &str, keys: &str| {
+        format!(
+            "[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"500 Mbit/s\"\ndelay = \"5 ms\"\n\
+             discipline = \"ecn-ramp\"\n{keys}\n"
+        )
+    };
+    link("s", "r", "")
+        + &link("r", "d", "capacity_changes = [{ at = \"2 s\", capacity = \"150 Mbit/s\" }]")
+        + "[[connection]]\nsource = \"s\"\ntarget = \"d\"\nrelays = [\"r\"]\nprotocol = \"lgcc\"\npacket = \"1500 B\"\n"
+        + relays
+}
+
+#[test]
+fn the_first_loop_follows_the_last() {
+    let rest = "[run]\nduration = \"4 s\"\nsample = \"100 ms\"\nrecord = [\"connections\"]";
+    let samples = outcome(&chain(rest)).samples;
+    let at = |time: f64| {
+        let sample = samples.time_s.iter().position(|&t| (t - time).abs() < 1e-9).unwrap();
+        [0, 1].map(|c| samples.connection_delivered_bps[2 * sample + c] / MEGA)
+    };
+    assert!(at(1.9).iter().all(|rate| (480.0..=500.0).contains(rate)), "{:?}", at(1.9));
+    // What waited at the relay for a moment has made it mark: it takes a while until marks are forgotten.
+    assert!(at(2.3).iter().all(|rate| (75.0..=150.1).contains(rate)), "{:?}", at(2.3));
+    assert!(at(3.9).iter().all(|rate| (145.0..=150.1).contains(rate)), "{:?}", at(3.9));
+}
+
+#[test]
+fn what_waits_at_a_relay_drains_by_its_marks_alone() {
+    // When the capacity falls, what is under way to the relay waits there: then the first loop is as fast as the second, as
+    // printed, and it stays. Marks at the relay slow the first loop down until it is gone.
+    let rest = "[run]\nduration = \"6 s\"\nwarm_up = \"4 s\"\nrecord = [\"waits\"]\n[relays]\nmarking = ";
+    let waited = |marking: &str| outcome(&chain(&format!("{rest}\"{marking}\""))).subflow_waits[1].quantiles[4];
+    let (never, backlog) = (waited("never"), waited("backlog"));
+    // 350 Mbit/s too much for half a round trip, 5 ms, and a little until rates are told: 15 ms of 150 Mbit/s or so.
+    assert!((0.01..0.03).contains(&never) && backlog < 0.001, "{never} {backlog}");
+}
