@@ -257,9 +257,9 @@ def test_check_prints_the_schema():
 
 def test_list_protocols_names_them_as_files_do():
     done = anabranch("list", "protocols")
-    assert done.stdout.splitlines()[1].split()[:2] == ["b-neck", "B-Neck"]
+    assert done.stdout.splitlines()[1].split()[:2] == ["abc", "ABC"]
     named = json.loads(anabranch("list", "protocols", "--json").stdout)
-    assert len(named) == 28
+    assert len(named) == 32
     for protocol in named:
         # Its second connection has one path, which all can serve.
         facts = json.loads(
@@ -270,7 +270,7 @@ def test_list_protocols_names_them_as_files_do():
 
 def test_list_disciplines_names_them_as_files_do():
     named = json.loads(anabranch("list", "disciplines", "--json").stdout)
-    assert len(named) == 9
+    assert len(named) == 11
     for discipline in named:
         set_it = f"defaults.link.discipline={discipline['name']}"
         assert anabranch("check", JOIN, "--set", set_it).returncode == 0, discipline["name"]

@@ -27,7 +27,7 @@ CONNECTIONS = (
 )
 SUBFLOWS = (
     *("subflow", "connection", "rank", "path", "sent_bytes", "delivered_bytes", "lost_bytes", "repeated_bytes"),
-    *("strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
+    *("marked", "strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
 )
 LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
 """Columns of the tables; see `Result`."""
@@ -167,6 +167,18 @@ class Measured:
             own = {name: self.samples[f"{of}_errors_{'count' if name == 'present' else name}"] for name in SPREAD[2:]}
             parts.append(pl.DataFrame({"time_s": self.samples["time_s"], "of": of, **own}))
         return pl.concat(parts).select(SPREAD).with_columns(FINITE)
+
+    def waits(self) -> pl.DataFrame | None:
+        """Give how long data packets waited at each link and of each subflow, if that was recorded."""
+        if not self.plan.has_waits:
+            return None
+        names = {"link": self.network.core.link_names, "subflow": self.subflow_names["subflow"].to_list()}
+        parts = []
+        for of, of_kind in names.items():
+            table = self.outcome.waits(of)
+            name = pl.Series("name", of_kind, dtype=pl.String).gather(table.pop("id"))
+            parts.append(pl.DataFrame({"of": pl.repeat(of, len(name), eager=True), "name": name, **table}))
+        return pl.concat(parts)
 
     def grants(self) -> pl.DataFrame | None:
         """Give a row for each change of a granted rate, if that was recorded."""

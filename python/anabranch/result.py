@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TABLES = ("connections", "subflows", "links", "series")
 """The tables that every result has."""
 
-MAY_LACK = ("spread", "grants")
+MAY_LACK = ("spread", "waits", "grants")
 """The tables that a result has if that was recorded."""
 
 
@@ -63,7 +63,8 @@ class Result:
         relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
     subflows : DataFrame
         A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
-        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``; ``strays``,
+        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``; packets that
+        arrived ``marked``, 0 under protocols that set rates; ``strays``,
         ``mean_rate_bps`` and ``granted_bps`` as for connections; ``mean_delay_s``, ``most_delay_s`` of its packets.
     links : DataFrame
         A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
@@ -89,6 +90,12 @@ class Result:
         If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
         that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
         ``p10``, ``p50``, ``p90`` and ``most``.
+    waits : DataFrame or None
+        If recorded, a row for each link and subflow that carried data after the warm-up: ``of``, "link" or "subflow";
+        ``name``; how many ``packets``; of how long they waited ``mean_s``, ``least_s``, percentiles ``p1_s``, ``p5_s``,
+        ``p10_s``, ``p25_s``, ``p50_s``, ``p75_s``, ``p90_s``, ``p95_s``, ``p99_s``, and ``most_s``. At a link a packet
+        waits from when it comes until it has left; a packet of a subflow in all queues on its way, those of the loops
+        before included: what it takes beyond propagation.
     """
 
     meta: dict[str, Any]
@@ -100,6 +107,7 @@ class Result:
     series: pl.DataFrame
     grants: pl.DataFrame | None = None
     spread: pl.DataFrame | None = None
+    waits: pl.DataFrame | None = None
 
     def rates(self, *, subflows: bool = False) -> pl.DataFrame:
         """Give what was granted over time, each value until the next.

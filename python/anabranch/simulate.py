@@ -152,7 +152,9 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "wall_s": round(wall_s, 6),
         "events_per_s": round(outcome.events / wall_s) if wall_s > 0 else 0,
     }
-    tables: dict[str, Any] = {name: getattr(measured, name)() for name in ("subflows", "series", "spread", "grants")}
+    tables: dict[str, Any] = {
+        name: getattr(measured, name)() for name in ("subflows", "series", "spread", "waits", "grants")
+    }
     return Result(meta, plan.resolved, plan.network, connections=connections, links=links, **tables)
 
 

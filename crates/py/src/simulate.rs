@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_proto::queues::QUEUES;
-use anabranch_sim::{Gauge, Outcome, Progress, Samples, Summary};
+use anabranch_sim::{Gauge, Outcome, Progress, QUANTILES, Samples, Summary};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -96,6 +96,7 @@ impl PyOutcome {
         put(&table, "delivered_bytes", all.iter().map(|s| s.delivered))?;
         put(&table, "lost_bytes", all.iter().map(|s| s.lost))?;
         put(&table, "repeated_bytes", all.iter().map(|s| s.repeated))?;
+        put(&table, "marked", all.iter().map(|s| s.marked))?;
         put(&table, "strays", all.iter().map(|s| s.strays))?;
         put(&table, "delivered_warm_bytes", all.iter().map(|s| s.delivered_warm))?;
         put(&table, "mean_delay_s", all.iter().map(|s| s.mean_delay_s))?;
@@ -161,6 +162,21 @@ impl PyOutcome {
         Ok(table)
     }
 
+    /// How long data packets waited, if that was recorded: of `"link"` or `"subflow"`, by number.
+    fn waits<'py>(&self, py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = if of == "link" { &self.0.link_waits } else { &self.0.subflow_waits };
+        put(&table, "id", all.iter().map(|wait| wait.id))?;
+        put(&table, "packets", all.iter().map(|wait| wait.packets))?;
+        put(&table, "mean_s", all.iter().map(|wait| wait.mean))?;
+        put(&table, "least_s", all.iter().map(|wait| wait.least))?;
+        for (i, quantile) in QUANTILES.iter().enumerate() {
+            put(&table, &format!("p{}_s", (quantile * 100.0).round()), all.iter().map(|wait| wait.quantiles[i]))?;
+        }
+        put(&table, "most_s", all.iter().map(|wait| wait.most))?;
+        Ok(table)
+    }
+
     fn grants<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let table = PyDict::new(py);
         let all = &self.0.grants;
@@ -188,6 +204,12 @@ impl PyPlan {
     #[getter]
     fn has_data(&self) -> bool {
         self.0.run.data
+    }
+
+    /// Whether it is recorded how long packets wait.
+    #[getter]
+    fn has_waits(&self) -> bool {
+        self.0.run.record.waits
     }
 
     /// Whether every change of a granted rate is recorded.

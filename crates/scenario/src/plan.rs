@@ -238,6 +238,18 @@ impl Plan {
         GroupSearch::new(&self.network, self.assistance.sharing, &self.assistance.without)
     }
 
+    /// The relay that a connection goes on from; `None` if it sends data of its own.
+    pub fn relay(&self, connection: ConnectionId) -> Option<&Relay> {
+        let place = self.relays.binary_search_by_key(&connection, |relay| relay.connection);
+        place.ok().map(|place| &self.relays[place])
+    }
+
+    /// The connection that sends on what comes over this one; `None` if its target keeps that.
+    pub fn onward(&self, connection: ConnectionId) -> Option<ConnectionId> {
+        let has = |relay: &&Relay| relay.inputs.iter().any(|(id, _)| *id == connection);
+        self.relays.iter().find(has).map(|relay| relay.connection)
+    }
+
     /// Whom the target of a connection asks for data; `None` if its source sends unasked.
     pub fn fetch(&self, connection: ConnectionId) -> Option<&Fetch> {
         let place = self.fetches.binary_search_by_key(&connection, |fetch| fetch.connection);

@@ -4,6 +4,9 @@
 //! says so. Upward max-min fair rates are not unique: a protocol may settle on others than those computed here. So besides
 //! the error by connection there is the residual, which is 0 at any of them. Rates are computed anew only when connections,
 //! capacities or the paths that may be used have changed.
+//!
+//! Connections in chains of loops share as what they carry does from its first source to its last target: the first loop
+//! counts with the links of those after it, and these have what those before them have together.
 
 use std::sync::Arc;
 
@@ -121,6 +124,8 @@ impl Fairness {
         self.rates.fill(f64::NAN);
         self.loads = vec![0.0; shards.routes.used.len()];
         let mut present: Vec<u32> = (0..self.rates.len()).filter(|&c| shards.is_present(c)).map(|c| c as u32).collect();
+        let chained = present.clone();
+        present.retain(|&c| !has_present_input(shards, c));
         let own = |&c: &u32| shards.routes.subflows[c as usize]..shards.routes.subflows[c as usize + 1];
         let closed = closed(shards);
         let is_open = |s: &u32| closed.binary_search(s).is_err();
@@ -135,6 +140,16 @@ impl Fairness {
         for (&c, rate) in present.iter().zip(of_connections) {
             self.rates[c as usize] = rate;
         }
+        for c in chained {
+            self.rates[c as usize] = self.carried(shards.plan, c);
+        }
+    }
+
+    /// The fair rate of a connection, or of those before it together.
+    fn carried(&self, plan: &Plan, c: u32) -> f64 {
+        let own = self.rates[c as usize];
+        let Some(relay) = plan.relay(ConnectionId(c)).filter(|_| own.is_nan()) else { return own };
+        relay.inputs.iter().map(|(id, _)| self.carried(plan, id.0)).filter(|rate| !rate.is_nan()).sum()
     }
 
     /// Fair rates of paths and connections; `None` if numbers cannot hold the prices of proportional ones.
@@ -150,6 +165,12 @@ impl Fairness {
         };
         Some((allocation.path_rates, allocation.connection_rates))
     }
+}
+
+/// Whether a connection sends what comes over one that is present, or over one of which that is so.
+fn has_present_input(shards: &Shards<'_, '_>, c: u32) -> bool {
+    let is_or_has = |id: &ConnectionId| shards.is_present(id.index()) || has_present_input(shards, id.0);
+    shards.plan.relay(ConnectionId(c)).is_some_and(|relay| relay.inputs.iter().any(|(id, _)| is_or_has(id)))
 }
 
 /// The subflows whose paths may not be used now, in their order.
@@ -170,7 +191,20 @@ fn problem(shards: &Shards<'_, '_>, present: &[u32], subflows: &[u32]) -> Proble
         }
         parts.path_connection.push(number as u32);
         // Demands are said apart.
-        parts.path_links.extend(routes.path(s as usize).iter().filter(|&&l| !routes.is_of_demand(l)));
+        let before = parts.path_links.len();
+        let mut links = |s: usize| {
+            for &link in routes.path(s).iter().filter(|&&l| !routes.is_of_demand(l)) {
+                if !parts.path_links[before..].contains(&link) {
+                    parts.path_links.push(link);
+                }
+            }
+        };
+        links(s as usize);
+        let mut c = present[number];
+        while let Some(next) = shards.plan.onward(ConnectionId(c)) {
+            links(routes.subflows[next.index()] as usize);
+            c = next.0;
+        }
         parts.path_offsets.push(parts.path_links.len());
     }
     for &c in present {
