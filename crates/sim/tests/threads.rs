@@ -25,6 +25,7 @@ fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
         connections: true,
         subflows: true,
         windows: true,
+        waits: true,
         links: true,
         grants: true,
         fairness: true,

@@ -109,7 +109,9 @@ mod tests {
             rates.push(0.01);
             for _ in 0..400 {
                 p = (p + rates.iter().sum::<f64>() - 1.0).clamp(0.0, 1.0);
-                rates.iter_mut().for_each(|rate| *rate = lgc.next(*rate, 1.0, p));
+                for rate in &mut rates {
+                    *rate = lgc.next(*rate, 1.0, p);
+                }
             }
             let fair = 1.0 / f64::from(flows);
             assert!(rates.iter().all(|rate| (rate - fair).abs() < 0.01 * fair), "{rates:?}");

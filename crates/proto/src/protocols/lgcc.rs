@@ -36,11 +36,11 @@ pub const TERMS: Terms =
 pub struct Parameters {
     /// How a rate comes to its target.
     pub algorithm: Algorithm,
-    /// The step far from the target (gamma_init), 1e-3 to 1.
+    /// The step far from the target (`gamma_init`), 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub far: f64,
-    /// The step near it (gamma_conv), 1e-3 to 1.
+    /// The step near it (`gamma_conv`), 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub near: f64,

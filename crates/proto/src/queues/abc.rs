@@ -48,7 +48,7 @@ pub struct Parameters {
     /// In this time a queue is to be gone that waits too long (delta): over two thirds of the longest round trip.
     #[serde(deserialize_with = "read::span")]
     pub drain: SpanText,
-    /// Packets may wait for so long (d_t).
+    /// Packets may wait for so long (`d_t`).
     #[serde(deserialize_with = "read::span_or_none")]
     pub target: SpanText,
     /// Rates are those of the last such time (T).
@@ -114,10 +114,10 @@ impl Abc {
 
     /// How long a packet has waited, in seconds, as the form has it.
     fn wait(&self, item: &Item, now: Time, capacity: f64) -> f64 {
-        match self.parameters.form {
-            Form::Paper => item.wait(now).seconds(),
-            Form::Code if capacity > 0.0 => 8.0 * (self.fifo.bytes() + u64::from(item.bytes)) as f64 / capacity,
-            Form::Code => item.wait(now).seconds(),
+        if self.parameters.form == Form::Code && capacity > 0.0 {
+            8.0 * (self.fifo.bytes() + u64::from(item.bytes)) as f64 / capacity
+        } else {
+            item.wait(now).seconds()
         }
     }
 

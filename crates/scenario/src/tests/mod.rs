@@ -9,6 +9,7 @@ mod networks;
 mod noise;
 mod plans;
 mod reading;
+mod relays;
 mod resolving;
 mod setting;
 mod sources;

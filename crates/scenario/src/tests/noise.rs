@@ -65,6 +65,22 @@ name = "v"
 count = 3
 sources = 2
 protocol = "nmcc"
+[[connection]]
+name = "film"
+source = "a"
+target = "c"
+relays = ["b"]
+paths = 1
+loops = ["lgcc", { dctcp = { gain = 0.1 } }]
+[[connection]]
+source = "c"
+target = "a"
+protocol = "reno"
+paths = 1
+after = [{ connection = "film/2", weight = 2 }]
+[relays]
+buffer = "64 KiB"
+marking = { backlog = "2 ms" }
 [assistance]
 sharing = "nodes"
 without = ["direct"]
@@ -116,6 +132,10 @@ fn pieces() -> impl Strategy<Value = String> {
         "amount",
         "paths",
         "sources",
+        "relays",
+        "after",
+        "loops",
+        "marking",
         "assistance",
         "sharing",
         "rendezvous",

@@ -18,6 +18,7 @@ fn a_bare_scenario_has_every_default() {
         connections: true,
         subflows: true,
         windows: false,
+        waits: false,
         links: true,
         grants: false,
         fairness: true,

@@ -36,6 +36,7 @@ fn assert_same(first: &Plan, second: &Plan) {
     assert_eq!(first.demand_changes, second.demand_changes);
     assert_eq!(first.path_times, second.path_times);
     assert_eq!(first.fetches, second.fetches);
+    assert_eq!(first.relays, second.relays);
     assert_eq!(first.assistance, second.assistance);
     let drawn_by = |plan: &Plan| plan.filters.as_ref().map(|filters| *filters.identities.parameters());
     assert_eq!(drawn_by(first), drawn_by(second));
@@ -171,6 +172,22 @@ fn times_of_paths_are_written_out() {
     let (first, whole, second) = both_plans(&text, None, None);
     assert_same(&first, &second);
     assert_eq!(second.path_times.len(), 3, "{whole}");
+}
+
+#[test]
+fn loops_are_written_out() {
+    for marking in ["\"never\"", "\"backlog\"", "{ backlog = \"2 ms\" }", "{ share = 0.4 }"] {
+        for given in ["", "[relays]\nbuffer = \"9 kB\"\n", &format!("[relays]\nmarking = {marking}\n")] {
+            let text = format!(
+                "[network]\ngenerate.ring.nodes = 5\n{given}[defaults.connection]\nprotocol = \"reno\"\namount = \"9 kB\"\n\
+                 [[connection]]\nsource = \"n0\"\ntarget = \"n2\"\nrelays = [\"n1\"]\nloops = [\"lgcc\", \"reno\"]\n\
+                 [[connection]]\nsource = \"n2\"\ntarget = \"n3\"\nafter = [{{ connection = \"n0>n2/2\", weight = 2 }}]\n"
+            );
+            let (first, _, second) = both_plans(&text, None, None);
+            assert_eq!(first.relays.len(), 2);
+            assert_same(&first, &second);
+        }
+    }
 }
 
 #[test]

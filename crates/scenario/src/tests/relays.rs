@@ -1,0 +1,104 @@
+//! Connections in loops.
+
+use anabranch_core::{Bytes, ConnectionId};
+use anabranch_proto::transport::Marking;
+
+use super::{plan, refused};
+use crate::plan::Plan;
+
+/// Four nodes in a row; links of 1 Mbit/s and 5 ms.
+const ROW: &str = "[[link]]\nsource = \"a\"\ntarget = \"b\"\ncapacity = \"1 Mbit/s\"\ndelay = \"5 ms\"\n\
+                   [[link]]\nsource = \"b\"\ntarget = \"c\"\ncapacity = \"1 Mbit/s\"\ndelay = \"5 ms\"\n\
+                   [[link]]\nsource = \"c\"\ntarget = \"d\"\ncapacity = \"1 Mbit/s\"\ndelay = \"5 ms\"\n\
+                   [defaults.connection]\nprotocol = \"reno\"\n";
+
+fn row(rest: &str) -> String {
+    format!("{ROW}{rest}\n")
+}
+
+/// The connections before the one of this number, by name.
+fn before(plan: &Plan, connection: usize) -> Vec<&str> {
+    let relay = plan.relay(ConnectionId::new(connection)).unwrap();
+    relay.inputs.iter().map(|(id, _)| plan.demands.connections()[id.index()].name.as_str()).collect()
+}
+
+#[test]
+fn a_connection_is_divided_at_its_relays() {
+    let text = row("[[connection]]\nname = \"film\"\nsource = \"a\"\ntarget = \"d\"\nrelays = [\"b\", \"c\"]\n\
+                    loops = [\"reno\", \"lgcc\", \"cubic\"]\namount = \"9 kB\"\ndemand = \"10 kbit/s\"");
+    let plan = plan(&text).unwrap();
+    let names: Vec<&str> = plan.demands.connections().iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["film/1", "film/2", "film/3"]);
+    assert_eq!((before(&plan, 1), before(&plan, 2)), (vec!["film/1"], vec!["film/2"]));
+    assert!(plan.transfers.iter().all(|transfer| transfer.amount == Some(Bytes(9000))));
+    let demands: Vec<bool> = plan.demands.connections().iter().map(|c| c.demand.is_some()).collect();
+    assert_eq!(demands, [true, false, false]);
+    let titles = plan.transfers.iter().map(|transfer| plan.protocols[transfer.protocol].name());
+    assert_eq!(titles.collect::<Vec<_>>(), ["reno", "lgcc", "cubic"]);
+    // A round trip of the loop before takes 10 ms.
+    assert_eq!(plan.relays[0].inputs[0].1.marking, Marking::Backlog(0.01));
+    assert_eq!((plan.onward(ConnectionId(0)), plan.onward(ConnectionId(2))), (Some(ConnectionId(1)), None));
+}
+
+#[test]
+fn given_paths_are_divided_too() {
+    let keys = "source = \"a\"\ntarget = \"d\"\nrelays = [\"c\"]\npaths = [[\"a\", \"b\", \"c\", \"d\"]]";
+    let plan = plan(&row(&format!("[[connection]]\n{keys}"))).unwrap();
+    let lengths = [0, 1].map(|c| plan.paths.of(ConnectionId(c)).next().unwrap().len());
+    assert_eq!(lengths, [2, 1]);
+}
+
+#[test]
+fn what_comes_over_several_is_what_one_sends() {
+    let text = row("[relays]\nbuffer = \"5 kB\"\nmarking = { share = 0.4 }\n\
+         [[connection]]\nname = \"x\"\nsource = \"a\"\ntarget = \"b\"\namount = \"3 kB\"\n\
+         [[connection]]\nname = \"out\"\nsource = \"b\"\ntarget = \"d\"\nafter = [\"x\", { connection = \"y\", weight = 2 }]\n\
+         [[connection]]\nname = \"y\"\nsource = \"c\"\ntarget = \"b\"\namount = \"4 kB\"");
+    let plan = plan(&text).unwrap();
+    assert_eq!((before(&plan, 1), plan.transfers[1].amount), (vec!["x", "y"], Some(Bytes(7000))));
+    let inputs = &plan.relays[0].inputs;
+    assert!(inputs.iter().all(|(_, input)| input.marking == Marking::Share(0.4)));
+    assert_eq!(
+        (plan.relays[0].buffer, inputs.iter().map(|(_, i)| i.weight).collect::<Vec<_>>()),
+        (Bytes(5000), vec![1.0, 2.0])
+    );
+}
+
+#[test]
+fn mistakes_are_told() {
+    let connection = |keys: &str| row(&format!("[[connection]]\nname = \"f\"\nsource = \"a\"\ntarget = \"d\"\n{keys}"));
+    let two = |keys: &str| {
+        row(&format!(
+            "[[connection]]\nname = \"x\"\nsource = \"a\"\ntarget = \"b\"\n[[connection]]\nname = \"y\"\nsource = \"b\"\n\
+             target = \"a\"\n{keys}"
+        ))
+    };
+    let cases = [
+        (connection("relays = []"), "`relays` names no node"),
+        (connection("relays = [\"b\"]\nloops = [\"reno\"]"), "names 1 protocols for 2 loops; name one for each"),
+        (connection("relays = [\"b\"]\nlinks = [[\"a-b\"]]"), "given by links; give them by nodes"),
+        (
+            connection("relays = [\"c\", \"b\"]\npaths = [[\"a\", \"b\", \"c\", \"d\"]]"),
+            "path 1 does not lead over `a`, `c`",
+        ),
+        (connection("relays = [\"q\"]"), "there is no node `q`"),
+        (connection("relays = [\"b\"]\nprotocol = \"d-slen\""), "sets rates; loops of a chain keep windows"),
+        (connection("after = []"), "`after` names no connection"),
+        (connection("after = [\"q\"]"), "there is no connection `q`"),
+        (two("after = [\"x\"]\namount = \"1 kB\""), "has `amount`; give that to the first of them"),
+        (two("after = [{ connection = \"x\", weight = 0 }]"), "the weight of `x` is 0; it must be over 0"),
+        (two("after = [\"x\", \"x\"]"), "`x` is named as coming before twice"),
+        (two("after = [\"x\"]\n[relays]\nbuffer = \"10 B\""), "is 10 B, and packets have 1000 B; it must hold one"),
+        (two("after = [\"x\"]\n[relays]\nmarking = \"often\""), "marking is `often`"),
+        (two("after = [\"x\"]\n[relays]\nmarking = { share = 2 }"), "the share is 2; it must be 0 to 1"),
+        (two("after = [\"y\"]"), "`y` does not end where it begins"),
+        (
+            two("after = [\"x\"]").replace("name = \"x\"\n", "name = \"x\"\nafter = [\"y\"]\n"),
+            "it comes after itself; let it begin at a source",
+        ),
+    ];
+    for (text, said) in cases {
+        let message = refused(&text);
+        assert!(message.contains(said), "{message}\nhas not\n{said}");
+    }
+}
