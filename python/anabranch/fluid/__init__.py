@@ -1,0 +1,52 @@
+"""Protocols as difference and differential equations: where rates rest, whether they stay there, how soon they come.
+
+Loops that join (`chain`, `tree`, `Loops`), senders (`Logistic`, `Deflated`, `Jump`, ...) and prices (`Price`, `red`)
+make a `Control`. It is followed step by step (`iterate`, `through_phases`) or over time (`integrate`); `equilibrium`
+says where it rests.
+"""
+
+from anabranch.fluid.accel_brake import accelerates, windows
+from anabranch.fluid.control import Control, State, iterate
+from anabranch.fluid.equilibrium import equilibrium, marking, residual
+from anabranch.fluid.fairness import aggregated_weights, logarithmic_gain, problem_behind, proportional_chains
+from anabranch.fluid.logistic import growth, population_at
+from anabranch.fluid.loops import Loops, chain, one_link, row_of_links, tree
+from anabranch.fluid.phases import Followed, settling_steps, through_phases, tuned
+from anabranch.fluid.prices import Price, red
+from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtility
+from anabranch.fluid.trajectory import Trajectory, integrate
+
+__all__ = [
+    "Control",
+    "Deflated",
+    "Followed",
+    "Jump",
+    "LogJump",
+    "LogUtility",
+    "Logistic",
+    "Loops",
+    "Price",
+    "State",
+    "Trajectory",
+    "accelerates",
+    "aggregated_weights",
+    "chain",
+    "equilibrium",
+    "growth",
+    "integrate",
+    "iterate",
+    "logarithmic_gain",
+    "marking",
+    "one_link",
+    "population_at",
+    "problem_behind",
+    "proportional_chains",
+    "red",
+    "residual",
+    "row_of_links",
+    "settling_steps",
+    "through_phases",
+    "tree",
+    "tuned",
+    "windows",
+]

@@ -1,0 +1,83 @@
+"""How links turn what waits, or what comes beyond their capacity, into a marking probability or a price.
+
+```text
+p' = beta (y - C) / C      from 0 to 1: Dual1                                     [teymoori2023, eq. 6, 16]
+b' = y - C,  p = min(1, b / max_th):  RED as a dual algorithm                      [teymoori2023, eq. 17]
+```
+
+y is the sum of the rates that come, C the capacity, or of a virtual queue the rate of the loop that it goes into.
+differs: the paper prints beta (y - C), where beta depends on the unit; `relative=False` is that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch.fluid.arguments import positive
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+LEAST_DRAIN = 1e-12
+"""What drains slower counts as draining so fast, so that no excess is infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """A price that integrates the excess.
+
+    Attributes
+    ----------
+    beta : array_like of float
+        Step size, by unit of time or interval; one for all links, or an array that fits their last axis. If not
+        `relative`, by unit of rate besides.
+    relative : bool
+        Whether the excess is taken by the capacity.
+    most : float
+        Where it ends: at 1, if it is a probability.
+    """
+
+    beta: ArrayLike
+    relative: bool = True
+    most: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("beta", self.beta)
+        positive("most", self.most, infinite=True)
+
+    def change(self, load: NDArray[np.float64], drain: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give how fast prices rise, where nothing holds them."""
+        excess = load - drain
+        return np.asarray(
+            np.asarray(self.beta) * (excess / np.maximum(drain, LEAST_DRAIN) if self.relative else excess)
+        )
+
+    def held(self, price: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which prices are at an end and would go beyond it."""
+        return np.asarray(((price <= 0.0) & (change < 0.0)) | ((price >= self.most) & (change > 0.0)))
+
+    def stepped(self, price: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give prices after an interval."""
+        return np.asarray(np.clip(price + change, 0.0, self.most))
+
+
+def red(max_threshold: float, interval: float = 1.0) -> Price:
+    """Give RED as a dual algorithm: what waits, by the threshold from which on all is marked [teymoori2023, eq. 17].
+
+    Parameters
+    ----------
+    max_threshold : float
+        In the unit of rates times that of time.
+    interval : float
+        Length of an interval; 1 for a differential equation.
+
+    Returns
+    -------
+    Price
+        Its values are backlog by `max_threshold`, and may be over 1. What is over 1 marks all.
+    """
+    beta = positive("interval", interval) / positive("max_threshold", max_threshold)
+    return Price(float(beta), relative=False, most=np.inf)
