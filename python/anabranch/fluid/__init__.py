@@ -2,7 +2,7 @@
 
 Loops that join (`chain`, `tree`, `Loops`), senders (`Logistic`, `Deflated`, `Jump`, ...) and prices (`Price`, `red`)
 make a `Control`. It is followed step by step (`iterate`, `through_phases`) or over time (`integrate`); `equilibrium`
-says where it rests.
+and `eigenvalues` say where it rests and how it comes there.
 """
 
 from anabranch.fluid.accel_brake import accelerates, windows
@@ -14,6 +14,7 @@ from anabranch.fluid.loops import Loops, chain, one_link, row_of_links, tree
 from anabranch.fluid.phases import Followed, settling_steps, through_phases, tuned
 from anabranch.fluid.prices import Price, red
 from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtility
+from anabranch.fluid.stability import eigenvalues, jacobian, swing_bound
 from anabranch.fluid.trajectory import Trajectory, integrate
 
 __all__ = [
@@ -31,10 +32,12 @@ __all__ = [
     "accelerates",
     "aggregated_weights",
     "chain",
+    "eigenvalues",
     "equilibrium",
     "growth",
     "integrate",
     "iterate",
+    "jacobian",
     "logarithmic_gain",
     "marking",
     "one_link",
@@ -45,6 +48,7 @@ __all__ = [
     "residual",
     "row_of_links",
     "settling_steps",
+    "swing_bound",
     "through_phases",
     "tree",
     "tuned",
