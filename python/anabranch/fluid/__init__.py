@@ -2,7 +2,8 @@
 
 Loops that join (`chain`, `tree`, `Loops`), senders (`Logistic`, `Deflated`, `Jump`, ...) and prices (`Price`, `red`)
 make a `Control`. It is followed step by step (`iterate`, `through_phases`) or over time (`integrate`); `equilibrium`
-and `eigenvalues` say where it rests and how it comes there.
+and `eigenvalues` say where it rests and how it comes there. `wvegas` and `vo_le_tran` share networks among connections
+with several paths.
 """
 
 from anabranch.fluid.accel_brake import accelerates, windows
@@ -16,6 +17,8 @@ from anabranch.fluid.prices import Price, red
 from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtility
 from anabranch.fluid.stability import eigenvalues, jacobian, swing_bound
 from anabranch.fluid.trajectory import Trajectory, integrate
+from anabranch.fluid.vo_le_tran import vo_le_tran
+from anabranch.fluid.wvegas import wvegas
 
 __all__ = [
     "Control",
@@ -52,5 +55,7 @@ __all__ = [
     "through_phases",
     "tree",
     "tuned",
+    "vo_le_tran",
     "windows",
+    "wvegas",
 ]

@@ -1,0 +1,163 @@
+"""Which rates are fair: loops and protocols over time beside the solvers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anabranch as ab
+from anabranch import fluid
+
+INF = math.inf
+
+
+def aggregated(loops: fluid.Loops) -> fluid.Loops:
+    """Give the same loops with the weights of theorem 8.3."""
+    links = [np.flatnonzero(own).tolist() for own in loops.crosses]
+    return fluid.Loops(links, loops.onward.tolist(), loops.capacity, fluid.aggregated_weights(loops))
+
+
+def sources_at_rest(loops: fluid.Loops) -> np.ndarray:
+    control = fluid.Control(loops, fluid.Logistic(0.5), fluid.Price(0.2))
+    found = fluid.integrate(control, control.start(0.1, 0.1), np.linspace(0.0, 3000.0, 3))
+    return found.rates[-1][~np.isin(np.arange(len(loops.onward)), loops.onward)]
+
+
+@pytest.mark.parametrize(
+    ("loops", "rates"),
+    [
+        (fluid.tree(2, 3, 4.0), [0.5] * 8),
+        # One source beside an aggregate of three: weights 1 and 3, so 3 each of 12.
+        (fluid.Loops([[0], [0], [1], [1], [1]], [-1, -1, 1, 1, 1], [12.0, INF]), [3.0] * 4),
+        # Aggregates of one and of three, and in that an aggregate of two.
+        (
+            fluid.Loops([[0], [0], [1], [2], [2], [3], [3]], [-1, -1, 0, 1, 1, 3, 3], [8.0, INF, INF, INF]),
+            [2.0, 2.0, 2.0, 2.0],
+        ),
+        # The aggregate of three crosses a link of 2 besides: 2/3 each, and 10 for the other.
+        (fluid.Loops([[0], [0, 1], [2], [2], [2]], [-1, -1, 1, 1, 1], [12.0, 2.0, INF]), [10.0, 2 / 3, 2 / 3, 2 / 3]),
+    ],
+)
+def test_loops_aggregated_by_number_are_max_min_fair(loops: fluid.Loops, rates: list[float]) -> None:
+    own = aggregated(loops)
+    best = ab.solve(fluid.problem_behind(own), fairness="max-min").connection_rates
+    np.testing.assert_allclose(np.sort(best), np.sort(rates))
+    np.testing.assert_allclose(sources_at_rest(own), best, rtol=1e-4)
+
+
+def test_without_the_weights_an_aggregate_has_no_more_than_one_source() -> None:
+    loops = fluid.Loops([[0], [0], [1], [1], [1]], [-1, -1, 1, 1, 1], [12.0, INF])
+    np.testing.assert_allclose(sources_at_rest(loops), [6.0, 2.0, 2.0, 2.0], rtol=1e-4)
+
+
+def test_a_bottleneck_before_the_last_link_may_leave_a_loop_with_less_than_is_fair() -> None:
+    # Loops of weight 1 at a link of 4, one of which crosses a link of 1.5 besides. Max-min: 1.5 and 2.5. At rest the
+    # marks of the last link count for it as well: x = 4 (1 - p) and 1.5 (1 - p), with 5.5 (1 - p) = 4: 2.909, 1.091.
+    loops = fluid.Loops([[0], [0, 1]], [-1, -1], [4.0, 1.5])
+    np.testing.assert_allclose(ab.solve(fluid.problem_behind(loops), fairness="max-min").connection_rates, [2.5, 1.5])
+    np.testing.assert_allclose(sources_at_rest(loops), [16 / 5.5, 6 / 5.5], rtol=1e-4)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> fluid.Loops:
+    onward, links, ends = [], [], {}
+    for loop in range(draw(st.integers(1, 8))):
+        into = draw(st.integers(-1, loop - 1)) if loop else -1
+        onward.append(into)
+        links.append([ends.setdefault(into, len(ends))])
+    return fluid.Loops(links, onward, [draw(st.floats(0.1, 100.0)), *[INF] * (len(ends) - 1)])
+
+
+@settings(max_examples=30, deadline=None)
+@given(trees())
+def test_in_any_tree_sources_come_to_the_max_min_rates(loops: fluid.Loops) -> None:
+    own = aggregated(loops)
+    best = ab.solve(fluid.problem_behind(own), fairness="max-min").connection_rates
+    rest = fluid.equilibrium(fluid.Control(own, fluid.Deflated(0.5), fluid.Price(0.2))).rates
+    sources = ~np.isin(np.arange(len(own.onward)), own.onward)
+    np.testing.assert_allclose(rest[sources], best, rtol=1e-9)
+
+
+def single(capacity: list[float], paths: list[list[int]], weight: list[float] | None = None) -> ab.Problem:
+    offsets = np.cumsum([0, *map(len, paths)])
+    return ab.Problem(capacity, offsets, [link for path in paths for link in path], range(len(paths)), weight=weight)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        single([1.0, 1.0], [[0, 1], [0], [1]]),
+        single([1.0, 2.0, 4.0], [[0, 1, 2], [0], [1], [2], [1, 2]]),
+        single([3.0, 5.0], [[0, 1], [0], [1], [1]], [1.0, 2.0, 0.5, 1.0]),
+        single([2.0, 50.0], [[0, 1], [0, 1], [1]]),
+    ],
+)
+def test_chains_weighted_by_their_costs_are_proportionally_fair(problem: ab.Problem) -> None:
+    best = ab.solve(problem, fairness="proportional")
+    unit = problem.capacity.min() / 10.0
+    found = fluid.proportional_chains(problem, np.linspace(0.0, 500.0, 3), marked=0.2)
+    np.testing.assert_allclose(found.rates[-1], best.path_rates, rtol=1e-5)
+    # A link's cost is its price: that of the optimum, in the unit of the rates.
+    costs = -np.log1p(-found.prices[-1])
+    np.testing.assert_allclose(costs / unit, best.link_prices, atol=1e-4)
+
+
+def test_at_the_last_link_with_a_cost_shares_are_as_the_weights_of_the_theorem() -> None:
+    # Links A and B of 1: the long one has 1/3 and the others 2/3; costs a and b are equal. At B the long one has the
+    # cost a + b and the short one b: weights 1 to 2. The queues before B alone give 1/a and 1/0.
+    found = fluid.proportional_chains(single([1.0, 1.0], [[0, 1], [0], [1]]), np.linspace(0.0, 300.0, 2))
+    a, b = -np.log1p(-found.prices[-1])
+    long, _, short = found.rates[-1]
+    assert long / short == pytest.approx((1.0 / (a + b)) / (1.0 / b), rel=1e-6)
+
+
+NETWORKS = [
+    # Two paths; and [cao2012, fig. 2(a)].
+    ab.Problem([6.0, 9.0], [0, 1, 2, 3, 4], [0, 0, 1, 1], [0, 1, 1, 2]),
+    ab.Problem([5.0, 10.0, 6.0], [0, 1, 2, 4, 5, 6], [0, 0, 1, 2, 1, 2], [0, 1, 1, 2, 3]),
+    ab.Problem([10.0, 8.0], [0, 1, 2, 3], [0, 1, 1], [0, 0, 1], [4.0, INF], [1.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize("problem", NETWORKS)
+def test_weighted_vegas_comes_to_the_proportional_rates(problem: ab.Problem) -> None:
+    best = ab.solve(problem, fairness="proportional")
+    found = fluid.wvegas(problem, np.linspace(0.0, 1000.0, 3))
+    totals = np.bincount(problem.path_connection, found.rates[-1])
+    np.testing.assert_allclose(totals, best.connection_rates, rtol=1e-4)
+    links = len(problem.capacity)
+    np.testing.assert_allclose(found.prices[-1][:links], best.link_prices, atol=1e-4)
+
+
+@pytest.mark.parametrize("problem", NETWORKS)
+def test_vo_le_tran_reconstruction_comes_to_upward_max_min_rates(problem: ab.Problem) -> None:
+    found = fluid.vo_le_tran(problem, np.linspace(0.0, 40_000.0, 3))
+    certificate = problem.core.certify(found.rates[-1], 1e-3)
+    assert certificate.holds, certificate.residual
+
+
+def test_vo_le_tran_reconstruction_on_one_path_each_comes_to_the_max_min_rates() -> None:
+    # Links 10 and 4: the long one 2, so the short ones 8 and 2.
+    problem = single([10.0, 4.0], [[0, 1], [0], [1]])
+    found = fluid.vo_le_tran(problem, np.linspace(0.0, 20_000.0, 3))
+    np.testing.assert_allclose(found.rates[-1], [2.0, 8.0, 2.0], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda t: fluid.wvegas(ab.Problem([1.0], [0], [], [], [1.0]), t), "the problem has no paths"),
+        (lambda t: fluid.wvegas(single([0.0], [[0]]), t), "has capacity 0; leave out the paths over it"),
+        (lambda t: fluid.vo_le_tran(single([1.0], [[0]]), t, gain=-0.002), "gain has -0.002; it must be over 0"),
+        (lambda t: fluid.wvegas(single([1.0], [[0]]), t, rates=[1.0, 2.0]), r"rates has shape \(2,\)"),
+        (lambda t: fluid.proportional_chains(NETWORKS[0], t), "a connection has several paths"),
+        (lambda t: fluid.proportional_chains(single([1.0], [[0]]), t, marked=1.0), "from 0 to 0.999"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_remedy(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(np.linspace(0.0, 1.0, 2))
