@@ -25,6 +25,7 @@ import numpy as np
 from anabranch.fluid.arguments import one_for_each, positive
 from anabranch.fluid.incidence import incidence
 from anabranch.fluid.loops import LAST
+from anabranch.fluid.prices import slowed
 from anabranch.fluid.senders import MOST_MARKED
 from anabranch.fluid.trajectory import Trajectory, checked_times, follow
 from anabranch.problem import Problem
@@ -105,9 +106,7 @@ def proportional_chains(
         return np.asarray(np.minimum(scale * over.weight / np.maximum(cost, 1e-12), least))
 
     def slope(_: float, marks: NDArray[np.float64]) -> NDArray[np.float64]:
-        change = gain * (over.uses @ rates_at(marks) / over.capacity - 1.0)
-        is_held = ((marks <= 0.0) & (change < 0.0)) | ((marks >= MOST_MARKED) & (change > 0.0))
-        return np.asarray(np.where(is_held, 0.0, change))
+        return slowed(marks, gain * (over.uses @ rates_at(marks) / over.capacity - 1.0), MOST_MARKED, 1.0)
 
     time = checked_times(times)
     marks = np.clip(follow(slope, first, time), 0.0, MOST_MARKED)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LEAST_DRAIN = 1e-12
 """What drains slower counts as draining so fast, so that no excess is infinite."""
 
+NEAR = 1e-6
+"""So near to its end, relative to what prices are like, a price slows down over time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Price:
@@ -62,6 +65,20 @@ class Price:
     def stepped(self, price: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give prices after an interval."""
         return np.asarray(np.clip(price + change, 0.0, self.most))
+
+
+def slowed(
+    price: NDArray[np.float64], change: NDArray[np.float64], most: float, scale: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give how fast prices change that come to rest at their ends, and not with a jerk, which integrators stumble over.
+
+    Parameters
+    ----------
+    scale : float or ndarray of float64
+        What prices are like: within a millionth of it they slow down.
+    """
+    room = np.where(change < 0.0, price, most - price) / (NEAR * scale)
+    return np.asarray(change * np.clip(room, 0.0, 1.0))
 
 
 def red(max_threshold: float, interval: float = 1.0) -> Price:

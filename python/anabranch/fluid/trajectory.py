@@ -9,6 +9,7 @@ import numpy as np
 
 from anabranch.errors import SolverError
 from anabranch.fluid.control import State
+from anabranch.fluid.prices import slowed
 from anabranch.fluid.senders import Jump, LogJump
 
 if TYPE_CHECKING:
@@ -58,21 +59,27 @@ def integrate(control: Control, start: State, times: ArrayLike) -> Trajectory:
     Notes
     -----
     By backward differentiation formulas (`scipy.integrate.solve_ivp`), on the logarithms of rates, so that none falls
-    below 0. Prices stop at their ends.
+    below 0. Prices slow down within a millionth of their ends, so that they come to rest there.
     """
     time, loops = checked_times(times), len(control.loops.onward)
     if start.rates.ndim != 1 or not (start.rates > 0.0).all():
         raise ValueError("start has a rate of 0, or several states; give one state in which all rates are over 0")
     everyone = np.ones(loops, dtype=bool)
 
+    scale = 1.0 / control.loops.capacity.min() if control.adds_prices else 1.0
+
     def bounded(prices: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(prices, 0.0, control.price.most)
+
+    def price_slope(state: State) -> NDArray[np.float64]:
+        change = control.price.change(control.load(state.rates), control.drain(state.rates))
+        return slowed(state.prices, change, control.price.most, scale)
 
     if isinstance(control.sender, Jump | LogJump):
 
         def slope(_: float, prices: NDArray[np.float64]) -> NDArray[np.float64]:
             own = bounded(prices)
-            return control.price_change(State(control.jumped(own, everyone), own))
+            return price_slope(State(control.jumped(own, everyone), own))
 
         found = follow(slope, start.prices, time)
         prices = bounded(found)
@@ -80,8 +87,7 @@ def integrate(control: Control, start: State, times: ArrayLike) -> Trajectory:
 
     def change(_: float, both: NDArray[np.float64]) -> NDArray[np.float64]:
         state = State(np.exp(both[:loops]), bounded(both[loops:]))
-        slopes = control.change(state)
-        return np.concatenate([slopes.rates / state.rates, slopes.prices])
+        return np.concatenate([control.change(state).rates / state.rates, price_slope(state)])
 
     found = follow(change, np.concatenate([np.log(start.rates), start.prices]), time)
     return Trajectory(time, np.exp(found[:, :loops]), bounded(found[:, loops:]))

@@ -19,6 +19,7 @@ import numpy as np
 
 from anabranch.fluid.arguments import one_for_each, positive
 from anabranch.fluid.incidence import incidence
+from anabranch.fluid.prices import slowed
 from anabranch.fluid.trajectory import Trajectory, checked_times, follow
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def vo_le_tran(
         offer = offers(prices)
         shift = speed * (offer / over.totals(portions * offer) - 1.0)
         rise = gained * (over.uses @ (portions * offer) - over.capacity)
-        return np.concatenate([shift, np.where((prices <= 0.0) & (rise < 0.0), 0.0, rise)])
+        return np.concatenate([shift, slowed(prices, rise, np.inf, 1.0 / limit)])
 
     equal = -np.log(over.totals(np.ones(paths)))
     found = follow(change, np.concatenate([equal, first]), time)

@@ -19,6 +19,7 @@ import numpy as np
 
 from anabranch.fluid.arguments import one_for_each, positive
 from anabranch.fluid.incidence import incidence
+from anabranch.fluid.prices import slowed
 from anabranch.fluid.trajectory import Trajectory, checked_times, follow
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def wvegas(
     first = one_for_each(
         "rates", positive("rates", over.least_capacity / 100.0 if rates is None else rates), paths, "paths"
     )
+    scale = over.weight.min() / over.capacity.max()
     speed, gain = positive("kappa", kappa), positive("gamma", gamma)
 
     def change(_: float, both: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -66,7 +68,7 @@ def wvegas(
         own, prices = np.exp(np.minimum(both[:paths], 100.0)), np.maximum(both[paths:], 0.0)
         pull = speed * (over.weight / over.totals(own) - prices @ over.uses)
         rise = gain * (over.uses @ own / over.capacity - 1.0)
-        return np.concatenate([pull, np.where((prices <= 0.0) & (rise < 0.0), 0.0, rise)])
+        return np.concatenate([pull, slowed(prices, rise, np.inf, scale)])
 
     found = follow(change, np.concatenate([np.log(first), np.zeros(len(over.capacity))]), time)
     return Trajectory(time, np.exp(found[:, :paths]), np.maximum(found[:, paths:], 0.0))
