@@ -13,16 +13,6 @@ from anabranch.fluid.control import State
 TREES = [(2, 1, 1.0), (2, 3, 0.5), (3, 2, 10.0), (5, 2, 1.0)]
 
 
-def plain(breadth: int, depth: int, capacity: float, gamma: float, times: float) -> fluid.Control:
-    """Give a tree as in appendix A, with so many times the bound for the price at each level."""
-    loops = fluid.tree(breadth, depth, capacity)
-    level = np.empty(len(loops.capacity))
-    for back, (_, links) in enumerate(loops.order):
-        level[links] = depth - back
-    bounds = [fluid.swing_bound(gamma, breadth, depth, int(d), capacity) for d in level]
-    return fluid.Control(loops, fluid.Logistic(gamma), fluid.Price(times * np.array(bounds), relative=False))
-
-
 def by_differences(control: fluid.Control, state: State, width: float = 1e-6) -> np.ndarray:
     loops, both = len(state.rates), np.concatenate([state.rates, state.prices])
     columns = []
@@ -66,7 +56,7 @@ def test_eigenvalues_are_those_of_the_closed_form(breadth: int, depth: int, capa
     # times (gamma / 2 zeta)^2.
     gamma = 0.6
     for times in (0.25, 4.0, 1e4):
-        found = fluid.eigenvalues(plain(breadth, depth, capacity, gamma, times))
+        found = fluid.eigenvalues(fluid.tree_at_bound(breadth, depth, gamma, times, capacity))
         half = gamma / (2.0 * breadth)
         roots = [-half + sign * half * np.emath.sqrt(1.0 - times) for sign in (1.0, -1.0)]
         links = sum(breadth**n for n in range(depth))
@@ -83,7 +73,7 @@ def test_eigenvalues_are_those_of_the_closed_form(breadth: int, depth: int, capa
 def test_beyond_the_bound_loops_swing_and_are_as_stable(
     breadth: int, depth: int, capacity: float, times: float
 ) -> None:
-    found = fluid.eigenvalues(plain(breadth, depth, capacity, 0.3, times))
+    found = fluid.eigenvalues(fluid.tree_at_bound(breadth, depth, 0.3, times, capacity))
     assert (found.real < 0.0).all()
     # The roots are gamma / (2 zeta) times -1 +- sqrt(1 - times).
     assert (np.abs(found.imag).max() > 0.05 * 0.3 / (2.0 * breadth)) == (times > 1.0)
@@ -93,7 +83,7 @@ def test_beyond_the_bound_rates_cross_where_they_rest_again_and_again() -> None:
     # One link: at 1/4 the roots are real, and x crosses 1/2 once at the most; at 25 times they swing, and come to rest.
     crossings = {}
     for times in (0.25, 25.0):
-        control = plain(2, 1, 1.0, 1.0, times)
+        control = fluid.tree_at_bound(2, 1, 1.0, times)
         found = fluid.integrate(control, control.start([0.3, 0.4], 0.3), np.linspace(0.0, 400.0, 8001))
         above = found.rates[:, 0] - 0.5
         crossings[times] = (np.diff(np.sign(above[np.abs(above) > 1e-5])) != 0).sum()

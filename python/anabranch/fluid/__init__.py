@@ -14,8 +14,8 @@ from anabranch.fluid.logistic import growth, population_at
 from anabranch.fluid.loops import Loops, chain, one_link, row_of_links, tree
 from anabranch.fluid.phases import Followed, settling_steps, through_phases, tuned
 from anabranch.fluid.prices import Price, red
-from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtility
-from anabranch.fluid.stability import eigenvalues, jacobian, swing_bound
+from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtility, Sender
+from anabranch.fluid.stability import eigenvalues, jacobian, swing_bound, tree_at_bound
 from anabranch.fluid.trajectory import Trajectory, integrate
 from anabranch.fluid.vo_le_tran import vo_le_tran
 from anabranch.fluid.wvegas import wvegas
@@ -30,6 +30,7 @@ __all__ = [
     "Logistic",
     "Loops",
     "Price",
+    "Sender",
     "State",
     "Trajectory",
     "accelerates",
@@ -54,6 +55,7 @@ __all__ = [
     "swing_bound",
     "through_phases",
     "tree",
+    "tree_at_bound",
     "tuned",
     "vo_le_tran",
     "windows",

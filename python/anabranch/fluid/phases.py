@@ -87,23 +87,23 @@ def settling_steps(control: Control, rates: NDArray[np.float64], phases: Phases,
 
 def tuned(
     build: Callable[[NDArray[np.float64], NDArray[np.float64]], Control],
-    start: tuple[float, float],
+    start: tuple[ArrayLike, ArrayLike],
     gammas: ArrayLike,
     betas: ArrayLike,
     phases: Phases,
     within: float,
 ) -> tuple[float, float]:
-    """Give the step sizes of rates and prices with which loops settle soonest, summed over the phases.
+    """Give the step sizes of rates and prices with which loops settle soonest, in the phase that takes longest.
 
     Every pair is tried. A phase in which rates do not settle counts as its steps. Of equal ones that wins whose rates
-    are nearer to rest: the mean over all steps of the farthest rate's distance, relative and at most 1.
+    are nearer to rest: the farthest rate's distance, relative and at most 1, its mean in the phase where that is most.
 
     Parameters
     ----------
     build : callable
         Gives the control for arrays of step sizes, shape (settings, 1).
-    start : (float, float)
-        Rate and price of all loops and links at first.
+    start : (array_like, array_like)
+        Rates and prices at first, as `Control.start` takes them.
     """
     pairs = np.array([(g, b) for g in np.sort(np.ravel(gammas)) for b in np.sort(np.ravel(betas))])
     control = build(pairs[:, :1], pairs[:, 1:])
@@ -115,10 +115,11 @@ def tuned(
     alone = build(pairs[:1, 0], pairs[:1, 1])
     took = settling_steps(alone, followed.rates, phases, within)
     spans = np.array([steps for steps, _ in phases], dtype=np.float64)
-    total = np.minimum(took, spans[:, None]).sum(axis=0)
+    longest = np.minimum(took, spans[:, None]).max(axis=0)
     aims = [equilibrium(with_factor(alone, factor)).rates for _, factor in phases]
     aim = np.repeat(aims, spans.astype(int), axis=0)[:, None, :]
     distance = np.abs(followed.rates[1:] / aim - 1.0).max(axis=-1)
-    near = np.where(np.isfinite(distance), np.minimum(distance, 1.0), 1.0).mean(axis=0)
-    best = np.lexsort((near, total))[0]
+    bounded = np.where(np.isfinite(distance), np.minimum(distance, 1.0), 1.0)
+    near = np.max([own.mean(axis=0) for own in np.split(bounded, np.cumsum(spans[:-1]).astype(int))], axis=0)
+    best = np.lexsort((near, longest))[0]
     return float(pairs[best, 0]), float(pairs[best, 1])

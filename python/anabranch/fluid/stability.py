@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anabranch.fluid.arguments import count, positive
+from anabranch.fluid.control import Control
 from anabranch.fluid.equilibrium import equilibrium
-from anabranch.fluid.loops import LAST
-from anabranch.fluid.senders import Jump, LogJump
+from anabranch.fluid.loops import LAST, tree
+from anabranch.fluid.prices import Price
+from anabranch.fluid.senders import Jump, Logistic, LogJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anabranch.fluid.control import Control, State
+    from anabranch.fluid.control import State
 
 IDLE = 1e-9
 """A link that lacks more, relative to its capacity, has a price that stays at 0."""
@@ -107,6 +109,23 @@ def swing_bound(gamma: float, breadth: int, depth: int, level: int, capacity: fl
         positive("gamma", gamma) * float(count("breadth", breadth)) ** exponent / (4.0 * positive("capacity", capacity))
     )
     return float(bound)
+
+
+def tree_at_bound(breadth: int, depth: int, gamma: float, times: float, capacity: float = 1.0) -> Control:
+    """Give an aggregation tree as theorem 8.2 has it, with so many times the bound as step sizes of prices.
+
+    Parameters
+    ----------
+    breadth, depth, gamma, capacity
+        As of `swing_bound`.
+    times : float
+        Over 0.
+    """
+    loops = tree(breadth, depth, capacity)
+    beta = np.empty(len(loops.capacity))
+    for back, (_, links) in enumerate(loops.order):
+        beta[links] = positive("times", times) * swing_bound(gamma, breadth, depth, depth - back, capacity)
+    return Control(loops, Logistic(gamma), Price(beta, relative=False))
 
 
 def _idle(control: Control, state: State) -> NDArray[np.bool_]:
