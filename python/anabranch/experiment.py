@@ -12,7 +12,7 @@ registration it needs. ``experiment.toml``::
     [[run]]
     name = "iewf"                       the first word of the quantities that it gives
     method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, weight-allocation,
-                                        proportional, simulate
+                                        proportional, simulate, fluid
     stop_change = "0.001 Mbit/s"        these three: see `anabranch.solve`
     unit = "0.05 Mbit/s"
     passes = 1000
@@ -31,6 +31,11 @@ registration it needs. ``experiment.toml``::
     name = "optimal"
     method = "proportional"             solved anew whenever connections come or go or capacities change
     set = ["connection.0.stop=3 s"]
+
+    [[run]]
+    name = "lgc"
+    method = "fluid"                    an equation, followed: see `anabranch.experiment_fluid`
+    fluid = { model = "chain", ... }    such experiments need neither scenario nor rates_in
 
     [[run]]
     name = "algorithm-2"
@@ -100,11 +105,8 @@ def read_experiment(folder: str | Path) -> Experiment:
     paper, item = table.text("paper"), table.text("item")
     if place.name != f"{paper}-{item}":
         raise table.error("item", f"the folder is called `{place.name}`", f"call it `{paper}-{item}`")
-    title, rates_in = table.text("title"), table.text("rates_in")
-    unit_bps = table.rate_bps("rates_in", per="1 ")
-    if not unit_bps:
-        raise table.error("rates_in", "it is empty", 'give a unit of rate, such as "Mbit/s"')
-    scenario = place / table.text("scenario")
+    title, own_scenario = table.text("title"), table.text("scenario", "")
+    scenario = place / own_scenario if own_scenario else None
     runs: dict[str, Run] = {}
     for own in table.tables("run"):
         run = read_run(own, place, scenario)
@@ -113,6 +115,11 @@ def read_experiment(folder: str | Path) -> Experiment:
         runs[run.name] = run
     if not runs:
         raise table.error("run", "there is none", "add a [[run]] with a name and a method")
+    is_fluid = all(run.fluid is not None for run in runs.values())
+    rates_in = table.text("rates_in", *([""] if is_fluid else []))
+    unit_bps = 1.0 if is_fluid else table.rate_bps("rates_in", per="1 ")
+    if not unit_bps:
+        raise table.error("rates_in", "it is empty", 'give a unit of rate, such as "Mbit/s"')
     figures = tuple(read_figure(own, item, runs) for own in table.tables("figure"))
     table.finish()
     expected = read_toml(place / "expected.toml")

@@ -4,7 +4,7 @@
 
     file = "figure-3"                   how its files are called
     draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, queues, queues-over-time,
-                                        longest-queue, errors, completions, convergence, steps, bars
+                                        longest-queue, errors, completions, convergence, steps, bars, fluid
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
@@ -19,11 +19,14 @@
 ``mean-rates`` and ``mean-subflow-rates`` are of runs with seeds: means over them, and from the least to the greatest.
 ``bars`` has no ``runs``, and keys of its own: see `anabranch.experiment_bars`. ``steps`` is of a run with
 ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of c-SLEN and IEWF: rates after
-each pass by running time. All others are of simulated runs.
+each pass by running time. ``fluid`` is of fluid models: rates above, up to
+``top``, and prices below, over steps; ``xlabel`` and ``price`` say what these are, if not steps and marking
+probabilities. All others are of simulated runs.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -56,6 +59,7 @@ Draw = Literal[
     "convergence",
     "steps",
     "bars",
+    "fluid",
 ]
 
 TO_AIM: dict[Draw, str] = {
@@ -88,6 +92,9 @@ class FigurePlan:
     of: str = "connection"
     bin_s: float = 1.0
     bars: Bars | None = None
+    xlabel: str = ""
+    price: str = ""
+    top: float | None = None
 
 
 def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
@@ -114,6 +121,9 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         bin_s=table.span_s("bin") or 1.0,
         of=table.choice("of", ("connection", "link"), "connection"),
         bars=read_bars(table, runs, window) if draw == "bars" else None,
+        xlabel=table.text("xlabel", "step") if draw == "fluid" else "",
+        price=table.text("price", "marking probability") if draw == "fluid" else "",
+        top=table.optional_number("top") if draw == "fluid" else None,
     )
     if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
         raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
@@ -140,7 +150,10 @@ def _check_runs(table: Table, plan: FigurePlan, runs: Mapping[str, Run]) -> None
         raise table.error("target", f"run `{plan.target}` is of another method", f'name one with method = "{wanted}"')
     for name in plan.runs:
         run = runs[name]
-        if plan.draw == "steps":
+        if plan.draw == "fluid":
+            if run.method != "fluid":
+                raise table.error("runs", f"run `{name}` is no fluid model", 'draw only runs with method = "fluid"')
+        elif plan.draw == "steps":
             if run.method != "weight-allocation" or len(plan.runs) > 1:
                 raise table.error("runs", "it must be one with steps", 'name one with method = "weight-allocation"')
         elif plan.draw != "convergence":
@@ -170,7 +183,8 @@ class Figure:
         queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``, of the
         longest without ``link``; of errors ``run`` and what `Result.errors` gives; of completions ``run`` and what
         `anabranch.settling.by_amount` gives; of mean rates ``run`` and what `anabranch.repeated_rates` gives; of steps
-        ``step``, ``name``, ``rate``, ``price``; of bars what `anabranch.experiment_bars` gives.
+        ``step``, ``name``, ``rate``, ``price``; of fluid models ``run``, ``at``, ``name``, ``value``; of bars what
+        `anabranch.experiment_bars` gives.
     targets : dict
         The rate that each connection of a convergence, or subflow of steps, tends to.
     results : dict
@@ -208,6 +222,9 @@ class Figure:
         elif self.plan.bars is not None:
             own = self.plan.bars
             figures.draw_estimates(self.frame, ylabel=own.ylabel, xlabel=own.across, title=title, file=file)
+        elif draw == "fluid":
+            plan = self.plan
+            figures.draw_fluid(self.frame, title=title, xlabel=plan.xlabel, price=plan.price, top=plan.top, file=file)
         elif draw == "steps":
             figures.draw_steps(self.frame, targets=self.targets, rates_in=self.rates_in, title=title, file=file)
         elif draw in ("mean-rates", "mean-subflow-rates"):
@@ -242,11 +259,16 @@ class Figure:
             )
 
 
+def item_name(item: str) -> str:
+    """Give an item as people write it: ``Theorem 8.2`` for ``theorem-8-2``."""
+    return re.sub(r"(?<=\d)-(?=\d)", ".", item).replace("-", " ").capitalize()
+
+
 def make_figure(
     plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: dict[str, Outcome], place: Path
 ) -> Figure:
     """Gather what a figure is drawn from; `place` is the file that it is in."""
-    heading = f"{item.replace('-', ' ').capitalize()}: {plan.title or title}"
+    heading = f"{item_name(item)}: {plan.title or title}"
     if plan.bars is not None:
         return Figure(item, plan, heading, rates_in, bars_frame(plan.bars, outcomes, place), {}, {}, None)
     if plan.draw == "convergence":
@@ -254,6 +276,10 @@ def make_figure(
         targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))
         frame = pl.concat(_passes(name, outcomes[name]) for name in plan.runs)
         return Figure(item, plan, heading, rates_in, frame, targets, {}, None)
+    if plan.draw == "fluid":
+        models = {name: model for name in plan.runs if (model := outcomes[name].fluid) is not None}
+        followed = pl.concat(model.frame(name) for name, model in models.items())
+        return Figure(item, plan, heading, rates_in, followed, {}, {}, None)
     if plan.draw == "steps":
         return _steps(plan, item, heading, rates_in, outcomes)
     if plan.draw in BORNE_BY:

@@ -83,6 +83,13 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "deviation": ("run", "rate", "over-time"),
     "subflow-deviation": ("run", "rate", "over-time"),
     "dropped": ("", "packets", "simulate"),
+    "after": ("series, and a step", "", "fluid"),
+    "settling": ("phase, the step it begins at", "steps", "fluid"),
+    "crossings": ("series", "crossings", "fluid"),
+    "gamma": ("", "", "fluid"),
+    "beta": ("", "", "fluid"),
+    "real-part": ("", "", "fluid"),
+    "imaginary-part": ("", "", "fluid"),
     "events": ("", "events", "simulate"),
     "wall": ("", "s", "simulate"),
 }
@@ -96,12 +103,22 @@ WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD, *OF_T
 """Measures that a quantity with a window takes in that time only."""
 
 METHODS_OF: dict[str, tuple[Method, ...]] = {
-    "": get_args(Method),
-    "solve": tuple(method for method in get_args(Method) if method != "simulate"),
+    "": tuple(method for method in get_args(Method) if method != "fluid"),
+    "solve": tuple(method for method in get_args(Method) if method not in ("simulate", "fluid")),
     "simulate": ("simulate",),
+    "fluid": ("fluid",),
     "over-time": OVER_TIME,
 }
 """The methods of the kinds of run that measures are of."""
+
+WHICH = {
+    "": "not fluid",
+    "solve": "solved",
+    "simulate": "simulated",
+    "fluid": "fluid",
+    "over-time": "simulated or proportional",
+}
+"""How these kinds are called."""
 
 CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
 
@@ -279,8 +296,8 @@ def _address(
         remedy = f"say whose it is: the name of a {whose}" if whose else f"leave `{subject}` out"
         raise table.error(key, f"`{text}` does not say what it must", remedy)
     method = runs[run].method
-    if kind and method not in METHODS_OF[kind]:
-        which = {"solve": "solved", "simulate": "simulated", "over-time": "simulated or proportional"}[kind]
+    if method not in METHODS_OF[kind]:
+        which = WHICH[kind]
         remedy = f"`{measure}` is of runs that are {which}; see the measures in docs/how-to/reproduce.md"
         raise table.error(key, f"`{text}`: the method of run `{run}` is {method}", remedy)
     others = METHODS_OF["" if kind == "solve" else kind]

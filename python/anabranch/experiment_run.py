@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from anabranch.experiment_fluid import read_fluid
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from anabranch.experiment_fluid import FluidPlan
     from anabranch.experiment_table import Table
 
 Method = Literal[
@@ -22,6 +25,7 @@ Method = Literal[
     "weight-allocation",
     "proportional",
     "simulate",
+    "fluid",
 ]
 
 OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
@@ -40,7 +44,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Run:
-    """One computation: a solve, the paper's pseudo-code, rates given to be checked, or simulations."""
+    """One computation: a solve, the paper's pseudo-code, rates given to be checked, simulations, or a fluid model."""
 
     name: str
     method: Method
@@ -59,10 +63,12 @@ class Run:
     margin: Margin | None = None
     """More seeds may follow, see `anabranch.repetition`."""
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fluid: FluidPlan | None = None
+    """Of a fluid model, which has no scenario."""
 
 
-def read_run(table: Table, folder: Path, scenario: Path) -> Run:
-    """Read a ``[[run]]``; `scenario` is that of the experiment.
+def read_run(table: Table, folder: Path, scenario: Path | None) -> Run:
+    """Read a ``[[run]]``; `scenario` is that of the experiment, if it has one.
 
     Raises
     ------
@@ -73,11 +79,16 @@ def read_run(table: Table, folder: Path, scenario: Path) -> Run:
     if not re.fullmatch(r"\S+", name):
         raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
     own_scenario = table.text("scenario", "")
+    own_fluid = table.table("fluid")
+    if (method == "fluid") != (own_fluid is not None):
+        raise table.error("fluid", f"the method is {method}", 'give the model with method = "fluid", and only so')
+    if scenario is None and not own_scenario and method != "fluid":
+        raise table.error("scenario", "it is missing", "add it here, or to the experiment for all runs")
     seeds, margin = _seeds(table)
     run = Run(
         name=name,
         method=method,
-        scenario=folder / own_scenario if own_scenario else scenario,
+        scenario=folder / own_scenario if own_scenario else scenario or folder,
         stop_change_bps=table.rate_bps("stop_change"),
         unit_bps=table.rate_bps("unit"),
         tolerance=table.positive("tolerance", 1e-3),
@@ -90,6 +101,7 @@ def read_run(table: Table, folder: Path, scenario: Path) -> Run:
         seeds=seeds,
         margin=margin,
         weights=table.lists_of_numbers("weights"),
+        fluid=None if own_fluid is None else read_fluid(own_fluid),
     )
     _refuse_seeds(table, run)
     if run.weights and method != "weight-allocation":

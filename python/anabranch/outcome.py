@@ -20,6 +20,7 @@ from anabranch import _core
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
+from anabranch.fluid_run import FluidRun, follow_fluid, measure_fluid
 from anabranch.means import mean_over_time
 from anabranch.optimum import Optimum
 from anabranch.problem import Problem, problem_of
@@ -72,7 +73,8 @@ class Outcome:
     """Rates, how they were found, and whose they are; of a simulated run those before the first connection left."""
 
     run: Run
-    paths: Paths
+    on: Paths | None
+    """The paths that it has rates for; a fluid model has none."""
     find: Callable[[], tuple[Problem, NDArray[np.float64]]]
     """Gives the problem and the rates of its paths; of a large simulated run that takes long, or is not recorded."""
     passes: int
@@ -84,12 +86,19 @@ class Outcome:
     """One of the unit that its rates are in."""
     optimum: Optimum | None = None
     weights: WeightSteps | None = None
+    fluid: FluidRun | None = None
     others: tuple[Outcome, ...] = ()
     """The same simulated with the other seeds."""
 
     @cached_property
     def _found(self) -> tuple[Problem, NDArray[np.float64]]:
         return self.find()
+
+    @property
+    def paths(self) -> Paths:
+        """Whose rates they are."""
+        assert self.on is not None, "the reader refuses measures of paths for fluid models"
+        return self.on
 
     @property
     def problem(self) -> Problem:
@@ -142,6 +151,8 @@ def execute(
     """
     if run.method == "simulate":
         return _seeded(run, unit_bps, simulations, progress)
+    if run.method == "fluid":
+        return _fluid(run)
     if run.method == "proportional":
         return _optimum(run, unit_bps)
     scenario = read_scenario(run.scenario)
@@ -238,6 +249,15 @@ def _optimum(run: Run, unit_bps: float) -> Outcome:
     return Outcome(run, found.paths, find, 0, True, None, None, optimum=found, unit_bps=unit_bps)
 
 
+def _fluid(run: Run) -> Outcome:
+    assert run.fluid is not None, "the reader asks for it"
+
+    def find() -> tuple[Problem, NDArray[np.float64]]:
+        raise AssertionError("the reader refuses measures of rates on paths for fluid models")
+
+    return Outcome(run, None, find, 0, True, None, None, fluid=follow_fluid(run.name, run.fluid))
+
+
 def _by_weights(run: Run, problem: Problem, paths: Paths) -> Outcome:
     found = weight_steps(problem, first_weights(paths, run.weights), run.passes)
     rates = found.rates[-1]
@@ -296,6 +316,8 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
         There is no such connection, subflow or link, or the run does not give this number.
     """
     outcome = outcomes[address.run]
+    if outcome.fluid is not None:
+        return measure_fluid(outcome.fluid, address, place)
     if address.measure == "rate":
         return float(outcome.connection_rates[connection_of(outcome.paths, address, place)])
     if address.measure == "subflow":

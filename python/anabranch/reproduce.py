@@ -15,7 +15,7 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
 from anabranch.experiment import Experiment, find_experiments, list_experiments, read_experiment
-from anabranch.experiment_figure import make_figure
+from anabranch.experiment_figure import item_name, make_figure
 from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
 from anabranch.folder import new_folder
 from anabranch.outcome import estimate_ratio, execute
@@ -344,7 +344,7 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
 def _markdown(rows: list[Row], figures: list[Figure], made: list[Made]) -> str:
     lines = ["# Published and ours", "", f"{verdicts(rows)}."]
     for item in dict.fromkeys(row.item for row in rows):
-        lines += ["", f"## {item.replace('-', ' ').capitalize()}", "", *_table([r for r in rows if r.item == item])]
+        lines += ["", f"## {item_name(item)}", "", *_table([r for r in rows if r.item == item])]
         for figure in (f for f in figures if f.item == item):
             file = figure.plan.file
             lines += ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]

@@ -4,6 +4,7 @@ from anabranch.figures.bars import draw_estimates
 from anabranch.figures.beside import draw_completions, draw_longest_queue
 from anabranch.figures.convergence import draw_convergence
 from anabranch.figures.errors import draw_errors
+from anabranch.figures.fluid import draw_fluid
 from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
 from anabranch.figures.queues import draw_queues
@@ -17,6 +18,7 @@ __all__ = [
     "draw_convergence",
     "draw_errors",
     "draw_estimates",
+    "draw_fluid",
     "draw_loads",
     "draw_longest_queue",
     "draw_network",
