@@ -30,6 +30,7 @@ SLBN = [f"experiment-{number}" for number in ("1a", "1b", "2a", "2b")]
 ITEMS = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 16))]
 ACCEPTANCE = ["a1", "a2", "a3", "a4", "a5", "a6", "a13"]
 NMCC = ["table-1", "figure-3a", "figure-3b", "figure-4", "figure-5", "figure-6"]
+LGCC = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]
 WVEGAS = ["table-2", *(f"figure-{i}" for i in range(3, 9))]
 
 SUBFLOWS_1 = (
@@ -71,8 +72,8 @@ DOCS = EXPERIMENTS.parent / "docs"
 BARE = re.compile(r"vo[-_]le[-_]tran(?!\s\(reconstruction\)|-reconstruction)", re.IGNORECASE)
 """A name of the protocol that does not say what ours is."""
 
-REFERENCE = re.compile(r"protocol[=.]vo-le-tran|vo_le_tran\.rs|\*\*Vo-Le-Tran\*\* \[vo2019\]")
-"""The word for it in scenarios, its file, and the original with its source."""
+REFERENCE = re.compile(r"protocol[=.]vo-le-tran|vo_le_tran\.rs|fluid(?:\.|::)vo_le_tran|\*\*Vo-Le-Tran\*\* \[vo2019\]")
+"""The word for it in scenarios, its file, its function, and the original with its source."""
 
 
 NOT_BORNE_OUT = [
@@ -295,7 +296,7 @@ def test_a_quotient_of_nothing_is_a_number_too() -> None:
 
 
 def test_experiments_are_found_and_ordered_by_number() -> None:
-    papers = {"acceptance": ACCEPTANCE, "nmcc": NMCC, "slbn": SLBN, PAPER: ITEMS, "wvegas": WVEGAS}
+    papers = {"acceptance": ACCEPTANCE, "lgcc": LGCC, "nmcc": NMCC, "slbn": SLBN, PAPER: ITEMS, "wvegas": WVEGAS}
     assert list_experiments(EXPERIMENTS) == papers
 
 
@@ -312,7 +313,7 @@ def test_experiments_are_found_beside_the_package(monkeypatch: pytest.MonkeyPatc
 
 def test_an_unknown_paper_or_item_lists_what_there_is() -> None:
     with pytest.raises(
-        ScenarioError, match=r"no paper `upward`.*there is acceptance, nmcc, slbn, upward-max-min, wvegas"
+        ScenarioError, match=r"no paper `upward`.*there is acceptance, lgcc, nmcc, slbn, upward-max-min, wvegas"
     ):
         reproduce("upward", experiments=EXPERIMENTS)
     with pytest.raises(ScenarioError, match=r"no `table-70` of upward-max-min; there is table-7, table-8"):

@@ -1,0 +1,126 @@
+"""Fluid models as runs of experiments: the paper's numbers, the figures, and mistakes in the files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from anabranch.errors import ScenarioError
+from anabranch.experiment import read_experiment
+from anabranch.experiment_figure import item_name
+from anabranch.reproduce import Rows, report, reproduce
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+ITEMS = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]
+
+PRINTED = {
+    ("figure-4", "lgc after x1 149"): 0.2,
+    ("figure-4", "lgc after p1 149"): 0.8,
+    ("figure-4", "lgc after p1 59"): 0.667,
+    ("figure-8", "dual after x1 400"): 0.5,
+    ("figure-9", "primal-dual after x1 200"): 0.03125,
+    ("figure-9", "primal-dual after p3 200"): 0.5,
+    ("section-3", "abc after w2 50"): 40.0,
+    ("section-3", "lgcc after x1 25"): 160.0,
+}
+
+NOT_BORNE_OUT = [
+    ("figure-4", "The deflated form shows other behaviour"),
+    ("section-3", "LGCC in the deflated form is nearly equal after 60 round trips"),
+    *(("theorem-8-2", f"Stable: {run}") for run in ("just-beyond", "25-times", "10000-times")),
+]
+
+
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    return reproduce("lgcc", experiments=EXPERIMENTS)
+
+
+def test_every_row_is_within_its_band(rows: Rows) -> None:
+    assert [f"{row.item}: {row.quantity}" for row in rows if not row.within] == []
+    assert list(dict.fromkeys(row.item for row in rows)) == ITEMS
+    assert [(row.item, row.quantity) for row in rows if not row.borne_out] == NOT_BORNE_OUT
+
+
+@pytest.mark.parametrize(("item", "name"), PRINTED)
+def test_printed_numbers_are_expected_as_printed(item: str, name: str) -> None:
+    expected = {q.name: q.published for q in read_experiment(EXPERIMENTS / f"lgcc-{item}").quantities}
+    assert expected[name] == PRINTED[item, name]
+
+
+def test_the_report_has_a_figure_of_each_item_with_its_numbers(rows: Rows, tmp_path: Path) -> None:
+    report(rows, tmp_path / "report")
+    for item in [*ITEMS, "figure-10-scaled"]:
+        for suffix in (".svg", ".png", ".csv"):
+            assert (tmp_path / "report" / f"{item}{suffix}").stat().st_size > 1000
+    numbers = (tmp_path / "report/figure-4.csv").read_text(encoding="utf-8").splitlines()
+    assert numbers[0] == "run,at,name,value"
+    # Two runs of 251 states with five rates and a price.
+    assert len(numbers) == 1 + 2 * 251 * 6
+    assert "## Theorem 8.2" in (tmp_path / "report/report.md").read_text(encoding="utf-8")
+
+
+def test_an_item_is_written_as_people_write_it() -> None:
+    assert [item_name(item) for item in ("theorem-8-2", "figure-10", "table-1")] == [
+        "Theorem 8.2",
+        "Figure 10",
+        "Table 1",
+    ]
+
+
+MISTAKES = [
+    (
+        "experiment",
+        "figure-4",
+        'sender = "logistic"',
+        'sender = "logistik"',
+        r"`sender`: it is `logistik`; it must be one",
+    ),
+    ("experiment", "figure-4", "steps = [250]", "steps = [2.5]", r"`steps`: .* whole numbers"),
+    ("experiment", "figure-4", "steps = [250]", "steps = [250]\nfactors = [1.0, 2.0]", r"1, and 2 factors; give one"),
+    ("experiment", "figure-4", "steps = [250]", "step = [250]", r"`steps`: there are 0"),
+    ("experiment", "figure-4", "steps = [250]", "steps = [250]\ncolour = 1", r"`colour`: there is no such key"),
+    ("experiment", "figure-4", "phi = [10.0, 2.0]", "phi = [10.0]", r"`phi`: it has 1 numbers; give two bases"),
+    (
+        "experiment",
+        "figure-4",
+        "phi = [10.0, 2.0]",
+        "phi = [10.0, 1.0]",
+        r"run `deflated`: phi_2 has 1; it must be over 1",
+    ),
+    ("experiment", "figure-4", "joins = [0, 20, 40, 60, 80]", "joins = [0]", r"run `lgc`: joins has 1 steps"),
+    ("experiment", "figure-4", "sharing = 5", "sharing = 5\ngammas = [0.1, 0.2]", r"leave joins and leaves out"),
+    ("experiment", "figure-4", "sharing = 5", "sharing = 5\nbetas = [-1.0]", r"a step size is 0 or less"),
+    ("experiment", "figure-4", 'method = "fluid"', 'method = "lp"', r"`fluid`: the method is lp; give the model"),
+    ("experiment", "figure-4", 'draw = "fluid"', 'draw = "rates"', r"run `lgc` is not simulated"),
+    ("experiment", "section-3", "fluid = { model", "wave = { model", r"`fluid`: the method is fluid; give the model"),
+    ("experiment", "section-3", "starts = [198.0, 2.0], steps", "starts = [1.0], steps", r"run `abc`: packets is 1"),
+    ("expected", "figure-4", "lgc after x1 19", "lgc after x9 19", r"there is no series `x9`; name one of x1"),
+    ("expected", "figure-4", "lgc after x1 19", "lgc after x1 900", r"the last step is 250"),
+    ("expected", "figure-4", "lgc after x1 19", "lgc after x1", r"it must name a series and a step"),
+    ("expected", "figure-4", "lgc after x1 19", "lgc rate x1", r"`rate` is of runs that are not fluid"),
+    ("expected", "figure-8", "dual settling 200", "dual settling 7", r"does not give this; it has 0, 200, 400"),
+    ("expected", "section-3", "abc after w1 1", "abc real-part", r"the model of run `abc` does not give this"),
+]
+
+
+@pytest.mark.parametrize(("file", "item", "old", "new", "message"), MISTAKES)
+def test_a_mistake_in_a_file_is_told(tmp_path: Path, file: str, item: str, old: str, new: str, message: str) -> None:
+    folder = tmp_path / f"lgcc-{item}"
+    shutil.copytree(EXPERIMENTS / folder.name, folder)
+    text = (folder / f"{file}.toml").read_text(encoding="utf-8")
+    assert old in text
+    (folder / f"{file}.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=message):
+        reproduce("lgcc", item, experiments=tmp_path)
+
+
+def test_a_run_that_is_no_fluid_model_needs_a_scenario(tmp_path: Path) -> None:
+    folder = tmp_path / "lgcc-figure-4"
+    shutil.copytree(EXPERIMENTS / folder.name, folder)
+    with (folder / "experiment.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[[run]]\nname = "c-slen"\nmethod = "c-slen"\n')
+    with pytest.raises(ScenarioError, match="`scenario`: it is missing; add it here, or to the experiment"):
+        read_experiment(folder)
