@@ -170,6 +170,28 @@ def test_at_rest_nothing_changes_and_time_ends_there(loops: fluid.Loops, sender:
     np.testing.assert_allclose(found.rates[-1], rest.rates, rtol=1e-3)
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([fluid.Logistic, fluid.LogUtility]),
+    st.floats(-2.0, 1.0),
+    st.floats(-3.0, 4.0),
+    st.sampled_from([1e-3, 1.0, 500.0 * MBIT]),
+)
+def test_any_step_sizes_give_finite_rates(kind: type, gamma: float, beta: float, capacity: float) -> None:
+    # Steps of 10,000 swing, time after time against the ends of the prices.
+    is_log = kind is fluid.LogUtility
+    sender = kind(10.0**gamma * (capacity**2 if is_log else 1.0))
+    price = fluid.Price(10.0**beta / (capacity if is_log else 1.0), most=math.inf if is_log else 1.0)
+    control = fluid.Control(fluid.one_link(3, capacity), sender, price)
+    start = control.start(0.1 * capacity, 1.0 / capacity if is_log else 0.2)
+    found = fluid.integrate(control, start, np.linspace(0.0, 3.0, 3))
+    assert np.isfinite(found.rates).all()
+    assert (found.rates > 0.0).all()
+    last = fluid.iterate(control, start, 100)[-1]
+    assert np.isfinite(last.rates).all()
+    assert np.isfinite(last.prices).all()
+
+
 def test_capacities_may_change_between_phases_and_settings_are_searched() -> None:
     loops, phases = fluid.chain(3, 2), [(150, 1.0), (150, 0.5)]
 

@@ -116,7 +116,9 @@ def follow(
     # Only now: scipy takes longer to load than most of the rest.
     from scipy.integrate import solve_ivp
 
-    found = solve_ivp(slope, (time[0], time[-1]), start, method="BDF", t_eval=time, rtol=RELATIVE, atol=ABSOLUTE)
+    # What nothing depends on, such as the logarithm of a rate that fades away, is varied ever more.
+    with np.errstate(over="ignore"):
+        found = solve_ivp(slope, (time[0], time[-1]), start, method="BDF", t_eval=time, rtol=RELATIVE, atol=ABSOLUTE)
     if not found.success:
         raise SolverError(f"the integrator stopped at {found.t[-1] if len(found.t) else time[0]:g}: {found.message}")
     return np.asarray(found.y.T)

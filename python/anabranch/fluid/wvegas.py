@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from anabranch.problem import Problem
 
+FARTHEST = 1e4
+"""Rates count as at most so many times the greatest capacity."""
+
 
 def wvegas(
     problem: Problem,
@@ -61,11 +64,12 @@ def wvegas(
         "rates", positive("rates", over.least_capacity / 100.0 if rates is None else rates), paths, "paths"
     )
     scale = over.weight.min() / over.capacity.max()
+    farthest = np.log(FARTHEST * over.capacity.max())
     speed, gain = positive("kappa", kappa), positive("gamma", gamma)
 
     def change(_: float, both: NDArray[np.float64]) -> NDArray[np.float64]:
-        # What a path carries may be far too much on the way there, and is not infinite.
-        own, prices = np.exp(np.minimum(both[:paths], 100.0)), np.maximum(both[paths:], 0.0)
+        # Steps that are tried and given up again may go anywhere.
+        own, prices = np.exp(np.minimum(both[:paths], farthest)), np.maximum(both[paths:], 0.0)
         pull = speed * (over.weight / over.totals(own) - prices @ over.uses)
         rise = gain * (over.uses @ own / over.capacity - 1.0)
         return np.concatenate([pull, slowed(prices, rise, np.inf, scale)])
