@@ -24,6 +24,7 @@ mod record;
 mod relays;
 mod repair;
 mod routes;
+mod schedule;
 mod shard;
 mod slab;
 mod strays;

@@ -6,15 +6,11 @@
 //! A packet needs a link's record of one cache line and, of its queue, mostly one more. What few links have (limits,
 //! capacities that change) stands apart.
 
-use std::collections::VecDeque;
-
 use anabranch_core::{Rate, Time};
 use anabranch_scenario::plan::LinkPlan;
 
 use crate::departures::{Departures, Ring};
-
-/// Picoseconds in a second times bits in a byte.
-const BIT_PICOSECONDS: f64 = 8e12;
+use crate::schedule::{BIT_PICOSECONDS, Schedule, ps_per_byte};
 
 /// No entry in [`Links::special`].
 const NONE: u32 = u32::MAX;
@@ -48,18 +44,6 @@ struct Special {
     schedule: Option<Schedule>,
 }
 
-/// Capacities by time: picoseconds per byte from each time on; infinite for none.
-#[derive(Clone, Debug)]
-struct Schedule {
-    from: Vec<u64>,
-    ps_per_byte: Vec<f64>,
-    /// The piece in which the last packet left.
-    at: usize,
-    /// What waits: when each packet will have left, and its bytes; and the sum of these.
-    waiting: VecDeque<(u64, u32)>,
-    waiting_bytes: u64,
-}
-
 /// All links under simulation.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
@@ -87,10 +71,6 @@ pub struct Totals {
     pub dropped: u64,
     /// The most packets that waited, the one in transmission included.
     pub most_packets: u32,
-}
-
-fn ps_per_byte(capacity: Rate) -> f64 {
-    BIT_PICOSECONDS / capacity.0
 }
 
 /// Bytes that a link of constant capacity has still to send.
@@ -226,7 +206,7 @@ impl Links {
     pub fn capacity(&self, l: usize, now: Time) -> Rate {
         let link = &self.hot[l];
         let schedule = self.special.get(link.special as usize).and_then(|s| s.schedule.as_ref());
-        Rate(BIT_PICOSECONDS / schedule.map_or(link.ps_per_byte, |s| s.ps_per_byte[s.piece(now.0)]))
+        Rate(BIT_PICOSECONDS / schedule.map_or(link.ps_per_byte, |s| s.ps_per_byte(now.0)))
     }
 
     /// Whether the queue of a link may drop packets.
@@ -258,78 +238,6 @@ impl Special {
             Some(schedule) => schedule.enter(start, bytes),
             None => start.saturating_add(transmission(bytes, link.ps_per_byte)),
         })
-    }
-}
-
-impl Schedule {
-    /// `None` if the capacity never changes, and is not 0.
-    fn new(capacity: Rate, plan: &LinkPlan) -> Option<Self> {
-        let pieces = plan.changes.iter().map(|&(time, rate)| (time.0, ps_per_byte(rate)));
-        let (from, ps_per_byte) = std::iter::once((0, ps_per_byte(capacity))).chain(pieces).unzip();
-        (!plan.changes.is_empty() || capacity.0 == 0.0).then_some(Self {
-            from,
-            ps_per_byte,
-            at: 0,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-        })
-    }
-
-    /// Which piece holds at a time.
-    fn piece(&self, time: u64) -> usize {
-        self.from.partition_point(|&from| from <= time) - 1
-    }
-
-    /// When the piece ends.
-    fn until(&self, piece: usize) -> u64 {
-        self.from.get(piece + 1).copied().unwrap_or(u64::MAX)
-    }
-
-    /// When a packet will have left whose transmission begins at `start`.
-    fn end(&mut self, start: u64, bytes: u32) -> u64 {
-        let mut left = f64::from(bytes);
-        let mut time = start;
-        loop {
-            let until = self.until(self.at);
-            if until <= time && until != u64::MAX {
-                self.at += 1;
-                continue;
-            }
-            if left <= 0.0 {
-                return time;
-            }
-            let slowness = self.ps_per_byte[self.at];
-            let whole = (left * slowness).round();
-            if whole < (until - time) as f64 {
-                return time.saturating_add((whole as u64).max(1));
-            }
-            if until == u64::MAX {
-                return until;
-            }
-            left = (left - (until - time) as f64 / slowness).max(0.0);
-            time = until;
-        }
-    }
-
-    /// Takes a packet in, and says when it will have left.
-    fn enter(&mut self, start: u64, bytes: u32) -> u64 {
-        let time = self.end(start, bytes);
-        self.waiting.push_back((time, bytes));
-        self.waiting_bytes += u64::from(bytes);
-        time
-    }
-
-    /// Forgets what has left, and gives the bytes that wait.
-    fn settle(&mut self, now: u64) -> u64 {
-        while let Some((_, bytes)) = self.waiting.pop_front_if(|&mut (time, _)| time <= now) {
-            self.waiting_bytes -= u64::from(bytes);
-        }
-        self.waiting_bytes
-    }
-
-    fn backlog(&self, now: u64) -> u64 {
-        let gone = self.waiting.iter().take_while(|(time, _)| *time <= now).map(|&(_, bytes)| u64::from(bytes));
-        self.waiting_bytes - gone.sum::<u64>()
     }
 }
 

@@ -1,0 +1,104 @@
+//! A link whose capacity changes: it sends what it can at each time, one packet after the other.
+
+use std::collections::VecDeque;
+
+use anabranch_core::Rate;
+use anabranch_scenario::plan::LinkPlan;
+
+/// Picoseconds in a second times bits in a byte.
+pub const BIT_PICOSECONDS: f64 = 8e12;
+
+/// Capacities by time: picoseconds per byte from each time on; infinite for none.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    from: Vec<u64>,
+    ps_per_byte: Vec<f64>,
+    /// The piece in which the last packet left.
+    at: usize,
+    /// What waits: when each packet will have left, and its bytes; and the sum of these.
+    waiting: VecDeque<(u64, u32)>,
+    waiting_bytes: u64,
+}
+
+/// How long a byte takes; infinite if nothing is carried.
+pub fn ps_per_byte(capacity: Rate) -> f64 {
+    BIT_PICOSECONDS / capacity.0
+}
+
+impl Schedule {
+    /// `None` if the capacity never changes, and is not 0.
+    pub fn new(capacity: Rate, plan: &LinkPlan) -> Option<Self> {
+        let pieces = plan.changes.iter().map(|&(time, rate)| (time.0, ps_per_byte(rate)));
+        let (from, ps_per_byte) = std::iter::once((0, ps_per_byte(capacity))).chain(pieces).unzip();
+        (!plan.changes.is_empty() || capacity.0 == 0.0).then_some(Self {
+            from,
+            ps_per_byte,
+            at: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+        })
+    }
+
+    /// Which piece holds at a time.
+    fn piece(&self, time: u64) -> usize {
+        self.from.partition_point(|&from| from <= time) - 1
+    }
+
+    /// Picoseconds per byte at a time.
+    pub fn ps_per_byte(&self, time: u64) -> f64 {
+        self.ps_per_byte[self.piece(time)]
+    }
+
+    /// When the piece ends.
+    fn until(&self, piece: usize) -> u64 {
+        self.from.get(piece + 1).copied().unwrap_or(u64::MAX)
+    }
+
+    /// When a packet will have left whose transmission begins at `start`.
+    fn end(&mut self, start: u64, bytes: u32) -> u64 {
+        let mut left = f64::from(bytes);
+        let mut time = start;
+        loop {
+            let until = self.until(self.at);
+            if until <= time && until != u64::MAX {
+                self.at += 1;
+                continue;
+            }
+            if left <= 0.0 {
+                return time;
+            }
+            let slowness = self.ps_per_byte[self.at];
+            let whole = (left * slowness).round();
+            if whole < (until - time) as f64 {
+                return time.saturating_add((whole as u64).max(1));
+            }
+            if until == u64::MAX {
+                return until;
+            }
+            left = (left - (until - time) as f64 / slowness).max(0.0);
+            time = until;
+        }
+    }
+
+    /// Takes a packet in, and says when it will have left.
+    pub fn enter(&mut self, start: u64, bytes: u32) -> u64 {
+        let time = self.end(start, bytes);
+        self.waiting.push_back((time, bytes));
+        self.waiting_bytes += u64::from(bytes);
+        time
+    }
+
+    /// Forgets what has left, and gives the bytes that wait.
+    pub fn settle(&mut self, now: u64) -> u64 {
+        while let Some((_, bytes)) = self.waiting.pop_front_if(|&mut (time, _)| time <= now) {
+            self.waiting_bytes -= u64::from(bytes);
+        }
+        self.waiting_bytes
+    }
+
+    /// Bytes that wait at a time.
+    pub fn backlog(&self, now: u64) -> u64 {
+        let gone = self.waiting.iter().take_while(|(time, _)| *time <= now).map(|&(_, bytes)| u64::from(bytes));
+        self.waiting_bytes - gone.sum::<u64>()
+    }
+}
