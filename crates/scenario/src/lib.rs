@@ -8,12 +8,15 @@
 mod build;
 mod error;
 pub mod file;
+pub mod opportunities;
 pub mod plan;
 mod schema;
 mod set;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub use build::{NetworkFile, NetworkSource, Read, Scenario};
 pub use error::ScenarioError;
 pub use schema::scenario_schema;
+pub use trace::Trace;

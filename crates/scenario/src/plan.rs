@@ -11,6 +11,8 @@ use anabranch_proto::queues;
 use anabranch_proto::transport::{InputSettings, Scheduler, Settings};
 use anabranch_psi::{Filter, Identities};
 
+use crate::opportunities::Opportunities;
+
 /// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
 
@@ -67,6 +69,9 @@ pub struct LinkPlan {
     pub control: Faults,
     /// Capacities from some times on, in the order of time; before the first it is that of the network.
     pub changes: Vec<(Time, Rate)>,
+    /// When packets leave, in place of what `changes` would let through: these are then the rate of the opportunities,
+    /// for those who ask for the capacity.
+    pub opportunities: Option<Opportunities>,
 }
 
 /// The most that may wait.

@@ -15,6 +15,7 @@ mod quickest;
 mod relays;
 mod resolved;
 mod sources;
+mod traces;
 mod traffic;
 
 use std::ops::Range;

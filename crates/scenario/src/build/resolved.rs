@@ -5,7 +5,7 @@ use anabranch_core::{Connection, Demands, Network, Span};
 use toml::Spanned;
 
 use super::connections::Wants;
-use super::links::Traces;
+use super::traces::Traces;
 use super::{Read, Scenario};
 use crate::error::ScenarioError;
 use crate::file::File;
@@ -40,7 +40,7 @@ impl Scenario {
         if !wants.after.is_empty() {
             file.relays.get_or_insert_with(|| unplaced(RelaysTable::default()));
         }
-        self.resolve_links(&mut file, &mut Traces::new(read))?;
+        self.resolve_links(&mut file, &mut self.traces(read))?;
         self.resolve_connections(&mut file, network, &wants);
         file.traffic = self.file.traffic.iter().map(|t| unplaced(self.resolved_traffic(t.get_ref()))).collect();
         file.defaults.connection = self.file.defaults.connection.values().into();
@@ -56,13 +56,15 @@ impl Scenario {
         };
         let defaults = self.link_defaults(traces)?;
         for table in file.link.iter_mut().map(Spanned::get_mut) {
-            let settings = filled(self.settled(&table.settings(), traces)?.or(&defaults));
+            let own = self.settled(&table.settings(), traces)?;
+            // What may be long and holds by default stands there alone.
+            table.capacity_changes.clone_from(&own.capacity_changes);
+            table.trace.clone_from(&own.trace);
+            let settings = filled(own.or(&defaults));
             table.queue = settings.queue;
             table.discipline = settings.discipline;
             table.faults = settings.faults;
             table.control_faults = settings.control_faults;
-            table.capacity_changes = settings.capacity_changes;
-            table.trace = None;
         }
         file.defaults.link = Some(unplaced(filled(defaults)));
         Ok(())

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::choice::DisciplineChoice;
+use super::trace::TraceChoice;
 use super::words::{Capacity, from_text, text};
 use super::{check_order, no_time, yes};
 use crate::plan::{Faults, Limit};
@@ -64,9 +65,9 @@ pub struct LinkTable {
     /// Capacities from some times on.
     #[serde(default, deserialize_with = "changes")]
     pub capacity_changes: Option<Vec<CapacityChange>>,
-    /// A file of capacities from some times on, instead.
-    #[schemars(with = "Option<String>")]
-    pub trace: Option<Spanned<String>>,
+    /// Instead, a file of capacities from some times on, or of opportunities to send.
+    #[schemars(with = "Option<TraceChoice>")]
+    pub trace: Option<Spanned<TraceChoice>>,
 }
 
 /// `[defaults.link]`: for every link that does not say otherwise itself.
@@ -87,9 +88,9 @@ pub struct LinkSettings {
     /// Capacities from some times on.
     #[serde(default, deserialize_with = "changes")]
     pub capacity_changes: Option<Vec<CapacityChange>>,
-    /// A file of capacities from some times on, instead.
-    #[schemars(with = "Option<String>")]
-    pub trace: Option<Spanned<String>>,
+    /// Instead, a file of capacities from some times on, or of opportunities to send.
+    #[schemars(with = "Option<TraceChoice>")]
+    pub trace: Option<Spanned<TraceChoice>>,
 }
 
 impl LinkTable {

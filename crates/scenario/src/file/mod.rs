@@ -14,6 +14,7 @@ pub mod network;
 pub mod relays;
 pub mod run;
 pub mod sources;
+pub mod trace;
 pub mod traffic;
 pub mod transport;
 pub mod words;

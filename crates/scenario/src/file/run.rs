@@ -174,7 +174,7 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::E
     if good { Ok(span) } else { Err(D::Error::custom("it must be over 0 and at most 200 days (4800 h)")) }
 }
 
-fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
+pub(super) fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
     duration(deserializer).map(Some)
 }
 

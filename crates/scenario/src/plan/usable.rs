@@ -1,6 +1,6 @@
 //! Which paths may be used when: by their own times, and by what is told of failed links.
 
-use anabranch_core::{ConnectionId, LinkId, Time};
+use anabranch_core::{ConnectionId, LinkId, Rate, Time};
 
 use super::{PathTime, Plan};
 
@@ -41,15 +41,26 @@ impl Plan {
 
     /// Whether a link carries anything at this time.
     fn is_up(&self, link: LinkId, now: Time) -> bool {
-        let changes = &self.links[link.index()].changes;
+        let (first, changes) = self.capacities(link);
         let last = changes.partition_point(|(time, _)| *time <= now).checked_sub(1);
-        last.map_or(self.network.link(link).capacity, |last| changes[last].1).0 > 0.0
+        last.map_or(first, |last| changes[last].1).0 > 0.0
     }
 
     /// When a link fails (false) or is there again (true), later than at time 0.
     fn failures(&self, link: LinkId) -> impl Iterator<Item = (Time, bool)> {
-        let changes = self.links[link.index()].changes.iter().map(|&(time, capacity)| (time, capacity.0 > 0.0));
-        let before = std::iter::once(self.network.link(link).capacity.0 > 0.0).chain(changes.clone().map(|(_, up)| up));
+        let (first, changes) = self.capacities(link);
+        let changes = changes.iter().map(|&(time, capacity)| (time, capacity.0 > 0.0));
+        let before = std::iter::once(first.0 > 0.0).chain(changes.clone().map(|(_, up)| up));
         changes.zip(before).filter(|((time, up), before)| *time > Time(0) && up != before).map(|(change, _)| change)
+    }
+
+    /// The first capacity of a link and later ones, as far as they tell of failures: a pause between opportunities to send
+    /// is none.
+    fn capacities(&self, link: LinkId) -> (Rate, &[(Time, Rate)]) {
+        let plan = &self.links[link.index()];
+        if plan.opportunities.is_some() {
+            return (Rate(f64::INFINITY), &[]);
+        }
+        (self.network.link(link).capacity, &plan.changes)
     }
 }

@@ -1,6 +1,6 @@
 //! Which paths may be used while links fail, by what connections are told of it.
 
-use anabranch_core::{ConnectionId, Time};
+use anabranch_core::{ConnectionId, Rate, Time};
 
 use super::plan;
 use crate::plan::Plan;
@@ -55,4 +55,14 @@ fn only_failures_and_returns_are_told_and_once() {
         { at = \"4 s\", capacity = \"0 bit/s\" }, { at = \"5 s\", capacity = \"1 Mbit/s\" }]";
     let plan = told(changes, changes);
     assert_eq!(plan.told_failures(plan.paths.path(0)), [(at(4.0), false), (at(6.0), true)]);
+}
+
+#[test]
+fn a_pause_between_opportunities_is_no_failure() {
+    // In bins of 1 ms most have the rate 0.
+    let traced = format!("{UP}\ntrace = {{ opportunities_ms = [5, 3000], bin = \"1 ms\" }}");
+    let plan = told(&traced, &traced);
+    assert!(plan.links[0].changes.contains(&(Time(5_000_000_000), Rate(0.0))));
+    assert_eq!(usable(&plan, &[0.0, 1.5, 3.5]), [true; 3]);
+    assert_eq!(plan.told_failures(plan.paths.path(0)), []);
 }

@@ -38,6 +38,60 @@ fn mistakes_have_a_place_a_reason_and_a_remedy() {
 }
 
 #[test]
+fn traces_that_cannot_be_are_refused_where_they_stand() {
+    assert_refused(&[
+        ("[defaults.link]\ntrace = \"none.csv\"", "line 11, column 9", "there is no such file"),
+        ("[defaults.link]\ntrace = \"bad.csv\"", "line 11, column 9", "bad.csv, line 3: the time is not later"),
+        ("[defaults.link]\ntrace = \"bad.down\"", "line 11, column 9", "bad.down, line 2: it is empty; leave it out"),
+        ("[defaults.link]\ntrace = 3", "line 11, column 9", "a file such as \"LTE.down\", or {"),
+        ("[defaults.link]\ntrace = {}", "line 11, column 9", "there is no trace; name its `file`"),
+        (
+            "[defaults.link]\ntrace = { file = \"lte.down\", opportunities_ms = [1] }",
+            "line 11, column 9",
+            "both a `file` and `opportunities_ms`",
+        ),
+        ("[defaults.link]\ntrace = { opportunities_ms = [2, 1] }", "line 11, column 30", "number 2: 1 ms follows 2 ms"),
+        ("[defaults.link]\ntrace = { opportunities_ms = [] }", "line 11, column 30", "there is no opportunity"),
+        (
+            "[defaults.link]\ntrace = { file = \"lte.down\", opportunity = \"0 B\" }",
+            "line 11, column 44",
+            "an opportunity of 0 B cannot be; it must be 1 B to",
+        ),
+        ("[defaults.link]\ntrace = { file = \"lte.down\", bin = \"0 s\" }", "line 11, column 36", "it must be over 0"),
+        (
+            "[defaults.link]\ntrace = { file = \"lte.down\", bin = \"10 ns\" }",
+            "line 11, column 9",
+            "a run of 10 s has 1000000000 bins of 10 ns; give a longer `bin`",
+        ),
+        (
+            "[defaults.link]\ntrace = { file = \"lte.down\", repeat = true }",
+            "line 11, column 9",
+            "opportunities always begin again; leave `repeat` out",
+        ),
+        (
+            "[defaults.link]\ntrace = { file = \"trace.csv\", bin = \"1 s\" }",
+            "line 11, column 9",
+            "`opportunity` and `bin` are for opportunities",
+        ),
+        (
+            "[defaults.link]\ntrace = { file = \"empty.csv\", repeat = true }",
+            "line 11, column 9",
+            "begins again at the time of its last line; give it one later than 0 s",
+        ),
+        (
+            "[defaults.link]\ntrace = { file = \"fine.csv\", repeat = true }",
+            "line 11, column 9",
+            "changes of capacity are over 100000000; give fewer",
+        ),
+        (
+            "[defaults.link]\ntrace = \"trace.csv\"\ncapacity_changes = []",
+            "line 11, column 9",
+            "both `capacity_changes` and a `trace`",
+        ),
+    ]);
+}
+
+#[test]
 fn values_that_cannot_be_are_refused_where_they_stand() {
     assert_refused(&[
         ("packet = \"39 B\"", "line 10, column 10", "a packet of 39 B cannot be; it must have 40 B to 65535 B"),
@@ -101,13 +155,6 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("[defaults.link]\nfaults = { loss = 1 }", "line 11, column 19", "below 1"),
         ("[defaults.link]\nfaults = { duplicate = -0.5 }", "line 11, column 24", "a probability must be 0 to 1"),
         ("[defaults.link]\ncontrol_faults = { reorder = 0.5 }", "line 11, column 18", "add late = \"1 ms\""),
-        ("[defaults.link]\ntrace = \"none.csv\"", "line 11, column 9", "there is no such file"),
-        ("[defaults.link]\ntrace = \"bad.csv\"", "line 11, column 9", "bad.csv, line 3: the time is not later"),
-        (
-            "[defaults.link]\ntrace = \"trace.csv\"\ncapacity_changes = []",
-            "line 11, column 9",
-            "both `capacity_changes` and a `trace`",
-        ),
         (
             "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"1 Mbit/s\" }, { at = \"1 s\", capacity = \"2 Mbit/s\" }]",
             "line 11, column 20",

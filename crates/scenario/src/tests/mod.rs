@@ -86,6 +86,10 @@ fn trace(name: &str) -> Result<String, String> {
     match name {
         "trace.csv" => Ok("time_s,capacity_bps\n0.5,2e6\n1,0\n1.5,inf\n".to_owned()),
         "finite.csv" => Ok("time_s,capacity_bps\n1,1e6\n".to_owned()),
+        "lte.down" => Ok("0\n3\n10\n30\n40\n".to_owned()),
+        "bad.down" => Ok("5\n\n7\n".to_owned()),
+        "empty.csv" => Ok("time_s,capacity_bps\n0,1e6\n".to_owned()),
+        "fine.csv" => Ok("time_s,capacity_bps\n0,1e6\n1e-8,2e6\n".to_owned()),
         "bad.csv" => Ok("time_s,capacity_bps\n1,2e6\n1,3e6\n".to_owned()),
         _ => Err(format!("{name}: there is no such file; check the name")),
     }

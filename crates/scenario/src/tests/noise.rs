@@ -23,6 +23,24 @@ record = ["connections", "links"]
 queue = "64 KiB"
 faults = { loss = 0.1, duplicate = 0.2, reorder = 0.3, late = "1 ms" }
 trace = "trace.csv"
+[[link]]
+source = "b"
+target = "d"
+capacity = "1 Mbit/s"
+delay = "1 ms"
+trace = { file = "lte.down", opportunity = "1504 B", bin = "10 ms" }
+[[link]]
+source = "a"
+target = "d"
+capacity = "1 Mbit/s"
+delay = "1 ms"
+trace = { opportunities_ms = [0, 3, 3, 17] }
+[[link]]
+source = "c"
+target = "d"
+capacity = "1 Mbit/s"
+delay = "1 ms"
+trace = { file = "finite.csv", repeat = true }
 [defaults.connection]
 protocol.d-slen = { variant = "paper" }
 amount = { lognormal = { mean = "1 MB", sigma = 1.0 } }
@@ -143,6 +161,9 @@ fn pieces() -> impl Strategy<Value = String> {
         "nmcc",
         "d-slen",
         "faults",
+        "trace",
+        "repeat",
+        "opportunities_ms",
         "loss",
         "\"1 s\"",
         "\"10 Mbit/s\"",

@@ -71,9 +71,35 @@ capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacit
         control: Faults { duplicate: 1.0, ..Faults::default() },
         discipline: None,
         changes: vec![(Time(0), Rate(5e6)), (seconds(2.0), Rate(0.0))],
+        opportunities: None,
     };
     assert_eq!(plan.links[2..], [own.clone(), own]);
     assert_eq!(plan.network.links()[2].capacity, Rate(f64::INFINITY));
+}
+
+#[test]
+fn opportunities_of_a_trace_are_shared_and_seen_as_rates() {
+    // 1,500 bytes at 3, 10 (and 0), 30 and 40 ms: in 20 ms each two, two, two of which one begins the next round, two.
+    let link = "[[link]]\nsource = \"b\"\ntarget = \"c\"\ncapacity = \"1 Mbit/s\"\n";
+    let own = "trace = { file = \"lte.down\", opportunity = \"3000 B\", bin = \"10 ms\" }\n";
+    let plan = plan(&format!("{PAIR}{link}{own}[defaults.link]\ntrace = \"lte.down\"\n[run]\nduration = \"50 ms\"\n"));
+    let links = plan.unwrap().links;
+    let opportunities = |l: usize| links[l].opportunities.clone().unwrap();
+    assert_eq!((opportunities(0).times.as_slice(), opportunities(0).bytes), (&[0, 3, 10, 30, 40][..], 1500));
+    assert!(std::ptr::eq(opportunities(0).times.as_slice(), opportunities(1).times.as_slice()));
+    assert!(std::ptr::eq(opportunities(0).times.as_slice(), opportunities(3).times.as_slice()));
+    let at = |ms: u64, mbps: f64| (Time(ms * 1_000_000_000), Rate(mbps * 1e6));
+    assert_eq!(links[0].changes, [at(0, 1.2), at(20, 1.8), at(40, 1.2)]);
+    assert_eq!(links[2].changes, [at(0, 4.8), at(10, 0.0), at(20, 2.4), at(30, 4.8), at(50, 0.0)]);
+}
+
+#[test]
+fn capacities_of_a_trace_begin_again_if_asked() {
+    let text = format!(
+        "{PAIR}[defaults.link]\ntrace = {{ file = \"finite.csv\", repeat = true }}\n[run]\nduration = \"2 s\"\n"
+    );
+    let at = |seconds| (Time::from_seconds(seconds).unwrap(), Rate(1e6));
+    assert_eq!(plan(&text).unwrap().links[0].changes, [at(1.0), at(2.0), at(3.0)]);
 }
 
 #[test]

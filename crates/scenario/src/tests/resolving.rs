@@ -118,6 +118,19 @@ arrivals = { poisson = "1 ms" }
 }
 
 #[test]
+fn opportunities_stand_once_in_the_whole_text_if_they_hold_for_all() {
+    let own = "[[link]]\nsource = \"b\"\ntarget = \"c\"\ncapacity = \"1 Mbit/s\"\n";
+    let text = format!(
+        "{PAIR}{own}trace = {{ file = \"finite.csv\", repeat = true }}\n{own}trace = {{ opportunities_ms = [1] }}\n\
+        [defaults.link]\ntrace = {{ file = \"lte.down\", bin = \"7 ms\" }}\n"
+    );
+    let (first, whole, second) = both_plans(&text, None, None);
+    assert_same(&first, &second);
+    assert_eq!(whole.matches("opportunities_ms = [0, 3, 10, 30, 40]").count(), 1, "{whole}");
+    assert!(!whole.contains("file =") && whole.contains("bin = \"7 ms\""), "{whole}");
+}
+
+#[test]
 fn a_rule_stands_with_its_seed() {
     let text = "[network]\ngenerate.transit-stub = { preset = \"ludena2021\", hosts = 1 }\n[demands]\nrule = \"hot-spots:1 Gbit/s\"\n\
         [defaults.connection]\npaths = 1\n[run]\nseed = 9\nrecord = []\n";
@@ -257,8 +270,17 @@ proptest! {
         (at, least, more, packet) in (0..1u64 << 63, 1..3usize, 0..3usize, 40..=65_535u32),
         share in prop_oneof![Just(1.0), 1e-9..1.0],
         fetched in fetched(),
+        opportunities in prop::option::of((prop::collection::vec(1..10_000u32, 1..9), 1500..=u32::MAX)),
     ) {
         let late = duration.min(86_400_000_000_000_000);
+        let changes = match opportunities {
+            None => format!("capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]"),
+            Some((mut times, bytes)) => {
+                times.sort_unstable();
+                let bin = duration / 1000 + 1_000_000_000;
+                format!("trace = {{ opportunities_ms = {times:?}, opportunity = \"{bytes} B\", bin = \"{bin} ps\" }}")
+            }
+        };
         let text = format!(
             "[network]\ngenerate.{rule}\n\
             [[traffic]]\ncount = 7\namount = {amount}\narrivals = {arrivals}\nweight = {weight:?}\n\
@@ -267,7 +289,7 @@ proptest! {
             demand = \"3 bit/s\"\ndemand_changes = [{{ at = \"{at} ps\", demand = \"{capacity:?} bit/s\" }}]\n\
             [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
             [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
-            capacity_changes = [{{ at = \"{at} ps\", capacity = \"{capacity:?} bit/s\" }}]\n\
+            {changes}\n\
             {fetched}\
             [run]\nseed = {seed}\nduration = \"{duration} ps\"\ncontrol_share = {share:?}\n", least + more
         )
