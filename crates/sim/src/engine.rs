@@ -349,8 +349,8 @@ impl<'p> Shards<'_, 'p> {
     /// What each link of the network can carry now, in bit/s.
     pub fn capacities(&self) -> impl Iterator<Item = f64> {
         let capacity = |(link, plan): (&Link, &LinkPlan)| {
-            let past = plan.changes.iter().take_while(|(time, _)| time.0 <= self.now);
-            past.last().map_or(link.capacity.0, |(_, rate)| rate.0)
+            let past = plan.changes.partition_point(|(time, _)| time.0 <= self.now);
+            past.checked_sub(1).map_or(link.capacity.0, |last| plan.changes[last].1.0)
         };
         self.plan.network.links().iter().zip(&self.plan.links).map(capacity)
     }

@@ -17,6 +17,7 @@ mod faults;
 mod held_back;
 mod link;
 mod open_paths;
+mod opportunities;
 mod packet;
 mod partition;
 mod queue;

@@ -209,6 +209,12 @@ impl Links {
         Rate(BIT_PICOSECONDS / schedule.map_or(link.ps_per_byte, |s| s.ps_per_byte(now.0)))
     }
 
+    /// When the first opportunity of a link is that has bytes left, from a time on; `None` for one that sends at any time.
+    pub fn opportunity(&mut self, l: u32, from: u64) -> Option<u64> {
+        let special = self.special.get_mut(self.hot[l as usize].special as usize)?;
+        special.schedule.as_mut()?.opportunity(from)
+    }
+
     /// Whether the queue of a link may drop packets.
     pub fn has_limited_queue(&self, l: usize) -> bool {
         let link = &self.hot[l];
@@ -235,7 +241,7 @@ impl Special {
             return None;
         }
         Some(match &mut self.schedule {
-            Some(schedule) => schedule.enter(start, bytes),
+            Some(schedule) => schedule.enter(link.free_at, now, bytes),
             None => start.saturating_add(transmission(bytes, link.ps_per_byte)),
         })
     }
@@ -244,7 +250,8 @@ impl Special {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_core::Bytes;
+    use anabranch_core::{Bytes, Span};
+    use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
     use anabranch_scenario::plan::Limit;
 
     const MILLISECOND: u64 = 1_000_000_000;
@@ -294,6 +301,28 @@ mod tests {
         assert_eq!(link.enter(0, 0, 1000), Some(10 * MILLISECOND));
         assert_eq!(link.capacity(0, Time(MILLISECOND)), Rate(0.0));
         assert_eq!(link.capacity(0, Time(2 * MILLISECOND)), Rate(4e6));
+    }
+
+    #[test]
+    fn packets_leave_at_the_opportunities_after_they_came() {
+        // 1,000 bytes at 1, 1 and 4 ms, and so on; bins of 4 ms see 6 Mbit/s.
+        let times = Milliseconds::new(vec![1, 1, 4]).unwrap();
+        let opportunities = Opportunities { times, bytes: 1000 };
+        let changes = opportunities.rates(Span(4 * MILLISECOND), Span(MILLISECOND));
+        let limit = Limit { packets: Some(4), bytes: Some(Bytes(3000)) };
+        let plan = LinkPlan { limit, changes, opportunities: Some(opportunities), ..LinkPlan::default() };
+        let mut link = link(&plan);
+        assert_eq!(link.capacity(0, Time(0)), Rate(6e6));
+        // The delay is 5 ms; those that leave together are a picosecond apart.
+        assert_eq!(link.enter(0, 0, 500), Some(6 * MILLISECOND));
+        assert_eq!(link.enter(0, 0, 500), Some(6 * MILLISECOND + 1));
+        assert_eq!(link.enter(0, 0, 1500), Some(9 * MILLISECOND));
+        assert_eq!((link.enter(0, 0, 501), link.backlog(0, 0)), (None, 2500));
+        // At 4 ms the opportunity there is over, and with it 500 bytes of it; the next are at 5 and 5 ms.
+        assert_eq!(link.backlog(0, 4 * MILLISECOND), 0);
+        assert_eq!(link.enter(0, 4 * MILLISECOND, 1500), Some(10 * MILLISECOND));
+        assert_eq!(link.enter(0, 4 * MILLISECOND, 500), Some(10 * MILLISECOND + 1));
+        assert_eq!(link.enter(0, 4 * MILLISECOND, 500), Some(13 * MILLISECOND));
     }
 
     #[test]

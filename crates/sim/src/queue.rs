@@ -3,6 +3,9 @@
 //! A link without one serves in the order of arrival, so when a packet enters it is known when it leaves; here it depends
 //! on what comes later. So such a link has an event more for each packet: when it is free again. The packet that is sent
 //! goes over the plain link (`link.rs`), which is empty then, and has its capacity, delay, counts and faults.
+//!
+//! Where a link has opportunities to send, packets stay in the discipline until one comes: the event is then for each
+//! opportunity before which something waits. At that of a large packet's first byte it goes to the plain link.
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Rate, Time};
@@ -16,8 +19,9 @@ use crate::world::{Kind, World};
 /// What waits at a link.
 pub(crate) struct Queue {
     discipline: Box<dyn Discipline>,
-    /// Whether a packet is in transmission.
+    /// Whether a packet is in transmission, or an opportunity awaited.
     is_busy: bool,
+    has_opportunities: bool,
 }
 
 impl Queue {
@@ -31,11 +35,13 @@ impl Queue {
     }
 
     fn new(plan: &LinkPlan, seed: u64, link: u32) -> Option<Self> {
-        // The packet in transmission counts in a plan, and not here.
-        let limits = Limits { packets: plan.limit.packets.map(|most| most.max(2) - 1), bytes: plan.limit.bytes };
+        // The packet in transmission counts in a plan, and not here. Before an opportunity comes there is none.
+        let has_opportunities = plan.opportunities.is_some();
+        let packets = plan.limit.packets.map(|most| if has_opportunities { most } else { most.max(2) - 1 });
+        let limits = Limits { packets, bytes: plan.limit.bytes };
         let random = stream(seed, Purpose::Queues, link);
         let discipline = plan.discipline.as_ref()?.discipline(limits, random);
-        Some(Self { discipline, is_busy: false })
+        Some(Self { discipline, is_busy: false, has_opportunities })
     }
 
     /// Bytes that wait, without those in transmission.
@@ -61,29 +67,66 @@ impl World<'_> {
         let item = Item { packet: index, bytes: u32::from(packet.bytes), flow, ecn: packet.ecn, arrived: now };
         let mut dropped = std::mem::take(&mut self.dropped);
         queue.discipline.enqueue(now, item, capacity, &mut dropped);
-        let (waiting, is_busy) = (queue.discipline.len() as u32, queue.is_busy);
-        self.links.note_waiting(link, waiting + u32::from(is_busy));
+        let (waiting, is_busy, has_opportunities) =
+            (queue.discipline.len() as u32, queue.is_busy, queue.has_opportunities);
+        self.links.note_waiting(link, waiting + u32::from(is_busy && !has_opportunities));
         self.drop_all(link, dropped);
-        if !is_busy {
-            self.on_free(link);
+        if is_busy {
+            return;
         }
+        // What comes at an opportunity is too late for it.
+        if has_opportunities { self.await_opportunity(link, self.now + 1) } else { self.on_free(link) }
+    }
+
+    /// A link with a discipline will have an opportunity to send: it is looked at again then, if anything waits.
+    fn await_opportunity(&mut self, link: u32, from: u64) {
+        let Some(queue) = &mut self.queues[link as usize] else { return };
+        queue.is_busy = !queue.discipline.is_empty();
+        if queue.is_busy
+            && let Some(time) = self.links.opportunity(link, from)
+        {
+            self.schedule(time, Kind::Opportunity, link);
+        }
+    }
+
+    /// A link with a discipline has opportunities to send: they take what it says until they are used up.
+    pub(crate) fn on_opportunity(&mut self, link: u32) {
+        while self.links.opportunity(link, self.now) == Some(self.now) {
+            let Some(item) = self.dequeue(link) else { break };
+            self.pass_item(link, &item);
+        }
+        self.await_opportunity(link, self.now + 1);
     }
 
     /// A link with a discipline is free: sends what that says, if anything waits.
     pub(crate) fn on_free(&mut self, link: u32) {
-        let capacity = self.present_capacity(link);
-        let Some(queue) = &mut self.queues[link as usize] else { return };
-        let mut dropped = std::mem::take(&mut self.dropped);
-        let next = queue.discipline.dequeue(Time(self.now), capacity, &mut dropped);
-        queue.is_busy = next.is_some();
-        self.drop_all(link, dropped);
-        let Some(item) = next else { return };
-        self.packets[item.packet].ecn = item.ecn;
-        let role = self.packets[item.packet].role;
-        if let Some(free_at) = self.pass(link, item.packet) {
-            self.note_wait_at(link, role, item.arrived.0, free_at.saturating_add(self.links.delay(link)));
+        let next = self.dequeue(link);
+        if let Some(queue) = &mut self.queues[link as usize] {
+            queue.is_busy = next.is_some();
+        }
+        if let Some(free_at) = next.and_then(|item| self.pass_item(link, &item)) {
             self.schedule(free_at, Kind::Free, link);
         }
+    }
+
+    /// The packet that a discipline sends next, if any waits.
+    fn dequeue(&mut self, link: u32) -> Option<Item> {
+        let capacity = self.present_capacity(link);
+        let queue = self.queues[link as usize].as_mut()?;
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let next = queue.discipline.dequeue(Time(self.now), capacity, &mut dropped);
+        self.drop_all(link, dropped);
+        let item = next?;
+        self.packets[item.packet].ecn = item.ecn;
+        Some(item)
+    }
+
+    /// A packet that has waited goes over a link; gives when it will have left.
+    fn pass_item(&mut self, link: u32, item: &Item) -> Option<u64> {
+        let role = self.packets[item.packet].role;
+        let leaves = self.pass(link, item.packet)?;
+        self.note_wait_at(link, role, item.arrived.0, leaves.saturating_add(self.links.delay(link)));
+        Some(leaves)
     }
 
     fn drop_all(&mut self, link: u32, mut dropped: Vec<Item>) {

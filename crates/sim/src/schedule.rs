@@ -1,9 +1,13 @@
 //! A link whose capacity changes: it sends what it can at each time, one packet after the other.
+//!
+//! If it has opportunities to send, they say when packets leave, and the capacities are only seen.
 
 use std::collections::VecDeque;
 
 use anabranch_core::Rate;
 use anabranch_scenario::plan::LinkPlan;
+
+use crate::opportunities::Place;
 
 /// Picoseconds in a second times bits in a byte.
 pub const BIT_PICOSECONDS: f64 = 8e12;
@@ -15,6 +19,9 @@ pub struct Schedule {
     ps_per_byte: Vec<f64>,
     /// The piece in which the last packet left.
     at: usize,
+    opportunities: Option<Place>,
+    /// Whether a packet may take an opportunity at the instant at which it comes: a queue discipline hands it over then.
+    is_handed_over: bool,
     /// What waits: when each packet will have left, and its bytes; and the sum of these.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
@@ -34,6 +41,8 @@ impl Schedule {
             from,
             ps_per_byte,
             at: 0,
+            opportunities: plan.opportunities.as_ref().map(Place::new),
+            is_handed_over: plan.discipline.is_some(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
         })
@@ -80,12 +89,24 @@ impl Schedule {
         }
     }
 
-    /// Takes a packet in, and says when it will have left.
-    pub fn enter(&mut self, start: u64, bytes: u32) -> u64 {
-        let time = self.end(start, bytes);
+    /// Takes a packet in, and says when it will have left; by `free_at` all before it have.
+    pub fn enter(&mut self, free_at: u64, now: u64, bytes: u32) -> u64 {
+        let time = match &mut self.opportunities {
+            Some(place) => {
+                let from = now.saturating_add(u64::from(!self.is_handed_over));
+                // A picosecond apart, so that no two of a link arrive at the same time.
+                place.end(from, bytes).max(free_at.saturating_add(1))
+            }
+            None => self.end(free_at.max(now), bytes),
+        };
         self.waiting.push_back((time, bytes));
         self.waiting_bytes += u64::from(bytes);
         time
+    }
+
+    /// When the first opportunity is that has bytes left, from a time on; `None` for a link that sends at any time.
+    pub fn opportunity(&mut self, from: u64) -> Option<u64> {
+        self.opportunities.as_mut().map(|place| place.next(from))
     }
 
     /// Forgets what has left, and gives the bytes that wait.

@@ -34,6 +34,8 @@ pub(crate) const ID_BITS: u32 = 27;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
+    /// A link with a queue discipline has opportunities to send: what comes at the same time is too late for them.
+    Opportunity,
     /// A connection begins.
     Join,
     /// A connection is to end.
@@ -76,7 +78,8 @@ pub(crate) enum Kind {
     Free,
 }
 
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 21] = [
+    Kind::Opportunity,
     Kind::Join,
     Kind::Stop,
     Kind::Open,
@@ -290,6 +293,7 @@ impl<'p> World<'p> {
             Kind::Tell => self.on_tell(id),
             Kind::Poll => self.on_poll(id),
             Kind::Free => self.on_free(id),
+            Kind::Opportunity => self.on_opportunity(id),
             Kind::Join => self.on_join(id),
             Kind::Stop => self.on_stop(id),
             Kind::Open | Kind::Close => self.on_path_change(id),

@@ -47,6 +47,16 @@ fn faults() -> impl Strategy<Value = String> {
     })
 }
 
+/// A trace of opportunities: few or many, small or large.
+fn opportunities() -> impl Strategy<Value = String> {
+    (prop::collection::vec(1..30u32, 1..9), prop_oneof![Just(1u32), Just(1500), Just(u32::MAX)]).prop_map(
+        |(mut times, bytes)| {
+            times.sort_unstable();
+            format!("trace = {{ opportunities_ms = {times:?}, opportunity = \"{bytes} B\" }}\n")
+        },
+    )
+}
+
 /// The keys of a link but for its ends.
 fn link() -> impl Strategy<Value = String> {
     let queue = prop_oneof![Just("unlimited"), Just("1 packets"), Just("70 kB")];
@@ -55,6 +65,7 @@ fn link() -> impl Strategy<Value = String> {
         1 => faults().prop_map(|faults| format!("faults = {faults}\n")),
         1 => faults().prop_map(|faults| format!("control_faults = {faults}\n")),
         1 => rate().prop_map(|rate| format!("capacity_changes = [{{ at = \"30 ms\", capacity = \"{rate}\" }}, {{ at = \"60 ms\", capacity = \"2 Mbit/s\" }}]\n")),
+        1 => opportunities(),
     ];
     (rate(), delay(), queue, extra).prop_map(|(rate, delay, queue, extra)| {
         format!("capacity = \"{rate}\"\ndelay = \"{delay}\"\nqueue = \"{queue}\"\n{extra}")

@@ -71,6 +71,8 @@ fn link(rates: &'static [&'static str], delays: &'static [&'static str]) -> impl
         "",
         "discipline = \"codel\"\n",
         "discipline = \"ecn-step\"\n",
+        "trace = { opportunities_ms = [0, 1, 1, 9] }\n",
+        "trace = { opportunities_ms = [30], opportunity = \"100 B\" }\ndiscipline = \"codel\"\n",
         "faults = { loss = 0.5, duplicate = 0.5 }\n",
         "faults = { reorder = 0.9, late = \"1 h\" }\n",
         "capacity_changes = [{ at = \"30 ms\", capacity = \"0 bit/s\" }]\n",

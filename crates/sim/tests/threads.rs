@@ -6,10 +6,11 @@ use anabranch_core::{ConnectionId, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
+use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
 use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
 use anabranch_sim::{Progress, simulate_on};
 use common::random::{Pattern, random_plan};
-use common::{network, plan};
+use common::{MILLISECOND, network, plan};
 
 /// Network number `seed` with data packets, capacities that change, and everything recorded.
 fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
@@ -21,6 +22,12 @@ fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
     plan.run.warm_up = Span(plan.run.duration.0 / 3);
     let at = |part| Time(plan.run.duration.0 / part);
     plan.links.iter_mut().step_by(5).for_each(|l| l.changes = vec![(at(3), Rate(4e6)), (at(2), Rate(20e6))]);
+    let opportunities = Opportunities { times: Milliseconds::new(vec![1, 1, 2, 5, 5, 9]).unwrap(), bytes: 1500 };
+    let rates = opportunities.rates(Span(5 * MILLISECOND), plan.run.duration);
+    for link in plan.links.iter_mut().skip(1).step_by(7) {
+        link.changes.clone_from(&rates);
+        link.opportunities = Some(opportunities.clone());
+    }
     plan.run.record = Record {
         connections: true,
         subflows: true,
