@@ -1,11 +1,12 @@
-"""Result folders: written aside, renamed when whole."""
+"""Result folders and files: written aside, renamed when whole."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,3 +72,22 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
         raise ScenarioError(f"{place}: it cannot be written ({error.strerror}); nothing was kept") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def put_file(text: str, target: Path) -> None:
+    """Write a file aside, then put it in place.
+
+    Raises
+    ------
+    ScenarioError
+        It cannot be written there.
+    """
+    aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        with aside.open("xb") as stream:
+            stream.write(text.encode())
+        aside.replace(target)
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):
+            aside.unlink()
+        raise ScenarioError(f"{target}: it cannot be written ({error}); check the folder and the rights") from error

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.errors import ScenarioError
+from anabranch.folder import put_file
 from anabranch.formats import csv_links, gml, graphml, node_link, rfc8345
 from anabranch.formats.source import excerpt
 
@@ -68,8 +67,8 @@ def write_network(
     if kind == "csv" and nodes is None:
         _check_held(network, target)
     if nodes is not None:
-        _put(csv_links.write_nodes(network), Path(nodes))
-    _put(WRITERS[kind](network), target)
+        put_file(csv_links.write_nodes(network), Path(nodes))
+    put_file(WRITERS[kind](network), target)
 
 
 def _check_names(network: Network, target: Path) -> None:
@@ -94,16 +93,3 @@ def _check_held(network: Network, target: Path) -> None:
     if alone or placed:
         lost = f"{placed} positions and {len(alone)} nodes without links"
         raise ScenarioError(f'{target}: a table of links would lose {lost}; give a second file with nodes="nodes.csv"')
-
-
-def _put(text: str, target: Path) -> None:
-    """Write aside, then put in place."""
-    aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    try:
-        with aside.open("xb") as stream:
-            stream.write(text.encode())
-        aside.replace(target)
-    except (OSError, ValueError) as error:
-        with suppress(OSError, ValueError):
-            aside.unlink()
-        raise ScenarioError(f"{target}: it cannot be written ({error}); check the folder and the rights") from error
