@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anabranch_scenario::plan::Plan;
-use anabranch_scenario::{NetworkSource, Scenario, scenario_schema};
+use anabranch_scenario::{NetworkSource, Scenario, Trace, scenario_schema};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
@@ -161,7 +161,23 @@ impl PyPlan {
     }
 }
 
+/// A trace of opportunities in milliseconds, and of capacities in bit/s by times in seconds.
+type TraceColumns<'py> = (Option<Bound<'py, PyArray1<u32>>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// What stands in the file of a trace: opportunities, or else times and capacities.
+#[pyfunction]
+fn read_trace<'py>(py: Python<'py>, text: &str) -> PyResult<TraceColumns<'py>> {
+    let (opportunities, changes) = match Trace::read(text).map_err(value_error)? {
+        Trace::Opportunities(times) => (Some(times.as_slice().to_vec().into_pyarray(py)), Vec::new()),
+        Trace::Capacities(changes) => (None, changes),
+    };
+    let times: Vec<f64> = changes.iter().map(|change| change.time().seconds()).collect();
+    let capacities: Vec<f64> = changes.iter().map(|change| change.capacity.rate().0).collect();
+    Ok((opportunities, times.into_pyarray(py), capacities.into_pyarray(py)))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScenario>()?;
-    module.add_class::<PyPlan>()
+    module.add_class::<PyPlan>()?;
+    module.add_function(wrap_pyfunction!(read_trace, module)?)
 }

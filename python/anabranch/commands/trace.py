@@ -1,0 +1,142 @@
+"""``anabranch trace``: what a trace of a link has in it, and traces in other formats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+
+from anabranch import _core
+from anabranch.commands.text import time_text
+from anabranch.errors import ScenarioError
+from anabranch.formats.source import load
+from anabranch.traces import (
+    Opportunities,
+    rates_bps,
+    read_trace,
+    to_capacities,
+    to_opportunities,
+    write_trace,
+)
+from anabranch.traces.irish_5g import Cleaning
+from anabranch.traces.read import format_of
+from anabranch.traces.trace import Trace
+
+app = typer.Typer(help="Look at traces of links, convert them.", no_args_is_help=True, rich_markup_mode=None)
+
+PERCENTILES = (5, 50, 95)
+BIN_S = 1.0
+"""Bins of the percentiles."""
+
+MOST_BYTES = (1 << 32) - 1
+"""The most that a scenario takes for an opportunity."""
+
+Input = Annotated[Path, typer.Argument(help="Trace (mahimahi, or time_s,capacity_bps) or recording (5Gdataset, ...).")]
+Opportunity = Annotated[str, typer.Option(metavar="SIZE", help="What a link may send at each opportunity.")]
+Bin = Annotated[str, typer.Option(metavar="TIME", help="Of mahimahi: over how long opportunities are counted.")]
+Run = Annotated[int, typer.Option(help="With lists of uplink rates: which run.")]
+Step = Annotated[str, typer.Option(metavar="TIME", help="With lists of uplink rates: how long each holds.")]
+Clock = Annotated[
+    Literal["stamps", "rows"],
+    typer.Option(help="With 5Gdataset: a second for each time stamp, or the mean time between rows for each row."),
+]
+Least = Annotated[
+    str,
+    typer.Option(
+        metavar="RATE", help="With 5Gdataset: pauses below it are left out, and what else is below is raised."
+    ),
+]
+Pause = Annotated[str, typer.Option(metavar="TIME", help="With 5Gdataset: pauses are longer than this.")]
+KeepIdle = Annotated[bool, typer.Option("--keep-idle", help="With 5Gdataset: keep rows of the state I.")]
+
+
+@app.command()
+def info(
+    input: Input,
+    opportunity: Opportunity = "1500 B",
+    run: Run = 1,
+    step: Step = "100 ms",
+    clock: Clock = "stamps",
+    least: Least = "1 Mbit/s",
+    pause: Pause = "1 s",
+    keep_idle: KeepIdle = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
+) -> None:
+    """Print the facts of a trace: its duration, its mean rate, and rates over bins of 1 s."""
+    trace = _read(input, run, step, clock, least, pause, keep_idle)
+    facts = {"format": format_of(load(input)), **describe(trace, _bytes(opportunity))}
+    if as_json:
+        typer.echo(json.dumps(facts, indent=1))
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name.removesuffix('_bps').removesuffix('_s').replace('_', ' '):<16}{_text(name, value)}")
+
+
+def describe(trace: Trace, opportunity_bytes: int) -> dict[str, Any]:
+    """Give the facts of a trace as plain values."""
+    lines = trace.times_ms if isinstance(trace, Opportunities) else trace.time_s
+    duration = trace.duration_s
+    if duration <= 0.0:
+        raise ScenarioError("the trace ends at 0 s; give it a last line at a later time")
+    mean = rates_bps(trace, duration, opportunity_bytes=opportunity_bytes)[0]
+    rates = rates_bps(trace, min(BIN_S, duration), opportunity_bytes=opportunity_bytes)
+    percentiles = {f"p{p}_bps": float(np.percentile(rates, p)) for p in PERCENTILES}
+    return {
+        "lines": len(lines),
+        "duration_s": duration,
+        "mean_bps": float(mean),
+        **percentiles,
+        "max_bps": float(rates.max()),
+        "bins": len(rates),
+        "empty_bins": int((rates == 0.0).sum()),
+    }
+
+
+@app.command()
+def convert(
+    input: Input,
+    target: Annotated[Path, typer.Argument(help="File to write: .csv for capacities by time, else mahimahi.")],
+    bin: Bin = "20 ms",
+    opportunity: Opportunity = "1500 B",
+    run: Run = 1,
+    step: Step = "100 ms",
+    clock: Clock = "stamps",
+    least: Least = "1 Mbit/s",
+    pause: Pause = "1 s",
+    keep_idle: KeepIdle = False,
+) -> None:
+    """Write a trace that links of scenarios take."""
+    trace = _read(input, run, step, clock, least, pause, keep_idle)
+    is_table = target.suffix.lower() == ".csv"
+    if is_table and isinstance(trace, Opportunities):
+        trace = to_capacities(trace, bin_s=_core.parse_span(bin), opportunity_bytes=_bytes(opportunity))
+    elif not is_table and not isinstance(trace, Opportunities):
+        trace = to_opportunities(trace, opportunity_bytes=_bytes(opportunity))
+    write_trace(trace, target)
+
+
+def _read(
+    input: Path, run: int, step: str, clock: Literal["stamps", "rows"], least: str, pause: str, keep_idle: bool
+) -> Trace:
+    cleaning = Cleaning(clock, _core.parse_rate(least), _core.parse_span(pause), keep_idle)
+    step_s = _core.parse_span(step)
+    if step_s <= 0.0:
+        raise ScenarioError(f"a step of {step} cannot be; it must be over 0")
+    return read_trace(input, cleaning=cleaning, run=run, step_s=step_s)
+
+
+def _bytes(text: str) -> int:
+    count = _core.parse_bytes(text)
+    if not 1 <= count <= MOST_BYTES:
+        raise ScenarioError(f"an opportunity of {text} cannot be; it must be 1 B to {MOST_BYTES} B")
+    return count
+
+
+def _text(name: str, value: Any) -> str:
+    if name.endswith("_bps"):
+        # A digit more than the traces themselves have.
+        return _core.format_rate(float(f"{value:.4g}"))
+    return time_text(value) if name.endswith("_s") else str(value)
