@@ -47,6 +47,7 @@ fn run(duration: &'static str, sample: &'static str) -> impl Strategy<Value = St
         "",
         "[assistance]\nfailures_after = \"0 s\"\n",
         "[assistance]\nfailures_after = \"1 ms\"\nsharing = \"nodes\"\nrendezvous = \"x\"\nmanager = \"y\"\n",
+        "[relays]\nbuffer = \"70 kB\"\nmarking = { share = 0.5 }\n",
         "[filters]\nbits = 8\nones = 1\ntables = 1\n",
     ]);
     let rest =
@@ -109,8 +110,15 @@ fn connection() -> impl Strategy<Value = String> {
         ("sources = [\"a\"]\n", "\"a\", "),
         ("sources = [\"a\", { node = \"y\", start = \"10 ms\", stop = \"30 ms\" }]\n", ""),
     ]);
-    let drawn = (prop::sample::select(protocols()), packet, extra, times, sources);
-    drawn.prop_map(|(protocol, packet, extra, times, (sources, before))| {
+    let loops = (prop::bool::weighted(0.3), prop::sample::select(protocols()));
+    let drawn = (prop::sample::select(protocols()), packet, extra, times, sources, loops);
+    drawn.prop_map(|(protocol, packet, extra, times, (sources, before), (is_divided, second))| {
+        if is_divided {
+            return format!(
+                "source = \"a\"\nrelays = [\"x\"]\nloops = [\"{protocol}\", \"{second}\"]\n\
+                 paths = [[\"a\", \"x\", \"b\"]]\npacket = \"{packet}\"\n{extra}"
+            );
+        }
         let many = Protocol::named(protocol).unwrap().terms().many_paths;
         let second = if many { format!(", [{before}\"y\", \"b\"]") } else { String::new() };
         let times = if many { times } else { "" };
@@ -208,7 +216,7 @@ fn most_of_what_is_drawn_is_accepted() {
     let mut runner = TestRunner::deterministic();
     let draws = (0..300).map(|_| short().new_tree(&mut runner).unwrap().current());
     let refused: Vec<String> = draws.filter_map(|text| planned(&text).err()).collect();
-    assert!(refused.len() <= 60, "{} of 300 are refused: {refused:#?}", refused.len());
+    assert!(refused.len() <= 75, "{} of 300 are refused: {refused:#?}", refused.len());
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Relay {
     pub fn is_to_be_told(&self, input: usize, packet: u64) -> bool {
         let own = &self.inputs[input];
         let room = self.buffer.saturating_sub(own.waiting);
-        own.told < 2 * packet && room >= (2 * packet).min(self.buffer)
+        own.told < (2 * packet).min(room)
     }
 
     /// Takes the next packet of at most so many bytes: of which input, and its bytes; `None` if nothing waits.

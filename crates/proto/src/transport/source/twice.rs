@@ -60,8 +60,11 @@ impl Source {
     fn ask_for_room(&mut self, now: Time) -> Result<(usize, Chunk), Lack> {
         let wait = self.paths[self.last].wait(&self.settings);
         let (due, tries) = *self.probe.get_or_insert((Time(now.0.saturating_add(wait)), 0));
-        let path = (0..self.paths.len()).find(|&path| self.may_send(now, path));
-        let Some(path) = path.filter(|_| due <= now) else { return Err(Lack::Until(due)) };
+        if due > now {
+            return Err(Lack::Until(due));
+        }
+        // If only its pace holds a path back, that says when to ask.
+        let path = (0..self.paths.len()).find(|&path| self.may_send(now, path)).ok_or(Lack::Room)?;
         let wait = wait.saturating_mul(2 << tries.min(8));
         self.probe = Some((Time(now.0.saturating_add(wait)), tries + 1));
         Ok((path, Chunk { offset: self.stream.complete().saturating_sub(1), bytes: 1 }))
