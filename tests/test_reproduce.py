@@ -21,7 +21,7 @@ from anabranch.problem import Problem
 from anabranch.reproduce import Rows, report, reproduce, verdicts
 from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
-from anabranch.simulated_means import OF_STAY, OF_TIME
+from anabranch.simulated_means import OF_STAY, OF_TIME, OF_WAITS
 from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
@@ -273,8 +273,9 @@ def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) ->
 def test_every_measure_of_a_simulation_can_be_measured() -> None:
     listed = {name for name, (_, _, kind) in MEASURES.items() if kind == "simulate"}
     windowed = {"turns", "turning", "most-turns", "longest-queue", *OF_SPREAD}
-    means = {"mean-granted", "mean-wait", "mean-rtt"}
-    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, *means, *OF_STAY, "queue", "agreeing", "dropped"}
+    means = {"mean-granted", "mean-wait", "mean-backlog", "mean-rtt"}
+    others = {"queue", "agreeing", "dropped"}
+    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, *means, *OF_STAY, *OF_WAITS, *others}
     over_time = {name for name, (_, _, kind) in MEASURES.items() if kind == "over-time"}
     assert over_time | means == set(OF_TIME)
 

@@ -9,6 +9,7 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.simulated import Simulated, simulate
+from anabranch.simulated_means import UnmeasuredError, jain_index, marked_share, mean_backlog_kb, waited_ms
 from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
 
 SCENARIO_1, SCENARIO_2 = (
@@ -139,3 +140,53 @@ def test_what_was_not_recorded_is_told(file: Path) -> None:
         OF_RUN["peak-overload"](bare)
     with pytest.raises(ScenarioError, match='Bare: "subflows" was not recorded; add it to record'):
         bare.samples("subflow")
+
+
+MARKING = """
+[run]
+duration = "3 s"
+warm_up = "1 s"
+sample = "1 ms"
+record = ["connections", "subflows", "links", "waits"]
+
+[[link]]
+name = "l"
+source = "a"
+target = "b"
+capacity = "500 Mbit/s"
+delay = "1 ms"
+discipline = { ecn-ramp = { threshold = "75 kB" } }
+
+[[traffic]]
+name = "c"
+count = 2
+paths = 1
+protocol = "lgcc"
+packet = "1500 B"
+"""
+
+
+def test_marks_and_waits_are_those_of_the_backlog(tmp_path: Path) -> None:
+    file = tmp_path / "marking.toml"
+    file.write_text(MARKING)
+    run = simulate(file, ['traffic.0.from=["a"]', 'traffic.0.to=["b"]'], None)
+    backlog = mean_backlog_kb(run, "l", (1.0, 3.0))
+    # Of what waits, the packet in transmission does not count for marks: a share of 75 kB. 1 kB takes 16 us.
+    assert marked_share(run, [0, 1]) == pytest.approx((backlog - 1.5) / 75.0, abs=0.02)
+    assert waited_ms(run, "link", "l", "p50_s") == pytest.approx(0.016 * backlog, rel=0.1)
+    assert waited_ms(run, "link", "l", "p50_s") <= waited_ms(run, "subflow", "c1/1", "most_s")
+    with pytest.raises(UnmeasuredError, match="no packet after the warm-up"):
+        waited_ms(run, "link", "l~", "p50_s")
+
+
+def test_jains_index_is_as_by_hand() -> None:
+    # (3 + 1)^2 / (2 (9 + 1))
+    assert jain_index([3.0, 1.0]) == pytest.approx(0.8)
+    assert jain_index([2.0, 2.0, 2.0]) == pytest.approx(1.0)
+    with pytest.raises(UnmeasuredError, match="nothing to share"):
+        jain_index([0.0, 0.0])
+
+
+def test_waits_that_were_not_recorded_are_told(run: Simulated) -> None:
+    with pytest.raises(UnmeasuredError, match='"waits" was not recorded'):
+        waited_ms(run, "link", "l", "p50_s")

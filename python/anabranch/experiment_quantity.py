@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from anabranch.experiment_run import OVER_TIME, Method
-from anabranch.simulated_means import OF_TIME
+from anabranch.simulated_means import OF_TIME, OF_WAITS
 from anabranch.simulated_measures import OF_SPREAD
 
 if TYPE_CHECKING:
@@ -75,11 +75,15 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "average-rate": ("connection or pattern", "rate", "over-time"),
     "transfer-rate": ("connection or pattern", "rate", "simulate"),
     "lost": ("connection or pattern", "of what was sent", "simulate"),
+    "marked": ("connection or pattern", "of the packets", "simulate"),
+    "jain": ("connection or pattern", "", "over-time"),
     "mean-rtt": ("subflow", "ms", "simulate"),
     "mean-granted": ("connection or subflow", "rate", "simulate"),
     "mean-load": ("link", "rate", "over-time"),
     "utilisation": ("link", "of the capacity", "over-time"),
     "mean-wait": ("link", "ms", "simulate"),
+    "mean-backlog": ("link", "kB", "simulate"),
+    **dict.fromkeys(OF_WAITS, ("link or subflow", "ms", "simulate")),
     "deviation": ("run", "rate", "over-time"),
     "subflow-deviation": ("run", "rate", "over-time"),
     "dropped": ("", "packets", "simulate"),

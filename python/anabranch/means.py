@@ -8,12 +8,18 @@ import numpy as np
 
 from anabranch.errors import ScenarioError
 from anabranch.simulated_means import (
+    OF_STAY,
+    OF_WAITS,
     UnmeasuredError,
+    jain_index,
     lost_share,
+    marked_share,
+    mean_backlog_kb,
     mean_sample,
     mean_utilisation,
     mean_wait_ms,
     transfer_rate_bps,
+    waited_ms,
 )
 from anabranch.simulated_measures import EVER
 from anabranch.subjects import connections_of, link_of, subflow_of, subflows_of
@@ -30,16 +36,18 @@ if TYPE_CHECKING:
 
 
 def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of `anabranch.simulated_means.OF_TIME` or ``OF_STAY``.
+    """Give one number of `anabranch.simulated_means.OF_TIME`, ``OF_STAY`` or ``OF_WAITS``.
 
     ``mean-rate c1``, ``mean-rate c1.2``, ``mean-rate c*``: what was delivered, a second, the last by all connections
-    whose names begin so; ``average-rate c*``: by each of them; ``mean-granted``: what was granted at samples;
-    ``transfer-rate c*``: what each delivered a second from its start until all had arrived, and the sum of these;
-    ``lost c*``: bytes taken for lost by bytes sent; ``mean-rtt c1.2``: the round trip in milliseconds;
+    whose names begin so; ``average-rate c*``: by each of them; ``jain c*``: Jain's index of these; ``mean-granted``:
+    what was granted at samples; ``transfer-rate c*``: what each delivered a second from its start until all had
+    arrived, and the sum of these; ``lost c*``: bytes taken for lost by bytes sent; ``marked c*``: marked packets by
+    delivered ones; ``mean-rtt c1.2``: the round trip in milliseconds;
     ``mean-load l1``, ``utilisation l1``: what the link carried, and by its capacity; ``mean-wait l1``: how long that
-    waited and was in transmission, in milliseconds; ``deviation optimal``, ``subflow-deviation optimal``: by how much
-    mean rates differ from those of another run, the mean over the connections, or their subflows, that are there all
-    the time.
+    waited and was in transmission, in milliseconds; ``mean-backlog l1``: how much that was, in kB;
+    ``median-wait c1.2``, ``p95-wait l1``, ``most-wait l1``: how long packets waited on the whole way of the subflow,
+    or at the link; ``deviation optimal``, ``subflow-deviation optimal``: by how much mean rates differ from those of
+    another run, the mean over the connections, or their subflows, that are there all the time.
 
     Raises
     ------
@@ -53,10 +61,12 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
         if name in ("mean-rate", "mean-granted"):
             paths = subflows_of(outcome.paths, address, place)
             return _mean_rate(outcome, paths, window, "granted_bps" if name == "mean-granted" else "delivered_bps")
-        if name in ("average-rate", "transfer-rate", "lost"):
+        if name in ("average-rate", "jain", *OF_STAY):
             return _of_connections(outcome, address, window, place)
         if name == "mean-rtt":
             return _mean_rtt_ms(outcome, subflow_of(outcome.paths, address, place), window)
+        if name in OF_WAITS:
+            return _waited_ms(outcome, address, place)
         link = link_of(outcome.paths, address, place)
         if outcome.optimum is not None:
             return _of_optimal_link(outcome.optimum, link, name, window)
@@ -78,9 +88,14 @@ def _of_connections(outcome: Outcome, address: Address, window: Window, place: P
     connections = connections_of(outcome.paths, address, place)
     if address.measure == "average-rate":
         return _mean_rate(outcome, subflows_of(outcome.paths, address, place), window) / len(connections)
+    if address.measure == "jain":
+        offsets = outcome.paths.connection_offsets.tolist()
+        return jain_index([_mean_rate(outcome, list(range(*offsets[c : c + 2])), window) for c in connections])
     assert outcome.simulated is not None, "the reader asks for it"
     if address.measure == "lost":
         return lost_share(outcome.simulated, connections)
+    if address.measure == "marked":
+        return marked_share(outcome.simulated, connections)
     return transfer_rate_bps(outcome.simulated, connections) / outcome.unit_bps
 
 
@@ -88,6 +103,16 @@ def _mean_rtt_ms(outcome: Outcome, path: int, window: Window) -> float:
     assert outcome.simulated is not None, "the reader asks for it"
     name = outcome.simulated.result.subflows["subflow"][path]
     return 1e3 * mean_sample(outcome.simulated, "subflow", [name], "rtt_s", window)
+
+
+def _waited_ms(outcome: Outcome, address: Address, place: Path) -> float:
+    """Give it of the link that is called so, or else of the subflow."""
+    assert outcome.simulated is not None, "the reader asks for it"
+    run, column = outcome.simulated, OF_WAITS[address.measure]
+    if address.subject in outcome.paths.demands.network.core.link_names:
+        return waited_ms(run, "link", address.subject, column)
+    name = run.result.subflows["subflow"][subflow_of(outcome.paths, address, place)]
+    return waited_ms(run, "subflow", name, column)
 
 
 def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> float:
@@ -98,6 +123,8 @@ def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> 
 def _of_simulated_link(run: Simulated, link: str, name: str, window: Window, unit_bps: float) -> float:
     if name == "mean-wait":
         return mean_wait_ms(run, link, window)
+    if name == "mean-backlog":
+        return mean_backlog_kb(run, link, window)
     if name == "utilisation":
         return mean_utilisation(run, link, window)
     return mean_sample(run, "link", [link], "carried_bps", window) / unit_bps

@@ -26,7 +26,7 @@ from anabranch.optimum import Optimum
 from anabranch.problem import Problem, problem_of
 from anabranch.scenario import read_plan, read_scenario
 from anabranch.simulated import simulate
-from anabranch.simulated_means import OF_STAY, OF_TIME, dropped
+from anabranch.simulated_means import OF_STAY, OF_TIME, OF_WAITS, dropped
 from anabranch.simulated_measures import (
     EVER,
     OF_CONNECTION,
@@ -326,7 +326,7 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
         return _of_link(outcome, address, place)
     if address.measure in ("distance", "undersaturated", "farthest", "steps-to"):
         return _beside(outcome, outcomes[address.subject], address, place)
-    if address.measure in (*OF_TIME, *OF_STAY):
+    if address.measure in (*OF_TIME, *OF_STAY, *OF_WAITS):
         return mean_over_time(outcomes, address, place)
     number = None
     if outcome.simulated is not None:

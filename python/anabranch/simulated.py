@@ -55,6 +55,7 @@ class Simulated:
     def __init__(self, plan: Plan, result: Result) -> None:
         self.result = result
         self.paths = Paths(Demands(plan.network, plan.core.demands()), plan.core.paths())
+        self.packet_bytes = plan.core.packet_bytes
         frame = result.connections.with_columns(pl.col("stopped_s").fill_null(result.meta["reached_s"]).alias("end_s"))
         self.connections = {row["connection"]: row for row in frame.rows(named=True)}
 

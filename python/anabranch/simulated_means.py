@@ -1,4 +1,4 @@
-"""Means of simulated runs over a time: of rates, loads, queues; and what was lost."""
+"""Means of simulated runs over a time: of rates, loads, queues; what was lost, what was marked, how long it waited."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     Window = tuple[float, float]
 
 OF_TIME = (
-    *("mean-rate", "mean-granted", "average-rate", "mean-rtt"),
-    *("mean-load", "utilisation", "mean-wait"),
+    *("mean-rate", "mean-granted", "average-rate", "jain", "mean-rtt"),
+    *("mean-load", "utilisation", "mean-wait", "mean-backlog"),
     *("deviation", "subflow-deviation"),
 )
 """Measures that are means over a time."""
 
 
-OF_STAY = ("transfer-rate", "lost")
+OF_STAY = ("transfer-rate", "lost", "marked")
 """Measures of all the time that connections are there."""
+
+OF_WAITS = {"median-wait": "p50_s", "p95-wait": "p95_s", "most-wait": "most_s"}
+"""Measures of how long packets waited after the warm-up, and the columns that they are in."""
 
 
 class UnmeasuredError(ScenarioError):
@@ -68,6 +71,35 @@ def mean_wait_ms(run: Simulated, link: str, window_s: Window) -> float:
     return 8e3 * mean_sample(run, "link", [link], "backlog_bytes", window_s) / carried
 
 
+def mean_backlog_kb(run: Simulated, link: str, window_s: Window) -> float:
+    """Give what waited at a link, in kB."""
+    return mean_sample(run, "link", [link], "backlog_bytes", window_s) / 1e3
+
+
+def waited_ms(run: Simulated, of: str, name: str, column: str) -> float:
+    """Give a percentile of how long packets waited after the warm-up: at a link, or of a subflow on its whole way.
+
+    Raises
+    ------
+    UnmeasuredError
+        It was not recorded, or no packet waited there.
+    """
+    if run.result.waits is None:
+        raise UnmeasuredError('"waits" was not recorded; add it to record under [run]')
+    row = run.result.waits.filter(of=of, name=name)
+    if not len(row):
+        raise UnmeasuredError("it carried no packet after the warm-up; take another, or a longer run")
+    return 1e3 * float(row[column].item())
+
+
+def jain_index(rates: Sequence[float]) -> float:
+    """Give Jain's index of some rates: 1 if all are the same, 1 by their number if one has all [jain1984]."""
+    total = sum(rates)
+    if total <= 0.0:
+        raise UnmeasuredError("nothing was delivered in the window, so there is nothing to share; take another time")
+    return total**2 / (len(rates) * sum(rate**2 for rate in rates))
+
+
 def transfer_rate_bps(run: Simulated, connections: list[int]) -> float:
     """Give the sum of what some connections delivered a second, each from its start until all had arrived."""
     return float(run.result.connections["mean_rate_bps"].gather(connections).sum())
@@ -77,6 +109,16 @@ def lost_share(run: Simulated, connections: list[int]) -> float:
     """Give how much of the bytes that some connections sent was taken for lost."""
     own = run.result.connections[connections]
     return float(own["lost_bytes"].sum()) / float(own["sent_bytes"].sum())
+
+
+def marked_share(run: Simulated, connections: list[int]) -> float:
+    """Give how many of the packets that some connections delivered came with a mark."""
+    own = run.result.connections[connections]
+    packets = float((own["delivered_bytes"].to_numpy() / run.packet_bytes[connections]).sum())
+    if packets <= 0.0:
+        raise UnmeasuredError("nothing was delivered, so nothing was marked; take a longer run")
+    subflows = run.result.subflows.filter(pl.col("connection").is_in(own["connection"].to_list()))
+    return float(subflows["marked"].sum()) / packets
 
 
 def dropped(run: Simulated) -> float:

@@ -150,6 +150,12 @@ impl PyPlan {
         bytes.collect::<Vec<_>>().into_pyarray(py)
     }
 
+    /// For each connection the size of its packets.
+    #[getter]
+    fn packet_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.transfers.iter().map(|t| t.packet.0 as f64).collect::<Vec<_>>().into_pyarray(py)
+    }
+
     #[getter]
     fn duration_s(&self) -> f64 {
         self.0.run.duration.seconds()
