@@ -301,7 +301,7 @@ def test_weights_that_do_not_fit_are_told(tmp_path: Path, old: str, new: str, me
 
 REPEATED = sorted(
     file.parent.name
-    for paper in ("acceptance", "nmcc", "wvegas")
+    for paper in ("acceptance", "lgcc", "nmcc", "wvegas")
     for file in EXPERIMENTS.glob(f"{paper}-*/experiment.toml")
 )
 
@@ -317,6 +317,7 @@ REPEATED = sorted(
         ("acceptance", "a10"),
         ("acceptance", "a12"),
         ("acceptance", "a13"),
+        *(("lgcc", f"figure-{i}") for i in (2, 3, 12, 13, 14, 18)),
         ("nmcc", "table-1"),
         ("nmcc", "figure-3b"),
         ("nmcc", "figure-6"),

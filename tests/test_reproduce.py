@@ -30,7 +30,7 @@ SLBN = [f"experiment-{number}" for number in ("1a", "1b", "2a", "2b")]
 ITEMS = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 16))]
 ACCEPTANCE = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a9", "a10", "a12", "a13"]
 NMCC = ["table-1", "figure-3a", "figure-3b", "figure-4", "figure-5", "figure-6"]
-LGCC = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]
+LGCC = [*(f"figure-{i}" for i in (2, 3, 4, 8, 9, 10, 12, 13, 14, 18)), "section-3", "theorem-8-2"]
 WVEGAS = ["table-2", *(f"figure-{i}" for i in range(3, 9))]
 
 SUBFLOWS_1 = (
