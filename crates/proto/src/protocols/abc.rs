@@ -112,6 +112,10 @@ impl WindowControl for Abc {
             return;
         }
         self.has_lost = true;
+        if signal == Signal::Timeout {
+            // Nothing accelerates or brakes any more.
+            self.window = self.least;
+        }
         if let Some(cubic) = &mut self.cubic {
             cubic.on_signal(subflow, signal, in_flight, now);
         }

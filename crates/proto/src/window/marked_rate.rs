@@ -47,6 +47,8 @@ pub struct MarkedRate<N> {
     settings: MarkedRateSettings,
     packet: Bytes,
     first: f64,
+    /// The window before the first round trip.
+    start: f64,
     /// In bits a second; 0 before the first round trip.
     rate: f64,
     first_rate: f64,
@@ -70,6 +72,7 @@ impl<N: NextRate> MarkedRate<N> {
             settings,
             packet: connection.packet,
             first: connection.first_window,
+            start: connection.first_window,
             rate: 0.0,
             first_rate: 0.0,
             capacity: f64::INFINITY,
@@ -112,7 +115,7 @@ impl<N: NextRate> MarkedRate<N> {
 
 impl<N: NextRate> WindowControl for MarkedRate<N> {
     fn open(&mut self, _: usize, now: Time) {
-        (self.rate, self.p, self.least_rtt) = (0.0, 0.0, f64::INFINITY);
+        (self.rate, self.p, self.least_rtt, self.start) = (0.0, 0.0, f64::INFINITY, self.first);
         (self.began, self.acknowledged, self.marked, self.has_lost) = (now, 0, 0, false);
     }
 
@@ -132,7 +135,7 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
         self.acknowledged = self.acknowledged.saturating_add(acked.packets);
         self.marked = self.marked.saturating_add(acked.marked);
         if self.rate == 0.0 && self.least_rtt.is_finite() {
-            self.first_rate = self.first * self.bits() / self.least_rtt;
+            self.first_rate = self.start * self.bits() / self.least_rtt;
             self.rate = self.bounded(self.first_rate);
             (self.began, self.acknowledged, self.marked) = (acked.now, 0, 0);
             return;
@@ -151,6 +154,7 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
             Signal::Loss => self.has_lost = true,
             Signal::Timeout => {
                 self.has_lost = true;
+                self.start = 1.0;
                 if self.rate > 0.0 {
                     self.rate = self.floor();
                 }
@@ -160,7 +164,7 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
 
     fn window(&self, _: usize) -> f64 {
         if self.rate == 0.0 {
-            self.first
+            self.start
         } else if self.settings.is_windowed {
             (self.rate * self.least_rtt / self.bits() + 1.0).min(MOST_WINDOW)
         } else {
@@ -253,6 +257,16 @@ mod tests {
             control.on_signal(0, Signal::Timeout, 4, Time(0));
             assert!(is_near(control.pace(0).unwrap().0, floor), "{capacity}");
         }
+    }
+
+    #[test]
+    fn a_timeout_before_the_first_round_trip_leaves_a_packet() {
+        let view = ConnectionView { packet: Bytes(1000), first_window: 10.0, ..alone() };
+        let mut control = MarkedRate::new(Double, MarkedRateSettings { weight: 0.5, is_windowed: true }, &view);
+        control.open(0, Time(0));
+        assert!(is_near(control.window(0), 10.0));
+        control.on_signal(0, Signal::Timeout, 10, Time(0));
+        assert!(is_near(control.window(0), 1.0));
     }
 
     #[test]
