@@ -34,8 +34,11 @@ NOT_BORNE_OUT = [
 
 
 @pytest.fixture(scope="module")
-def rows() -> Rows:
-    return reproduce("lgcc", experiments=EXPERIMENTS)
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    fluid = tmp_path_factory.mktemp("experiments")
+    for item in ITEMS:
+        shutil.copytree(EXPERIMENTS / f"lgcc-{item}", fluid / f"lgcc-{item}")
+    return reproduce("lgcc", experiments=fluid)
 
 
 def test_every_row_is_within_its_band(rows: Rows) -> None:
