@@ -180,7 +180,7 @@ impl World<'_> {
                 self.schedule(time.0, Kind::Poll, c);
             }
         }
-        self.tell_of_room(c, source.complete());
+        let complete = source.complete();
         let connection = &mut self.connections[c as usize];
         if connection.stopped_at == UNSET && source.is_sent() {
             connection.stopped_at = self.now;
@@ -190,6 +190,8 @@ impl World<'_> {
         } else {
             self.endpoints[c as usize].source = Some(source);
         }
+        // Now that the source is in its place: loops before it are told how fast it sends, too.
+        self.tell_of_room(c, complete);
     }
 
     /// Schedules a look at a path's deadline, unless one comes before it anyway.
