@@ -100,7 +100,7 @@ impl<N: NextRate> MarkedRate<N> {
     }
 
     fn bounded(&self, rate: f64) -> f64 {
-        rate.min(self.carrying()).max(self.floor())
+        rate.max(self.floor()).min(self.carrying()).max(PACES.start() * self.bits())
     }
 
     fn end_interval(&mut self, now: Time) {
@@ -257,6 +257,16 @@ mod tests {
             control.on_signal(0, Signal::Timeout, 4, Time(0));
             assert!(is_near(control.pace(0).unwrap().0, floor), "{capacity}");
         }
+    }
+
+    #[test]
+    fn no_rate_is_over_what_the_path_carries_however_little_that_is() {
+        // A packet in a round trip were 80 kbit/s, and the next loop sends at 20.
+        let mut control = control(true);
+        control.on_capacity(0, Rate(20e3));
+        assert!(is_near(control.pace(0).unwrap().0, 20e3));
+        interval(&mut control, 0.5, 0);
+        assert!(is_near(control.pace(0).unwrap().0, 20e3));
     }
 
     #[test]
