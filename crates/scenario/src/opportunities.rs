@@ -98,6 +98,14 @@ impl Opportunities {
         }
         rates
     }
+
+    /// The rate over a while that ends at a time, what is then included; of the first so many opportunities, in all rounds.
+    pub fn rate(&self, time: Time, window: Span, first: u64) -> Rate {
+        let before = time.0.checked_sub(window.0).map_or(0, |from| self.times.count(from));
+        let count = self.times.count(time.0).min(first).saturating_sub(before);
+        let bits = count as f64 * f64::from(self.bytes) * BITS;
+        Rate(bits / window.seconds())
+    }
 }
 
 impl Serialize for Milliseconds {
@@ -139,6 +147,16 @@ mod tests {
     fn rates(times: &[u32], bin: u64, duration: u64) -> Vec<(u64, f64)> {
         let rates = opportunities(times).rates(Span(bin * MILLISECOND), Span(duration * MILLISECOND));
         rates.into_iter().map(|(time, rate)| (time.0 / MILLISECOND, rate.0 / 1e6)).collect()
+    }
+
+    #[test]
+    fn the_rate_of_a_while_is_that_of_the_opportunities_in_it() {
+        // From 3 ms, which is left out, to 7 ms: those at 5, 6 and 7 ms of 5, 6, 7, so 36,000 bits in 4 ms. To 2 ms none.
+        let trace = opportunities(&[1, 2, 5]);
+        let rate = |until: u64, first| trace.rate(Time(until * MILLISECOND), Span(4 * MILLISECOND), first).0 / 1e6;
+        assert_eq!([rate(0, 9), rate(1, 9), rate(7, 9)], [0.0, 3.0, 9.0]);
+        // The fourth is that at 6 ms.
+        assert_eq!([rate(7, 4), rate(7, 0)], [6.0, 0.0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! A packet needs a link's record of one cache line and, of its queue, mostly one more. What few links have (limits,
 //! capacities that change) stands apart.
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::{Rate, Span, Time};
 use anabranch_scenario::plan::LinkPlan;
 
 use crate::departures::{Departures, Ring};
@@ -213,6 +213,18 @@ impl Links {
     pub fn opportunity(&mut self, l: u32, from: u64) -> Option<u64> {
         let special = self.special.get_mut(self.hot[l as usize].special as usize)?;
         special.schedule.as_mut()?.opportunity(from)
+    }
+
+    /// Bytes of opportunities that nothing has taken, since this was last asked.
+    pub fn take_unused(&mut self, l: u32) -> u64 {
+        let special = self.special.get_mut(self.hot[l as usize].special as usize);
+        special.and_then(|special| special.schedule.as_mut()).map_or(0, Schedule::take_unused)
+    }
+
+    /// What the opportunities of the last while made of the link; `None` for one that sends at any time.
+    pub fn measured_capacity(&self, l: u32, now: Time, window: Span) -> Option<Rate> {
+        let special = self.special.get(self.hot[l as usize].special as usize)?;
+        special.schedule.as_ref()?.measured_capacity(now, window)
     }
 
     /// Whether the queue of a link may drop packets.

@@ -3,6 +3,7 @@
 //! Packets leave in the order in which they came. An opportunity takes what its bytes hold: several small packets, or a
 //! part of a large one, which leaves with its last byte. What is left of it when nothing waits is lost.
 
+use anabranch_core::{Rate, Span, Time};
 use anabranch_scenario::opportunities::Opportunities;
 
 /// The place in a trace that begins again at its end.
@@ -14,12 +15,14 @@ pub struct Place {
     /// The opportunity in the list, and what is left of its bytes.
     number: usize,
     left: u32,
+    /// Bytes that nothing has taken.
+    unused: u64,
 }
 
 impl Place {
     /// Where the trace begins.
     pub fn new(trace: &Opportunities) -> Self {
-        Self { base: 0, number: 0, left: trace.bytes, trace: trace.clone() }
+        Self { base: 0, number: 0, left: trace.bytes, unused: 0, trace: trace.clone() }
     }
 
     /// When the first opportunity is that has bytes left, from a time on; what was left of those before is lost.
@@ -44,6 +47,16 @@ impl Place {
         self.time()
     }
 
+    /// Bytes that nothing has taken, since this was last asked.
+    pub fn take_unused(&mut self) -> u64 {
+        std::mem::take(&mut self.unused)
+    }
+
+    /// The rate over a while that ends with the opportunity which is taken now.
+    pub fn rate(&self, now: Time, window: Span) -> Rate {
+        self.trace.rate(now, window, self.from_the_first() + 1)
+    }
+
     fn time(&self) -> u64 {
         self.base.saturating_add(self.trace.times.at(self.number))
     }
@@ -59,6 +72,7 @@ impl Place {
 
     /// Goes to the first opportunity at a time or later. That at the end of a round is before those at 0 of the next.
     fn skip_to(&mut self, from: u64) {
+        let (left, skipped) = (self.left, self.from_the_first());
         let before = from.saturating_sub(1);
         let period = self.trace.times.period();
         self.base = before / period * period;
@@ -68,6 +82,14 @@ impl Place {
             self.number = 0;
             self.base = self.base.saturating_add(period);
         }
+        let skipped = self.from_the_first().saturating_sub(skipped);
+        self.unused += u64::from(left) + skipped.saturating_sub(1) * u64::from(self.trace.bytes);
+    }
+
+    /// How many opportunities of all rounds are before this one.
+    fn from_the_first(&self) -> u64 {
+        let times = &self.trace.times;
+        self.base / times.period() * times.as_slice().len() as u64 + self.number as u64
     }
 }
 
@@ -114,6 +136,18 @@ mod tests {
         // Rounds are from 10 to 20 ms and so on: at 38 ms the last of this one is ahead, at 40 ms two of them are.
         assert_eq!(end(&mut place, 38, 1500), 40);
         assert_eq!([1500, 1500].map(|bytes| end(&mut place, 41, bytes)), [41, 42]);
+    }
+
+    #[test]
+    fn what_nobody_takes_is_counted() {
+        let mut place = place(&[1, 2, 3, 10]);
+        end(&mut place, 1, 100);
+        // At 3 ms 1,400 bytes of the first and all of the second are gone; at 23 ms those of 10, 11, 12, 13, 20, 21 and 22.
+        place.next(3 * MILLISECOND);
+        assert_eq!(place.take_unused(), 2900);
+        end(&mut place, 3, 1500);
+        place.next(23 * MILLISECOND);
+        assert_eq!([place.take_unused(), place.take_unused()], [7 * 1500, 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! opportunity before which something waits. At that of a large packet's first byte it goes to the plain link.
 
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Rate, Time};
+use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::queues::{Discipline, Item, Limits};
 use anabranch_scenario::plan::{LinkPlan, Plan};
 
@@ -16,12 +16,17 @@ use crate::packet::Role;
 use crate::routes::Routes;
 use crate::world::{Kind, World};
 
+/// In bits a second; of a link without a limit.
+const MOST_CAPACITY: f64 = 1e15;
+
 /// What waits at a link.
 pub(crate) struct Queue {
     discipline: Box<dyn Discipline>,
     /// Whether a packet is in transmission, or an opportunity awaited.
     is_busy: bool,
     has_opportunities: bool,
+    /// Since when it has been free with nothing to send, if it sends at any time.
+    idle_since: Option<u64>,
 }
 
 impl Queue {
@@ -41,7 +46,8 @@ impl Queue {
         let limits = Limits { packets, bytes: plan.limit.bytes };
         let random = stream(seed, Purpose::Queues, link);
         let discipline = plan.discipline.as_ref()?.discipline(limits, random);
-        Some(Self { discipline, is_busy: false, has_opportunities })
+        let idle_since = (!has_opportunities).then_some(0);
+        Some(Self { discipline, is_busy: false, has_opportunities, idle_since })
     }
 
     /// Bytes that wait, without those in transmission.
@@ -65,6 +71,9 @@ impl World<'_> {
         let flow = 2 * packet.subflow + u32::from(packet.role == Role::Ack);
         let now = Time(self.now);
         let item = Item { packet: index, bytes: u32::from(packet.bytes), flow, ecn: packet.ecn, arrived: now };
+        if let Some(since) = queue.idle_since.take() {
+            queue.discipline.on_unused(Span(self.now - since).seconds() * capacity.0.min(MOST_CAPACITY) / 8.0);
+        }
         let mut dropped = std::mem::take(&mut self.dropped);
         queue.discipline.enqueue(now, item, capacity, &mut dropped);
         let (waiting, is_busy, has_opportunities) =
@@ -92,10 +101,21 @@ impl World<'_> {
     /// A link with a discipline has opportunities to send: they take what it says until they are used up.
     pub(crate) fn on_opportunity(&mut self, link: u32) {
         while self.links.opportunity(link, self.now) == Some(self.now) {
+            self.tell_of_unused(link);
             let Some(item) = self.dequeue(link) else { break };
             self.pass_item(link, &item);
         }
         self.await_opportunity(link, self.now + 1);
+    }
+
+    /// Tells a discipline of the opportunities that nothing has taken.
+    fn tell_of_unused(&mut self, link: u32) {
+        let unused = self.links.take_unused(link);
+        if unused > 0
+            && let Some(queue) = &mut self.queues[link as usize]
+        {
+            queue.discipline.on_unused(unused as f64);
+        }
     }
 
     /// A link with a discipline is free: sends what that says, if anything waits.
@@ -103,6 +123,7 @@ impl World<'_> {
         let next = self.dequeue(link);
         if let Some(queue) = &mut self.queues[link as usize] {
             queue.is_busy = next.is_some();
+            queue.idle_since = next.is_none().then_some(self.now);
         }
         if let Some(free_at) = next.and_then(|item| self.pass_item(link, &item)) {
             self.schedule(free_at, Kind::Free, link);
@@ -137,7 +158,11 @@ impl World<'_> {
         self.dropped = dropped;
     }
 
+    /// What a link with a discipline can carry now, or could in the last while if that measures it.
     fn present_capacity(&self, link: u32) -> Rate {
-        self.links.capacity(link as usize, Time(self.now))
+        let now = Time(self.now);
+        let window = self.queues[link as usize].as_ref().and_then(|queue| queue.discipline.measured_over());
+        let measured = window.and_then(|window| self.links.measured_capacity(link, now, window));
+        measured.unwrap_or_else(|| self.links.capacity(link as usize, now))
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_core::Rate;
+use anabranch_core::{Rate, Span, Time};
 use anabranch_scenario::plan::LinkPlan;
 
 use crate::opportunities::Place;
@@ -107,6 +107,16 @@ impl Schedule {
     /// When the first opportunity is that has bytes left, from a time on; `None` for a link that sends at any time.
     pub fn opportunity(&mut self, from: u64) -> Option<u64> {
         self.opportunities.as_mut().map(|place| place.next(from))
+    }
+
+    /// Bytes of opportunities that nothing has taken, since this was last asked.
+    pub fn take_unused(&mut self) -> u64 {
+        self.opportunities.as_mut().map_or(0, Place::take_unused)
+    }
+
+    /// What the opportunities of the last while made of the link; `None` for one that sends at any time.
+    pub fn measured_capacity(&self, now: Time, window: Span) -> Option<Rate> {
+        self.opportunities.as_ref().map(|place| place.rate(now, window))
     }
 
     /// Forgets what has left, and gives the bytes that wait.

@@ -11,8 +11,9 @@
 //! packets and a brake none, so half of sent keeps a rate. Routers only ever turn an acceleration into a brake: the
 //! tightest on a path wins. A brake is the mark CE here, and an acceleration ECT(1), as in the authors' code.
 //!
-//! In their code the wait is not that of the packet, but of what waits over the capacity; and time in which the link has
-//! nothing to send brings tokens, 0.49 for each packet that could have gone. Packets that are not ECT(1) pass as they are.
+//! In their code the wait is not that of the packet, but of what waits over the capacity; and each packet that could have
+//! gone while there was none brings 0.49 tokens, which is a parameter of its own. Where a link may send at some instants
+//! only, its capacity is what it could send in the last T. Packets that are not ECT(1) pass as they are.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Bytes, Rate, Span, Time};
@@ -28,11 +29,11 @@ use super::read;
 /// The most packets that wait if nothing else is said, as in the authors' experiments.
 const PACKETS: u32 = 250;
 
-/// Tokens for a packet of 1,500 bytes that could have gone while there was none.
+/// Tokens for a packet that could have gone while there was none, in the authors' code.
 const UNUSED: f64 = 0.49;
 
-/// Bits in such a packet.
-const FULL_PACKET: f64 = 12_000.0;
+/// Bytes of such a packet.
+const FULL_PACKET: f64 = 1500.0;
 
 /// Parameters of an ABC router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,12 +59,35 @@ pub struct Parameters {
     #[serde(deserialize_with = "read::count")]
     #[schemars(range(min = 1))]
     pub tokens: u32,
+    /// Tokens for each 1,500 bytes that could have gone while nothing waited, 0 to 1; if left out, none in the paper's
+    /// form and 0.49 in the code's.
+    #[serde(deserialize_with = "read::some_probability", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub unused: Option<f64>,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
         let ms = |ms: u64| SpanText(Span(ms * 1_000_000_000));
-        Self { form: Form::Paper, utilisation: 0.98, drain: ms(133), target: ms(50), window: ms(20), tokens: 5 }
+        Self {
+            form: Form::Paper,
+            utilisation: 0.98,
+            drain: ms(133),
+            target: ms(50),
+            window: ms(20),
+            tokens: 5,
+            unused: None,
+        }
+    }
+}
+
+impl Parameters {
+    /// Tokens for each packet that could have gone while there was none.
+    fn for_unused(&self) -> f64 {
+        self.unused.unwrap_or(match self.form {
+            Form::Paper => 0.0,
+            Form::Code => UNUSED,
+        })
     }
 }
 
@@ -85,7 +109,6 @@ pub(super) fn discipline(parameters: &Parameters, limits: Limits, _: ChaCha8Rng)
         fifo: Fifo::default(),
         sent: Meter::new(parameters.window.0),
         tokens: f64::from(parameters.tokens),
-        idle_since: None,
     })
 }
 
@@ -96,8 +119,6 @@ struct Abc {
     /// Packets of ABC sources.
     sent: Meter,
     tokens: f64,
-    /// Since when there has been nothing to send.
-    idle_since: Option<Time>,
 }
 
 impl Abc {
@@ -148,20 +169,19 @@ impl Discipline for Abc {
     }
 
     fn dequeue(&mut self, now: Time, capacity: Rate, _: &mut Vec<Item>) -> Option<Item> {
-        if let Some(since) = self.idle_since.take()
-            && self.parameters.form == Form::Code
-        {
-            let unused = Span(now.0.saturating_sub(since.0)).seconds() * capacity.0.min(1e15) / FULL_PACKET;
-            self.add_tokens(UNUSED * unused.floor());
-        }
-        let Some(mut item) = self.fifo.pop() else {
-            self.idle_since = Some(now);
-            return None;
-        };
+        let mut item = self.fifo.pop()?;
         if matches!(item.ecn, Ecn::Ect1 | Ecn::Ce) {
             self.decide(&mut item, now, capacity.0.min(1e15));
         }
         Some(item)
+    }
+
+    fn on_unused(&mut self, bytes: f64) {
+        self.add_tokens(self.parameters.for_unused() * (bytes / FULL_PACKET).floor());
+    }
+
+    fn measured_over(&self) -> Option<Span> {
+        Some(self.parameters.window.0)
     }
 
     fn backlog(&self) -> Bytes {
@@ -182,7 +202,7 @@ mod tests {
         let parameters = Parameters { form, ..Parameters::default() };
         let limits = Limits::default();
         let sent = Meter::new(parameters.window.0);
-        Abc { parameters, limits, fifo: Fifo::default(), sent, tokens: 5.0, idle_since: None }
+        Abc { parameters, limits, fifo: Fifo::default(), sent, tokens: 5.0 }
     }
 
     #[test]
@@ -233,15 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn in_the_code_unused_time_brings_accelerations() {
-        // A packet each 20 ms over a link that could send 20: 0.49 for each of those unused, so none brakes.
-        let mut link = Driven::new("abc.form = \"code\"", Limits::default());
-        for i in 0..100 {
-            link.now = ms(20.0 * f64::from(i));
-            assert!(link.send().is_none());
-            link.now = ms(20.0 * f64::from(i) + 19.0);
-            link.offer(with_ecn(packets(i..i + 1, 1500), Ecn::Ect1));
-            assert_eq!(link.send().unwrap().ecn, Ecn::Ect1);
-        }
+    fn what_could_have_been_sent_brings_accelerations() {
+        // Packets that wait 103 ms bring 0.291 tokens each, and 1,500 bytes that were not used 0.49: with four of these
+        // between two packets there are 2.251 for each, so none brakes. In the paper's form they count only if told so.
+        let accelerations = |parameters: &str| {
+            let mut link = Driven::new(parameters, Limits::default());
+            link.offer(with_ecn(packets(0..102, 1500), Ecn::Ect1));
+            (0..100)
+                .filter(|&i| {
+                    link.now = ms(f64::from(102 + i));
+                    link.queue.on_unused(6100.0);
+                    link.offer(with_ecn(packets(i..i + 1, 1500), Ecn::Ect1));
+                    link.send().unwrap().ecn == Ecn::Ect1
+                })
+                .count()
+        };
+        assert_eq!(accelerations("abc.form = \"code\""), 100);
+        assert_eq!(accelerations("abc = { form = \"paper\", unused = 0.49 }"), 100);
+        assert!(accelerations("abc.form = \"paper\"") < 40);
     }
 }

@@ -59,6 +59,14 @@ pub trait Discipline: Send {
     /// What is dropped on the way goes to `dropped`.
     fn dequeue(&mut self, now: Time, capacity: Rate, dropped: &mut Vec<Item>) -> Option<Item>;
 
+    /// While nothing waited, the link could have sent so many bytes; told before it is free for what comes next.
+    fn on_unused(&mut self, _bytes: f64) {}
+
+    /// How long a while is that capacities are of, at a link that may send at some instants only; `None` for the present.
+    fn measured_over(&self) -> Option<Span> {
+        None
+    }
+
     /// What waits.
     fn backlog(&self) -> Bytes;
 

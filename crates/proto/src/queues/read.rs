@@ -44,6 +44,11 @@ pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
     checked(value, value > 0.0 && value <= 1.0, "over 0 and at most 1")
 }
 
+/// Reads a probability that may be left out.
+pub(super) fn some_probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    probability(deserializer).map(Some)
+}
+
 /// Reads a probability.
 pub(super) fn probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
