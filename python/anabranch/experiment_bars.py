@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.experiment_quantity import Ratio, read_ratio
-from anabranch.outcome import estimate_ratio
+from anabranch.outcome_measures import estimate_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.experiment_quantity import Ratio
-from anabranch.outcome import estimate_ratio, execute
+from anabranch.outcome import execute
+from anabranch.outcome_measures import estimate_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

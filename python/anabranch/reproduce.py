@@ -18,7 +18,8 @@ from anabranch.experiment import Experiment, find_experiments, list_experiments,
 from anabranch.experiment_figure import item_name, make_figure
 from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
 from anabranch.folder import new_folder
-from anabranch.outcome import estimate_ratio, execute
+from anabranch.outcome import execute
+from anabranch.outcome_measures import estimate_ratio
 from anabranch.repetition import missed, repeat
 
 if TYPE_CHECKING:
