@@ -80,6 +80,7 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "mean-rtt": ("subflow", "ms", "simulate"),
     "mean-granted": ("connection or subflow", "rate", "simulate"),
     "mean-load": ("link", "rate", "over-time"),
+    "mean-capacity": ("link", "rate", "over-time"),
     "utilisation": ("link", "of the capacity", "over-time"),
     "mean-wait": ("link", "ms", "simulate"),
     "mean-backlog": ("link", "kB", "simulate"),

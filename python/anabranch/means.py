@@ -15,6 +15,7 @@ from anabranch.simulated_means import (
     lost_share,
     marked_share,
     mean_backlog_kb,
+    mean_capacity_bps,
     mean_sample,
     mean_utilisation,
     mean_wait_ms,
@@ -43,8 +44,9 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
     what was granted at samples; ``transfer-rate c*``: what each delivered a second from its start until all had
     arrived, and the sum of these; ``lost c*``: bytes taken for lost by bytes sent; ``marked c*``: marked packets by
     delivered ones; ``mean-rtt c1.2``: the round trip in milliseconds;
-    ``mean-load l1``, ``utilisation l1``: what the link carried, and by its capacity; ``mean-wait l1``: how long that
-    waited and was in transmission, in milliseconds; ``mean-backlog l1``: how much that was, in kB;
+    ``mean-load l1``, ``mean-capacity l1``, ``utilisation l1``: what the link carried and could have carried, a second,
+    and the one by the other; ``mean-wait l1``: how long what it carried waited and was in transmission, in
+    milliseconds; ``mean-backlog l1``: how much that was, in kB;
     ``median-wait c1.2``, ``p95-wait l1``, ``most-wait l1``: how long packets waited on the whole way of the subflow,
     or at the link; ``deviation optimal``, ``subflow-deviation optimal``: by how much mean rates differ from those of
     another run, the mean over the connections, or their subflows, that are there all the time.
@@ -116,8 +118,10 @@ def _waited_ms(outcome: Outcome, address: Address, place: Path) -> float:
 
 
 def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> float:
-    load = optimum.mean_load(link, window)
-    return load if name == "mean-load" else load / optimum.mean_capacity(link, window)
+    if name == "mean-load":
+        return optimum.mean_load(link, window)
+    capacity = optimum.mean_capacity(link, window)
+    return capacity if name == "mean-capacity" else optimum.mean_load(link, window) / capacity
 
 
 def _of_simulated_link(run: Simulated, link: str, name: str, window: Window, unit_bps: float) -> float:
@@ -127,6 +131,8 @@ def _of_simulated_link(run: Simulated, link: str, name: str, window: Window, uni
         return mean_backlog_kb(run, link, window)
     if name == "utilisation":
         return mean_utilisation(run, link, window)
+    if name == "mean-capacity":
+        return mean_capacity_bps(run, link, window) / unit_bps
     return mean_sample(run, "link", [link], "carried_bps", window) / unit_bps
 
 

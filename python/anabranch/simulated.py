@@ -56,6 +56,7 @@ class Simulated:
         self.result = result
         self.paths = Paths(Demands(plan.network, plan.core.demands()), plan.core.paths())
         self.packet_bytes = plan.core.packet_bytes
+        self.capacity_changes = plan.core.capacity_changes
         frame = result.connections.with_columns(pl.col("stopped_s").fill_null(result.meta["reached_s"]).alias("end_s"))
         self.connections = {row["connection"]: row for row in frame.rows(named=True)}
 
@@ -89,6 +90,14 @@ class Simulated:
         """Give what each subflow of a connection was granted over time."""
         names = self.result.subflows.filter(pl.col("connection") == connection)["subflow"]
         return [self.subflow_rates[name] for name in names]
+
+    def capacity(self, link: str) -> StepFunction:
+        """Give what a link can carry over time, in bit/s; under a trace of opportunities the rate in each bin."""
+        core = self.paths.demands.network.core
+        number = core.link_names.index(link)
+        changes = [(time, rate) for own, time, rate in self.capacity_changes if own == number]
+        time, rate = zip((0.0, float(core.capacity_bps[number])), *changes, strict=True)
+        return StepFunction(np.array(time), np.array(rate))
 
     def samples(self, of: str) -> pl.DataFrame:
         """Give what was sampled of connections, subflows, links or the run.

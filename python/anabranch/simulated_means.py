@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from anabranch.errors import ScenarioError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 OF_TIME = (
     *("mean-rate", "mean-granted", "average-rate", "jain", "mean-rtt"),
-    *("mean-load", "utilisation", "mean-wait", "mean-backlog"),
+    *("mean-load", "mean-capacity", "utilisation", "mean-wait", "mean-backlog"),
     *("deviation", "subflow-deviation"),
 )
 """Measures that are means over a time."""
@@ -55,12 +56,22 @@ def mean_sample(run: Simulated, of: str, names: Sequence[str], column: str, wind
 
 def mean_utilisation(run: Simulated, link: str, window_s: Window) -> float:
     """Give what a link carried by what it could have carried."""
-    row = run.result.links.row(by_predicate=pl.col("link") == link, named=True)
-    # From a sample on it is what the sample says, and the first sample is at the end of the first period.
-    at = run.samples("link").filter(pl.col("name") == link, pl.col("time_s").is_between(*window_s, closed="left"))
-    changing = at["capacity_bps"].drop_nulls().to_numpy()
-    capacity = float(changing.mean()) if len(changing) else float(row["capacity_bps"])
+    capacity = mean_capacity_bps(run, link, window_s)
+    if capacity <= 0.0:
+        raise UnmeasuredError(f"link `{link}` could carry nothing in the window; take another time")
     return mean_sample(run, "link", [link], "carried_bps", window_s) / capacity
+
+
+def mean_capacity_bps(run: Simulated, link: str, window_s: Window) -> float:
+    """Give what a link could have carried a second in the time that the samples of a window count.
+
+    Exact for capacities that change at any time; of opportunities to send to a bin of theirs at both ends.
+    """
+    times = run.samples("link").filter(pl.col("name") == link)["time_s"].to_numpy()
+    before, last = np.searchsorted(times, window_s, side="right")
+    if before == last:
+        raise UnmeasuredError("there are no samples in the window; make it longer")
+    return run.capacity(link).mean(float(times[before - 1]) if before else 0.0, float(times[last - 1]))
 
 
 def mean_wait_ms(run: Simulated, link: str, window_s: Window) -> float:

@@ -42,6 +42,12 @@ class StepFunction:
         inside = self.time_s < end_s
         return StepFunction(self.time_s[inside], self.value[inside])
 
+    def mean(self, start_s: float, end_s: float) -> float:
+        """Give its mean from one time until a later one."""
+        inside = self.within(start_s, end_s)
+        spans = np.diff(inside.time_s, append=end_s)
+        return float((inside.value * spans).sum() / (end_s - start_s))
+
     def turns(self, threshold: float) -> list[float]:
         """Give the times of its turns: highs and lows with a way of more than the threshold before and after."""
         turns: list[float] = []
