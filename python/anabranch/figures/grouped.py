@@ -1,0 +1,77 @@
+"""Groups side by side in one frame, with a shape of each name in each of them: bars, boxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from anabranch.figures.panels import draw_legend, draw_words, size_in
+from anabranch.figures.save import any_glyph, check_suffix, save
+from anabranch.figures.style import GRID, INK
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+FILLED = 0.84
+"""How much of its room a group takes."""
+
+
+def draw_grouped(
+    rows: pl.DataFrame,
+    draw: Callable[[Axes, str, NDArray[np.float64], float], None],
+    *,
+    ylabel: str,
+    xlabel: str,
+    title: str,
+    note: str,
+    file: str | os.PathLike[str] | None,
+) -> Figure:
+    """Draw the shapes of each name, a row of ``group`` and ``name`` for each.
+
+    `draw` is told the axes, the name, where the middles of its shapes are, in the order of its rows, and how wide one
+    may be.
+    """
+    if file is not None:
+        check_suffix(file)
+    groups, names = (rows[column].unique(maintain_order=True).to_list() for column in ("group", "name"))
+    figure = Figure(figsize=(min(max(6.4, 1.2 + 0.27 * len(rows) + 0.3 * len(groups)), 13.0), 4.6), facecolor="white")
+    width = FILLED / len(names)
+    with any_glyph():
+        axes = figure.subplots()
+        for place, name in enumerate(names):
+            own = [groups.index(group) for group in rows.filter(name=name)["group"]]
+            draw(axes, name, np.array(own) + (place - (len(names) - 1) / 2.0) * width, width)
+        axes.set_xticks(np.arange(len(groups)), labels=groups, size=9, color=INK, parse_math=False)
+        axes.set_xlim(-0.6, len(groups) - 0.4)
+        axes.set_ylabel(ylabel, color=INK)
+        axes.set_xlabel(xlabel, color=INK)
+        axes.margins(y=0.1)
+        axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+        axes.tick_params(axis="x", length=0)
+        _frame(figure, axes, title, note)
+    if file is not None:
+        save(figure, file)
+    return figure
+
+
+def _frame(figure: Figure, axes: Axes, title: str, note: str) -> None:
+    """Write the title above, and below the legend and the note."""
+    width, height = figure.get_size_inches()
+    note_in = draw_words(figure, title, note)
+    handles, labels = axes.get_legend_handles_labels()
+    legend_in = draw_legend(figure, dict(zip(labels, handles, strict=True)), left_in=0.6, bottom_in=note_in + 0.04)
+    bottom_in = (0.6 if axes.get_xlabel() else 0.4) + legend_in + note_in
+    figure.subplots_adjust(
+        left=0.75 / width, right=1.0 - 0.2 / width, top=1.0 - 0.55 / height, bottom=bottom_in / height
+    )
+    ticks_in = max(size_in(label)[0] for label in axes.get_yticklabels())
+    figure.subplots_adjust(left=max(0.75, ticks_in + 0.5) / width)
