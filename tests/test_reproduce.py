@@ -23,6 +23,7 @@ from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
 from anabranch.simulated_means import OF_STAY, OF_TIME, OF_WAITS
 from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
+from anabranch.simulated_samples import OF_SAMPLES
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
@@ -275,7 +276,7 @@ def test_every_measure_of_a_simulation_can_be_measured() -> None:
     windowed = {"turns", "turning", "most-turns", "longest-queue", *OF_SPREAD}
     means = {"mean-granted", "mean-wait", "mean-backlog", "mean-rtt"}
     others = {"queue", "agreeing", "dropped"}
-    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, *means, *OF_STAY, *OF_WAITS, *others}
+    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, *means, *OF_STAY, *OF_WAITS, *OF_SAMPLES, *others}
     over_time = {name for name, (_, _, kind) in MEASURES.items() if kind == "over-time"}
     assert over_time | means == set(OF_TIME)
 

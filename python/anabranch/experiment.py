@@ -52,7 +52,7 @@ two, ``lia mean-load l3 / lia capacity l3``. It has one of ``published`` (as pri
 by instead, with ``published`` or without: a number, or what another run gives, ``optimal mean-rate c1``. A claim has a
 name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With ``borne_out =
 false`` the check states what we found instead, and the paper's sentence is not borne out by it. With ``window = ["0 s",
-"0.5 s"]`` only turns, errors, queues and means of that time count.
+"0.5 s"]`` only turns, errors, queues, means and percentiles over samples of that time count.
 """
 
 from __future__ import annotations

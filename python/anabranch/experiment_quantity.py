@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from anabranch.experiment_run import OVER_TIME, Method
 from anabranch.simulated_means import OF_TIME, OF_WAITS
 from anabranch.simulated_measures import OF_SPREAD
+from anabranch.simulated_samples import OF_SAMPLES, SAMPLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +86,7 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "mean-wait": ("link", "ms", "simulate"),
     "mean-backlog": ("link", "kB", "simulate"),
     **dict.fromkeys(OF_WAITS, ("link or subflow", "ms", "simulate")),
+    **{name: (*SAMPLED[what], "simulate") for name, (_, what) in OF_SAMPLES.items()},
     "deviation": ("run", "rate", "over-time"),
     "subflow-deviation": ("run", "rate", "over-time"),
     "dropped": ("", "packets", "simulate"),
@@ -104,7 +106,7 @@ Rates of a simulated run are those just before the first connection leaves, and 
 the overload, the residual. `anabranch.simulated_measures` says what the others mean.
 """
 
-WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD, *OF_TIME)
+WINDOWED = ("turns", "turning", "most-turns", "longest-queue", *OF_SPREAD, *OF_TIME, *OF_SAMPLES)
 """Measures that a quantity with a window takes in that time only."""
 
 METHODS_OF: dict[str, tuple[Method, ...]] = {

@@ -9,7 +9,6 @@ import numpy as np
 from anabranch.errors import ScenarioError
 from anabranch.simulated_means import (
     OF_STAY,
-    OF_WAITS,
     UnmeasuredError,
     jain_index,
     lost_share,
@@ -20,7 +19,6 @@ from anabranch.simulated_means import (
     mean_utilisation,
     mean_wait_ms,
     transfer_rate_bps,
-    waited_ms,
 )
 from anabranch.simulated_measures import EVER
 from anabranch.subjects import connections_of, link_of, subflow_of, subflows_of
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of `anabranch.simulated_means.OF_TIME`, ``OF_STAY`` or ``OF_WAITS``.
+    """Give one number of `anabranch.simulated_means.OF_TIME` or ``OF_STAY``.
 
     ``mean-rate c1``, ``mean-rate c1.2``, ``mean-rate c*``: what was delivered, a second, the last by all connections
     whose names begin so; ``average-rate c*``: by each of them; ``jain c*``: Jain's index of these; ``mean-granted``:
@@ -47,8 +45,7 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
     ``mean-load l1``, ``mean-capacity l1``, ``utilisation l1``: what the link carried and could have carried, a second,
     and the one by the other; ``mean-wait l1``: how long what it carried waited and was in transmission, in
     milliseconds; ``mean-backlog l1``: how much that was, in kB;
-    ``median-wait c1.2``, ``p95-wait l1``, ``most-wait l1``: how long packets waited on the whole way of the subflow,
-    or at the link; ``deviation optimal``, ``subflow-deviation optimal``: by how much mean rates differ from those of
+    ``deviation optimal``, ``subflow-deviation optimal``: by how much mean rates differ from those of
     another run, the mean over the connections, or their subflows, that are there all the time.
 
     Raises
@@ -67,8 +64,6 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
             return _of_connections(outcome, address, window, place)
         if name == "mean-rtt":
             return _mean_rtt_ms(outcome, subflow_of(outcome.paths, address, place), window)
-        if name in OF_WAITS:
-            return _waited_ms(outcome, address, place)
         link = link_of(outcome.paths, address, place)
         if outcome.optimum is not None:
             return _of_optimal_link(outcome.optimum, link, name, window)
@@ -105,16 +100,6 @@ def _mean_rtt_ms(outcome: Outcome, path: int, window: Window) -> float:
     assert outcome.simulated is not None, "the reader asks for it"
     name = outcome.simulated.result.subflows["subflow"][path]
     return 1e3 * mean_sample(outcome.simulated, "subflow", [name], "rtt_s", window)
-
-
-def _waited_ms(outcome: Outcome, address: Address, place: Path) -> float:
-    """Give it of the link that is called so, or else of the subflow."""
-    assert outcome.simulated is not None, "the reader asks for it"
-    run, column = outcome.simulated, OF_WAITS[address.measure]
-    if address.subject in outcome.paths.demands.network.core.link_names:
-        return waited_ms(run, "link", address.subject, column)
-    name = run.result.subflows["subflow"][subflow_of(outcome.paths, address, place)]
-    return waited_ms(run, "subflow", name, column)
 
 
 def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> float:

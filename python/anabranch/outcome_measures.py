@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anabranch.distributions import percentile_of
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
 from anabranch.fluid_run import measure_fluid
@@ -24,6 +25,7 @@ from anabranch.simulated_measures import (
     turning,
     turns,
 )
+from anabranch.simulated_samples import OF_SAMPLES
 from anabranch.subjects import connection_of, link_of, subflow_of
 
 if TYPE_CHECKING:
@@ -66,8 +68,10 @@ def measure(outcomes: dict[str, Outcome], address: Address, place: Path) -> floa
         return _of_link(outcome, address, place)
     if address.measure in ("distance", "undersaturated", "farthest", "steps-to"):
         return _beside(outcome, outcomes[address.subject], address, place)
-    if address.measure in (*OF_TIME, *OF_STAY, *OF_WAITS):
+    if address.measure in (*OF_TIME, *OF_STAY):
         return mean_over_time(outcomes, address, place)
+    if address.measure in (*OF_SAMPLES, *OF_WAITS):
+        return percentile_of(outcome, address, place)
     number = None
     if outcome.simulated is not None:
         number = _of_simulation(outcomes, outcome.simulated, address, place)

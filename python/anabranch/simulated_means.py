@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ScenarioError
+from anabranch.percentiles import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,22 @@ OF_TIME = (
 OF_STAY = ("transfer-rate", "lost", "marked")
 """Measures of all the time that connections are there."""
 
-OF_WAITS = {"median-wait": "p50_s", "p95-wait": "p95_s", "most-wait": "most_s"}
+OF_WAITS = {
+    "p5-wait": "p5_s",
+    "p25-wait": "p25_s",
+    "median-wait": "p50_s",
+    "p75-wait": "p75_s",
+    "p95-wait": "p95_s",
+    "most-wait": "most_s",
+}
 """Measures of how long packets waited after the warm-up, and the columns that they are in."""
+
+WAIT_PARTS = {
+    "least_s": 0.0,
+    **{f"p{percent}_s": percent / 100 for percent in (1, 5, 10, 25, 50, 75, 90, 95, 99)},
+    "most_s": 1.0,
+}
+"""All columns of waits, and the parts of the packets that waited no longer."""
 
 
 class UnmeasuredError(ScenarioError):
@@ -87,8 +102,8 @@ def mean_backlog_kb(run: Simulated, link: str, window_s: Window) -> float:
     return mean_sample(run, "link", [link], "backlog_bytes", window_s) / 1e3
 
 
-def waited_ms(run: Simulated, of: str, name: str, column: str) -> float:
-    """Give a percentile of how long packets waited after the warm-up: at a link, or of a subflow on its whole way.
+def waits_ms(run: Simulated, of: str, name: str) -> Recording:
+    """Give how long packets waited after the warm-up: at a link, or of a subflow on its whole way.
 
     Raises
     ------
@@ -100,7 +115,13 @@ def waited_ms(run: Simulated, of: str, name: str, column: str) -> float:
     row = run.result.waits.filter(of=of, name=name)
     if not len(row):
         raise UnmeasuredError("it carried no packet after the warm-up; take another, or a longer run")
-    return 1e3 * float(row[column].item())
+    values = row.select(*WAIT_PARTS).to_numpy()[0]
+    return Recording(int(row["packets"].item()), 1e3 * values, np.array(list(WAIT_PARTS.values())))
+
+
+def waited_ms(run: Simulated, of: str, name: str, column: str) -> float:
+    """Give a percentile of these, by its column in the table of waits."""
+    return float(waits_ms(run, of, name).values[list(WAIT_PARTS).index(column)])
 
 
 def jain_index(rates: Sequence[float]) -> float:
