@@ -4,7 +4,7 @@
 
     file = "figure-3"                   how its files are called
     draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, queues, queues-over-time,
-                                        longest-queue, errors, completions, convergence, steps, bars, fluid
+                                        longest-queue, errors, completions, convergence, steps, bars, boxes, fluid
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
@@ -17,7 +17,8 @@
     bin = "5 s"                         with mean rates: means over so long
 
 ``mean-rates`` and ``mean-subflow-rates`` are of runs with seeds: means over them, and from the least to the greatest.
-``bars`` has no ``runs``, and keys of its own: see `anabranch.experiment_bars`. ``steps`` is of a run with
+``bars`` and ``boxes`` have no ``runs``, and keys of their own: see `anabranch.experiment_bars` and
+`anabranch.experiment_boxes`. ``steps`` is of a run with
 ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of c-SLEN and IEWF: rates after
 each pass by running time. ``fluid`` is of fluid models: rates above, up to
 ``top``, and prices below, over steps; ``xlabel`` and ``price`` say what these are, if not steps and marking
@@ -33,6 +34,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import polars as pl
 
 from anabranch.experiment_bars import Bars, bars_frame, read_bars
+from anabranch.experiment_boxes import Boxes, boxes_frame, read_boxes
 from anabranch.repeated_rates import optimal_rates, repeated_rates
 from anabranch.settling import by_amount
 
@@ -59,6 +61,7 @@ Draw = Literal[
     "convergence",
     "steps",
     "bars",
+    "boxes",
     "fluid",
 ]
 
@@ -92,6 +95,7 @@ class FigurePlan:
     of: str = "connection"
     bin_s: float = 1.0
     bars: Bars | None = None
+    boxes: Boxes | None = None
     xlabel: str = ""
     price: str = ""
     top: float | None = None
@@ -121,6 +125,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         bin_s=table.span_s("bin") or 1.0,
         of=table.choice("of", ("connection", "link"), "connection"),
         bars=read_bars(table, runs, window) if draw == "bars" else None,
+        boxes=read_boxes(table, runs, window) if draw == "boxes" else None,
         xlabel=table.text("xlabel", "step") if draw == "fluid" else "",
         price=table.text("price", "marking probability") if draw == "fluid" else "",
         top=table.optional_number("top") if draw == "fluid" else None,
@@ -133,10 +138,12 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
 
 
 def _check_runs(table: Table, plan: FigurePlan, runs: Mapping[str, Run]) -> None:
-    if plan.bars is not None:
-        if plan.runs or not plan.bars.order:
+    if plan.bars is not None or plan.boxes is not None:
+        if plan.runs or (plan.bars is not None and not plan.bars.order):
             raise table.error(
-                "runs", "bars are of numbers", "leave it out, and add a [[figure.bar]] for each kind of bar"
+                "runs",
+                f"{plan.draw} are of numbers",
+                "leave it out, and name runs in each [[figure.bar]] or [[figure.box]]",
             )
         return
     if not plan.runs:
@@ -183,8 +190,8 @@ class Figure:
         queues ``run``, ``link``, ``most_packets``, or over time ``run``, ``time_s``, ``link``, ``peak_packets``, of the
         longest without ``link``; of errors ``run`` and what `Result.errors` gives; of completions ``run`` and what
         `anabranch.settling.by_amount` gives; of mean rates ``run`` and what `anabranch.repeated_rates` gives; of steps
-        ``step``, ``name``, ``rate``, ``price``; of fluid models ``run``, ``at``, ``name``, ``value``; of bars what
-        `anabranch.experiment_bars` gives.
+        ``step``, ``name``, ``rate``, ``price``; of fluid models ``run``, ``at``, ``name``, ``value``; of bars and
+        boxes what `anabranch.experiment_bars` and `anabranch.experiment_boxes` give.
     targets : dict
         The rate that each connection of a convergence, or subflow of steps, tends to.
     results : dict
@@ -222,6 +229,16 @@ class Figure:
         elif self.plan.bars is not None:
             own = self.plan.bars
             figures.draw_estimates(self.frame, ylabel=own.ylabel, xlabel=own.across, title=title, file=file)
+        elif self.plan.boxes is not None:
+            boxes = self.plan.boxes
+            figures.draw_boxes(
+                self.frame,
+                ylabel=boxes.ylabel,
+                xlabel=boxes.across,
+                logarithmic=boxes.logarithmic,
+                title=title,
+                file=file,
+            )
         elif draw == "fluid":
             plan = self.plan
             figures.draw_fluid(self.frame, title=title, xlabel=plan.xlabel, price=plan.price, top=plan.top, file=file)
@@ -271,6 +288,8 @@ def make_figure(
     heading = f"{item_name(item)}: {plan.title or title}"
     if plan.bars is not None:
         return Figure(item, plan, heading, rates_in, bars_frame(plan.bars, outcomes, place), {}, {}, None)
+    if plan.boxes is not None:
+        return Figure(item, plan, heading, rates_in, boxes_frame(plan.boxes, outcomes, place), {}, {}, None)
     if plan.draw == "convergence":
         aim = outcomes[plan.target]
         targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from anabranch.figures.bars import draw_estimates
 from anabranch.figures.beside import draw_completions, draw_longest_queue
+from anabranch.figures.boxes import draw_boxes
 from anabranch.figures.convergence import draw_convergence
 from anabranch.figures.errors import draw_errors
 from anabranch.figures.fluid import draw_fluid
@@ -14,6 +15,7 @@ from anabranch.figures.result import draw_result
 from anabranch.figures.steps import draw_steps
 
 __all__ = [
+    "draw_boxes",
     "draw_completions",
     "draw_convergence",
     "draw_errors",

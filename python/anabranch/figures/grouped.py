@@ -73,5 +73,5 @@ def _frame(figure: Figure, axes: Axes, title: str, note: str) -> None:
     figure.subplots_adjust(
         left=0.75 / width, right=1.0 - 0.2 / width, top=1.0 - 0.55 / height, bottom=bottom_in / height
     )
-    ticks_in = max(size_in(label)[0] for label in axes.get_yticklabels())
+    ticks_in = max(size_in(label)[0] for label in axes.get_yticklabels(which="both"))
     figure.subplots_adjust(left=max(0.75, ticks_in + 0.5) / width)
