@@ -92,7 +92,7 @@ pub trait WindowControl: Send {
     }
 
     /// What the path of a subflow can carry changes: the least capacity of its links, as far as the source knows, or what
-    /// the next loop sends at if that is less; over 0.
+    /// the next loop sends at if that is less; over 0, and infinite if neither is known.
     fn on_capacity(&mut self, subflow: usize, capacity: Rate) {
         let _ = (subflow, capacity);
     }

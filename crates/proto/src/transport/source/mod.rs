@@ -21,6 +21,12 @@ const BIT_PICOSECONDS: f64 = 8e12;
 /// What windows may lack of a whole packet, by rounding.
 const ROUNDING: f64 = 1e-9;
 
+/// For how long so many bytes hold up the next packet at a pace, in picoseconds.
+#[inline]
+fn gap(bytes: u64, pace: Rate) -> u64 {
+    (bytes as f64 * BIT_PICOSECONDS / pace.0.max(1.0)) as u64
+}
+
 /// The source of a connection.
 pub struct Source {
     control: Box<dyn WindowControl>,
@@ -283,8 +289,8 @@ impl Source {
         own.is_limited = is_last;
         let number = own.send(now, chunk, &self.settings);
         if let Some(pace) = self.control.pace(path) {
-            let gap = f64::from(chunk.bytes) * BIT_PICOSECONDS / pace.0.max(1.0);
-            own.next_send = Time(now.0.max(own.next_send.0).saturating_add(gap as u64));
+            let gap = gap(u64::from(chunk.bytes), pace);
+            own.next_send = Time(now.0.max(own.next_send.0).saturating_add(gap));
         }
         Some((path, Segment { number, chunk }))
     }

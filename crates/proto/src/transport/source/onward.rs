@@ -1,8 +1,8 @@
 //! What a source knows of what its paths can carry, and what it tells the loop before: for connections in chains of loops.
 
-use anabranch_core::Rate;
+use anabranch_core::{Rate, Time};
 
-use super::Source;
+use super::{Source, gap};
 use crate::transport::NO_RATE;
 
 impl Source {
@@ -25,17 +25,28 @@ impl Source {
         }
     }
 
-    /// Tells the control the lesser of the two.
+    /// Tells the control the lesser of the two. If that makes it faster, the next packet waits by the new pace: after one
+    /// that left when next to nothing could be carried, it would be due in a quarter of an hour.
     pub(super) fn tell_capacity(&mut self, path: usize) {
-        let own = &self.paths[path];
+        let own = &mut self.paths[path];
+        if !own.is_open {
+            return;
+        }
         let known = [own.known_bps, own.onward_bps].into_iter().filter(|&bps| bps > 0).min();
-        if let Some(bps) = known.filter(|_| own.is_open) {
-            self.control.on_capacity(path, Rate(bps as f64));
+        let before = self.control.pace(path);
+        self.control.on_capacity(path, Rate(known.map_or(f64::INFINITY, |bps| bps as f64)));
+        let Some(pace) = self.control.pace(path) else { return };
+        if before.is_some_and(|before| before.0 < pace.0) {
+            let due = own.last_sent.0.saturating_add(gap(self.settings.packet.0, pace));
+            own.next_send = own.next_send.min(Time(due));
+            self.is_starved = true;
         }
     }
 
     /// What the loop before may count on, over all paths: what the control sends at, or what comes through, if that is less
-    /// and the control is what holds it back. [`NO_RATE`] as long as nothing is known.
+    /// and the control is what holds it back. [`NO_RATE`] as long as nothing is known, and while no path is open: then the
+    /// room at the relay is what limits the loop before. If it were told 0, it would send nothing whose acknowledgement
+    /// could tell it that a path is open again.
     ///
     /// Windows of several sources add up to more than a link carries, since they hold what waits there too: what they come
     /// to, told to the loop before, would fill the relay.
