@@ -3,8 +3,13 @@
 //!
 //! A radio knows the rate at which it sends; of links further on a network tells what they were built for. Where those
 //! change, a relay before them knows.
+//!
+//! Where a link sends at opportunities, its rate is what came in a bin of time, and a bin without any is no outage: the
+//! radio has the rate of its modulation still, and waits for its turn. So sources hear nothing of empty bins, and go by
+//! the one before. Real traces have such bins several times a second; a source that took each for a capacity of 0 would
+//! begin from its floor as often. A capacity that falls to 0 by itself is one, and is told.
 
-use anabranch_core::{LinkId, Rate};
+use anabranch_core::{LinkId, Rate, Time};
 use anabranch_proto::transport::Source;
 use anabranch_scenario::plan::Plan;
 
@@ -43,7 +48,11 @@ impl World<'_> {
         if terms.hears_capacities {
             let own = self.subflows_of(c);
             let first = own.start;
-            own.for_each(|s| source.set_capacity(s - first, self.known_capacity(s)));
+            for s in own {
+                if let Some(capacity) = self.known_capacity(s) {
+                    source.set_capacity(s - first, capacity);
+                }
+            }
         }
     }
 
@@ -51,8 +60,9 @@ impl World<'_> {
     pub(crate) fn tell_sources(&mut self, link: u32) {
         for place in 0..self.hearers.of(link).len() {
             let (_, s) = self.hearers.of(link)[place];
+            let Some(capacity) = self.known_capacity(s as usize) else { continue };
             let c = self.subflows[s as usize].connection;
-            let (path, capacity) = (s as usize - self.subflows_of(c).start, self.known_capacity(s as usize));
+            let path = s as usize - self.subflows_of(c).start;
             if let Some(source) = &mut self.endpoints[c as usize].source {
                 source.set_capacity(path, capacity);
                 self.pump(c, path);
@@ -60,13 +70,15 @@ impl World<'_> {
         }
     }
 
-    fn known_capacity(&self, s: usize) -> Rate {
+    /// The least capacity of a path as its source knows it; `None` in an empty bin of opportunities.
+    fn known_capacity(&self, s: usize) -> Option<Rate> {
         let path = self.routes.path(s);
-        let built = |&link: &u32| {
-            let link: LinkId = self.routes.used[link as usize];
-            self.plan.network.link(link).capacity.0
-        };
-        let now = self.links.capacity(path[0] as usize, anabranch_core::Time(self.now)).0;
-        Rate(path[1..].iter().map(built).fold(now, f64::min))
+        let of_network = |link: u32| -> LinkId { self.routes.used[link as usize] };
+        let now = self.links.capacity(path[0] as usize, Time(self.now)).0;
+        if now == 0.0 && self.plan.links[of_network(path[0]).index()].opportunities.is_some() {
+            return None;
+        }
+        let built = |&link: &u32| self.plan.network.link(of_network(link)).capacity.0;
+        Some(Rate(path[1..].iter().map(built).fold(now, f64::min)))
     }
 }

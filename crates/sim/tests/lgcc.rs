@@ -66,6 +66,39 @@ fn rates_follow_the_capacity() {
     }
 }
 
+/// One source over a link of 10 Mbit/s and 5 ms for 5 s: the bytes that have arrived.
+fn arrived(protocol: &str, keys: &str) -> f64 {
+    let text = format!(
+        "[[link]]\nsource = \"s\"\ntarget = \"d\"\ncapacity = \"10 Mbit/s\"\ndelay = \"5 ms\"\n\
+         discipline = \"ecn-ramp\"\nqueue = \"1 MB\"\n{keys}\n\
+         [[connection]]\nsource = \"s\"\ntarget = \"d\"\nprotocol = \"{protocol}\"\npacket = \"1500 B\"\n\
+         [run]\nduration = \"5 s\""
+    );
+    outcome(&text).subflows[0].delivered as f64
+}
+
+#[test]
+fn a_moment_without_opportunities_is_no_outage() {
+    // 180 opportunities of 1,500 bytes in 200 ms, and none from 160 to 180 ms: 6.75 MB in 5 s.
+    let times: Vec<String> = (1..=160).chain(181..=200).map(|ms: u32| ms.to_string()).collect();
+    let keys = format!("trace = {{ opportunities_ms = [{}] }}", times.join(", "));
+    for protocol in ["lgc", "lgcc", "log-rate"] {
+        let part = arrived(protocol, &keys) / 6.75e6;
+        assert!(part > 0.85, "{protocol}: {part}");
+    }
+}
+
+#[test]
+fn a_source_goes_on_after_an_outage() {
+    // 4.5 s of 10 Mbit/s are 5.6 MB. It begins from its floor again, and at half a rate in the beginning.
+    let keys =
+        "capacity_changes = [{ at = \"2 s\", capacity = \"0 bit/s\" }, { at = \"2.5 s\", capacity = \"10 Mbit/s\" }]";
+    for protocol in ["lgc", "lgcc", "log-rate"] {
+        let part = arrived(protocol, keys) / 5.6e6;
+        assert!(part > 0.8, "{protocol}: {part}");
+    }
+}
+
 /// A source at s, a relay at r, and a last link that falls from 500 to 150 Mbit/s at 2 s.
 fn chain(relays: &str) -> String {
     let link = |source: &str, target: &str, keys: &str| {
