@@ -49,8 +49,8 @@ pub struct MarkedRate<N> {
     first: f64,
     /// The window before the first round trip.
     start: f64,
-    /// In bits a second; 0 before the first round trip.
-    rate: f64,
+    /// In bits a second; `None` before the first round trip.
+    rate: Option<f64>,
     first_rate: f64,
     /// Infinite if it is not known.
     capacity: f64,
@@ -73,7 +73,7 @@ impl<N: NextRate> MarkedRate<N> {
             packet: connection.packet,
             first: connection.first_window,
             start: connection.first_window,
-            rate: 0.0,
+            rate: None,
             first_rate: 0.0,
             capacity: f64::INFINITY,
             least_rtt: f64::INFINITY,
@@ -103,29 +103,32 @@ impl<N: NextRate> MarkedRate<N> {
         rate.max(self.floor()).min(self.carrying()).max(PACES.start() * self.bits())
     }
 
-    fn end_interval(&mut self, now: Time) {
+    fn begin_interval(&mut self, now: Time) {
+        (self.began, self.acknowledged, self.marked, self.has_lost) = (now, 0, 0, false);
+    }
+
+    fn end_interval(&mut self, now: Time, rate: f64) {
         let marked = f64::from(self.marked.min(self.acknowledged)) / f64::from(self.acknowledged);
         let marked = if self.has_lost { 1.0 } else { marked };
         self.p = (self.p + self.settings.weight * (marked - self.p)).clamp(0.0, MOST_MARKED);
-        let next = self.next.next(self.rate, self.carrying(), self.p);
-        self.rate = self.bounded(next.min(2.0 * self.rate));
-        (self.began, self.acknowledged, self.marked, self.has_lost) = (now, 0, 0, false);
+        let next = self.next.next(rate, self.carrying(), self.p);
+        self.rate = Some(self.bounded(next.min(2.0 * rate)));
+        self.begin_interval(now);
     }
 }
 
 impl<N: NextRate> WindowControl for MarkedRate<N> {
     fn open(&mut self, _: usize, now: Time) {
-        (self.rate, self.p, self.least_rtt, self.start) = (0.0, 0.0, f64::INFINITY, self.first);
-        (self.began, self.acknowledged, self.marked, self.has_lost) = (now, 0, 0, false);
+        (self.rate, self.p, self.least_rtt, self.start) = (None, 0.0, f64::INFINITY, self.first);
+        self.capacity = f64::INFINITY;
+        self.begin_interval(now);
     }
 
     fn close(&mut self, _: usize) {}
 
     fn on_capacity(&mut self, _: usize, capacity: Rate) {
         self.capacity = capacity.0.max(1.0);
-        if self.rate > 0.0 {
-            self.rate = self.bounded(self.rate);
-        }
+        self.rate = self.rate.map(|rate| self.bounded(rate));
     }
 
     fn on_ack(&mut self, _: usize, acked: &Acked) {
@@ -134,15 +137,17 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
         }
         self.acknowledged = self.acknowledged.saturating_add(acked.packets);
         self.marked = self.marked.saturating_add(acked.marked);
-        if self.rate == 0.0 && self.least_rtt.is_finite() {
-            self.first_rate = self.start * self.bits() / self.least_rtt;
-            self.rate = self.bounded(self.first_rate);
-            (self.began, self.acknowledged, self.marked) = (acked.now, 0, 0);
+        let Some(rate) = self.rate else {
+            if self.least_rtt.is_finite() {
+                self.first_rate = self.start * self.bits() / self.least_rtt;
+                self.rate = Some(self.bounded(self.first_rate));
+                self.begin_interval(acked.now);
+            }
             return;
-        }
+        };
         let seconds = anabranch_core::Span(acked.now.0.saturating_sub(self.began.0)).seconds();
         if seconds >= self.least_rtt && self.acknowledged >= LEAST_PACKETS {
-            self.end_interval(acked.now);
+            self.end_interval(acked.now, rate);
         }
     }
 
@@ -155,25 +160,21 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
             Signal::Timeout => {
                 self.has_lost = true;
                 self.start = 1.0;
-                if self.rate > 0.0 {
-                    self.rate = self.floor();
-                }
+                self.rate = self.rate.map(|_| self.floor());
             }
         }
     }
 
     fn window(&self, _: usize) -> f64 {
-        if self.rate == 0.0 {
-            self.start
-        } else if self.settings.is_windowed {
-            (self.rate * self.least_rtt / self.bits() + 1.0).min(MOST_WINDOW)
-        } else {
-            MOST_WINDOW
+        match self.rate {
+            None => self.start,
+            Some(rate) if self.settings.is_windowed => (rate * self.least_rtt / self.bits() + 1.0).min(MOST_WINDOW),
+            Some(_) => MOST_WINDOW,
         }
     }
 
     fn pace(&self, _: usize) -> Option<Rate> {
-        (self.rate > 0.0).then_some(Rate(self.rate))
+        self.rate.map(Rate)
     }
 }
 
@@ -277,6 +278,26 @@ mod tests {
         assert!(is_near(control.window(0), 10.0));
         control.on_signal(0, Signal::Timeout, 10, Time(0));
         assert!(is_near(control.window(0), 1.0));
+    }
+
+    #[test]
+    fn what_was_lost_before_the_first_round_trip_is_no_loss_of_the_first_interval() {
+        let view = ConnectionView { packet: Bytes(1000), first_window: 10.0, ..alone() };
+        let mut control = MarkedRate::new(Double, MarkedRateSettings { weight: 0.5, is_windowed: true }, &view);
+        control.open(0, Time(0));
+        control.on_signal(0, Signal::Timeout, 10, Time(0));
+        control.on_ack(0, &acked(0.1, 0.1));
+        interval(&mut control, 0.2, 0);
+        assert!(control.p <= 0.0);
+    }
+
+    #[test]
+    fn a_path_that_opens_again_has_no_capacity_of_before() {
+        let mut control = control(true);
+        control.on_capacity(0, Rate(20e3));
+        control.open(0, Time(0));
+        control.on_ack(0, &acked(0.5, 0.1));
+        assert!(is_near(control.pace(0).unwrap().0, 800e3));
     }
 
     #[test]
