@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anabranch_core::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use super::{Ack, NO_RATE, Scheduler, Segment, Settings, Sink, Source};
+use super::{Ack, Chunk, NO_RATE, Scheduler, Segment, Settings, Sink, Source};
 use crate::window::{Acked, Signal, WindowControl};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -250,6 +250,32 @@ fn a_small_buffer_does_not_stop_a_connection_for_ever() {
         assert!(pair.sink.waiting() <= 30);
     }
     assert_eq!(pair.new, 1000);
+}
+
+#[test]
+fn a_source_asks_for_room_less_and_less_often() {
+    // An answer takes 20 ms; packets have 10 bytes, so that room for 5 is as good as none. It asks after 200 ms, and then
+    // 400 later, 800, ... 51,200, and no later than 60,000 from then on.
+    for room in [0, 5] {
+        let settings = Settings { buffer: 10, ..settings() };
+        let mut source = Source::new(Box::new(Fixed(1.0)), settings, Time(0), 1, None, Rate(f64::INFINITY));
+        source.open(0, Time(0));
+        source.poll(Time(0), 0).unwrap();
+        let mut now = 0;
+        let mut asks = Vec::new();
+        for newest in 0..12 {
+            now += 20 * MILLISECOND;
+            let seen = u64::MAX;
+            let ack = Ack { newest, seen, complete: 10, room, marked: 0, delay_ns: 0, onward_bps: NO_RATE };
+            source.on_ack(Time(now), 0, &ack);
+            assert_eq!(source.poll(Time(now), 0), None);
+            now = source.wake_at().unwrap().0;
+            assert_eq!(source.poll(Time(now), 0).unwrap().1.chunk, Chunk { offset: 9, bytes: 1 });
+            asks.push(now / MILLISECOND);
+        }
+        let gaps: Vec<u64> = asks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(gaps, [400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000, 60_000]);
+    }
 }
 
 #[test]

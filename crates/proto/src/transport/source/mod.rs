@@ -41,7 +41,7 @@ pub struct Source {
     last: usize,
     /// The data up to here were not worth sending once more on another path.
     reinjected: Option<u64>,
-    /// If the sink has no room and nothing is under way: when it is asked whether it has, and how often it was.
+    /// If the sink has no room for a packet and nothing is under way: when it is asked whether it has, and how often it was.
     probe: Option<(Time, u32)>,
 }
 
@@ -153,9 +153,6 @@ impl Source {
     /// An acknowledgement arrives on a path.
     pub fn on_ack(&mut self, now: Time, path: usize, ack: &Ack) {
         self.stream.on_ack(ack.complete, ack.room);
-        if ack.room > 0 {
-            self.probe = None;
-        }
         if !self.paths[path].is_open {
             return;
         }
@@ -388,6 +385,7 @@ impl Source {
             Scheduler::Redundant => self.copy(now, path, most)?,
             Scheduler::LowestRtt | Scheduler::RoundRobin => self.stream.take(now, most)?,
         };
+        self.probe = None;
         Ok((path, chunk))
     }
 }

@@ -8,8 +8,9 @@ use super::super::packets::Chunk;
 use super::super::rtt::Rtt;
 use crate::window::Delivery;
 
-/// In picoseconds: nothing waits longer for an acknowledgement [rfc6298, sec. 2.5].
-const MOST_WAIT: u64 = 60_000_000_000_000;
+/// In picoseconds: the longest wait for an acknowledgement, or for room at the sink until it is asked again, unless the
+/// first wait is set to be longer [rfc6298, sec. 2.5].
+pub(super) const MOST_WAIT: u64 = 60_000_000_000_000;
 
 /// A path of a connection.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use super::super::outstanding::Sent;
 use super::super::packets::Chunk;
 use super::super::stream::Lack;
 use super::Source;
-use super::path::Path;
+use super::path::{MOST_WAIT, Path};
 use crate::window::Signal;
 
 impl Source {
@@ -56,7 +56,7 @@ impl Source {
     }
 
     /// The sink has no room, and no acknowledgement is to come that could say when it has: a byte that it has makes it say
-    /// so, should what it said of itself be lost.
+    /// so, should what it said of itself be lost. It is asked less and less often until there is room for a packet.
     fn ask_for_room(&mut self, now: Time) -> Result<(usize, Chunk), Lack> {
         let wait = self.paths[self.last].wait(&self.settings);
         let (due, tries) = *self.probe.get_or_insert((Time(now.0.saturating_add(wait)), 0));
@@ -65,7 +65,7 @@ impl Source {
         }
         // If only its pace holds a path back, that says when to ask.
         let path = (0..self.paths.len()).find(|&path| self.may_send(now, path)).ok_or(Lack::Room)?;
-        let wait = wait.saturating_mul(2 << tries.min(8));
+        let wait = wait.saturating_mul(2 << tries.min(8)).min(wait.max(MOST_WAIT));
         self.probe = Some((Time(now.0.saturating_add(wait)), tries + 1));
         Ok((path, Chunk { offset: self.stream.complete().saturating_sub(1), bytes: 1 }))
     }
