@@ -48,7 +48,7 @@ struct Input {
     waiting: u64,
     /// Bytes that it may still send in this turn.
     credit: f64,
-    /// The room that the loop was told of last.
+    /// The room that there was at the relay when the loop was last told.
     told: u64,
 }
 
@@ -99,17 +99,21 @@ impl Relay {
 
     /// Puts into an acknowledgement to a loop before how much room there is for it, and how fast the next loop sends.
     pub fn inform(&mut self, input: usize, ack: &mut Ack) {
-        let own = &mut self.inputs[input];
-        ack.room = ack.room.min(self.buffer.saturating_sub(own.waiting));
+        let room = self.room(input);
+        ack.room = ack.room.min(room);
         ack.onward_bps = self.onward_bps;
-        own.told = ack.room;
+        self.inputs[input].told = room;
+    }
+
+    fn room(&self, input: usize) -> u64 {
+        self.buffer.saturating_sub(self.inputs[input].waiting)
     }
 
     /// Whether a loop before was told that there is no room for packets of so many bytes, and now there is.
+    ///
+    /// What its sink has no room for besides counts for nothing: the relay can change nothing about that.
     pub fn is_to_be_told(&self, input: usize, packet: u64) -> bool {
-        let own = &self.inputs[input];
-        let room = self.buffer.saturating_sub(own.waiting);
-        own.told < (2 * packet).min(room)
+        self.inputs[input].told < (2 * packet).min(self.room(input))
     }
 
     /// Takes the next packet of at most so many bytes: of which input, and its bytes; `None` if nothing waits.
@@ -174,6 +178,21 @@ mod tests {
         relay.on_data(1, 100_000);
         let second = taken(&mut relay, 20).iter().filter(|&&input| input == 1).count();
         assert!((9..=11).contains(&second), "{second}");
+    }
+
+    #[test]
+    fn a_sink_with_little_room_is_no_reason_to_tell_again_and_again() {
+        let mut relay = relay(&[1.0]);
+        let mut ack = Ack { newest: 0, seen: 1, complete: 9, room: 1500, marked: 0, delay_ns: 0, onward_bps: NO_RATE };
+        relay.inform(0, &mut ack);
+        assert_eq!(ack.room, 1500);
+        assert!(!relay.is_to_be_told(0, 1000));
+        // A full relay has told of 0, and has to tell of 2,000 bytes.
+        relay.on_data(0, 5000);
+        relay.inform(0, &mut ack);
+        relay.take(1000);
+        relay.take(1000);
+        assert!(relay.is_to_be_told(0, 1000));
     }
 
     #[test]
