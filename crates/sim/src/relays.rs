@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anabranch_core::Time;
 use anabranch_core::random::{Purpose, stream};
+use anabranch_core::{Bytes, Time};
 use anabranch_proto::Ecn;
 use anabranch_proto::transport::{Ack, Chunk, NO_RATE, Relay, Source};
 use anabranch_scenario::plan;
@@ -47,8 +47,8 @@ pub(crate) struct Onward {
 }
 
 impl RelayEnd {
-    /// An empty one.
-    pub fn new(plan: &plan::Relay, seed: u64) -> Self {
+    /// An empty one, before a loop with packets of this size.
+    pub fn new(plan: &plan::Relay, packet: Bytes, seed: u64) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let input = |connection: u32| Input {
             connection,
@@ -58,7 +58,7 @@ impl RelayEnd {
             waiting: VecDeque::new(),
         };
         Self {
-            relay: Relay::new(plan.buffer.0, &settings),
+            relay: Relay::new(plan.buffer.0, packet.0 as u32, &settings),
             inputs: plan.inputs.iter().map(|(id, _)| input(id.0)).collect(),
             taken: VecDeque::new(),
             offered: 0,

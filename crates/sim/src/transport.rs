@@ -63,7 +63,8 @@ impl Endpoint {
             for (input, (id, _)) in (0..).zip(&relay.inputs) {
                 all[id.index()].onward = Some(Onward { connection: relay.connection.0, input });
             }
-            all[relay.connection.index()].relay = Some(Box::new(RelayEnd::new(relay, plan.run.seed)));
+            let own = relay.connection.index();
+            all[own].relay = Some(Box::new(RelayEnd::new(relay, plan.transfers[own].packet, plan.run.seed)));
         }
         all
     }

@@ -31,6 +31,8 @@ pub enum Marking {
 pub struct Relay {
     /// Bytes of each input that may wait.
     buffer: u64,
+    /// Bytes of a packet of the next loop: what an input may send in a turn for each weight.
+    packet: u32,
     inputs: Vec<Input>,
     /// Whose turn it is.
     turn: usize,
@@ -53,15 +55,15 @@ struct Input {
 }
 
 impl Relay {
-    /// An empty relay in which so many bytes of each loop may wait.
-    pub fn new(buffer: u64, inputs: &[InputSettings]) -> Self {
-        // The least has the quantum of a packet.
+    /// An empty relay in which so many bytes of each loop may wait, before a loop with packets of so many bytes.
+    pub fn new(buffer: u64, packet: u32, inputs: &[InputSettings]) -> Self {
+        // The least may send a packet in a turn.
         let least = inputs.iter().map(|input| input.weight).fold(f64::INFINITY, f64::min);
         let input = |&InputSettings { weight, marking }: &InputSettings| {
             let weight = weight / least;
             Input { weight, marking, waiting: 0, credit: 0.0, told: buffer }
         };
-        Self { buffer, inputs: inputs.iter().map(input).collect(), turn: 0, onward_bps: super::NO_RATE }
+        Self { buffer, packet, inputs: inputs.iter().map(input).collect(), turn: 0, onward_bps: super::NO_RATE }
     }
 
     /// Bytes of each input that may wait.
@@ -134,7 +136,7 @@ impl Relay {
             }
             self.turn = (self.turn + 1) % self.inputs.len();
             let next = &mut self.inputs[self.turn];
-            next.credit += next.weight * f64::from(most);
+            next.credit += next.weight * f64::from(self.packet);
         }
     }
 }
@@ -147,12 +149,16 @@ mod tests {
     use crate::transport::NO_RATE;
 
     fn marking(marking: Marking) -> Relay {
-        Relay::new(5000, &[InputSettings { weight: 1.0, marking }])
+        Relay::new(5000, 1000, &[InputSettings { weight: 1.0, marking }])
     }
 
     fn relay(weights: &[f64]) -> Relay {
+        relay_of(1000, weights)
+    }
+
+    fn relay_of(packet: u32, weights: &[f64]) -> Relay {
         let input = |&weight: &f64| InputSettings { weight, marking: Marking::Never };
-        Relay::new(5000, &weights.iter().map(input).collect::<Vec<_>>())
+        Relay::new(5000, packet, &weights.iter().map(input).collect::<Vec<_>>())
     }
 
     fn taken(relay: &mut Relay, packets: usize) -> Vec<usize> {
@@ -178,6 +184,26 @@ mod tests {
         relay.on_data(1, 100_000);
         let second = taken(&mut relay, 20).iter().filter(|&&input| input == 1).count();
         assert!((9..=11).contains(&second), "{second}");
+    }
+
+    #[test]
+    fn what_fills_up_a_packet_is_no_turn_of_its_own() {
+        // 900 bytes of the first come each time that the second fills a packet of 1,000 up. In turns of 100 bytes it would
+        // have a tenth; in turns of packets both have as much.
+        let mut relay = relay(&[1.0, 1.0]);
+        relay.on_data(1, 1_001_000);
+        assert_eq!(relay.take(1000), Some((1, 1000)));
+        let mut sent = [0, 0];
+        for _ in 0..100 {
+            relay.on_data(0, 900);
+            let mut left = 1000;
+            while left > 0 {
+                let (input, bytes) = relay.take(left).unwrap();
+                sent[input] += bytes;
+                left -= bytes;
+            }
+        }
+        assert!((45_000..=55_000).contains(&sent[0]), "{sent:?}");
     }
 
     #[test]
@@ -231,7 +257,7 @@ mod tests {
             weights in prop::collection::vec(0.1..10.0_f64, 1..5),
             most in 1_u32..3000,
         ) {
-            let mut relay = relay(&weights);
+            let mut relay = relay_of(most, &weights);
             let all = 1000 * u64::from(most);
             (0..weights.len()).for_each(|input| relay.on_data(input, all));
             // As long as all have something, each has its part within a turn.
