@@ -203,10 +203,13 @@ impl Plan {
         place.ok().map(|place| &self.relays[place])
     }
 
-    /// The connection that sends on what comes over this one; `None` if its target keeps that.
-    pub fn onward(&self, connection: ConnectionId) -> Option<ConnectionId> {
-        let has = |relay: &&Relay| relay.inputs.iter().any(|(id, _)| *id == connection);
-        self.relays.iter().find(has).map(|relay| relay.connection)
+    /// For each connection the one that sends on what comes over it; `None` if its target keeps that.
+    pub fn onward(&self) -> Vec<Option<ConnectionId>> {
+        let mut onward = vec![None; self.transfers.len()];
+        for relay in &self.relays {
+            relay.inputs.iter().for_each(|(id, _)| onward[id.index()] = Some(relay.connection));
+        }
+        onward
     }
 
     /// Whom the target of a connection asks for data; `None` if its source sends unasked.

@@ -6,7 +6,9 @@
 //! capacities or the paths that may be used have changed.
 //!
 //! Connections in chains of loops share as what they carry does from its first source to its last target: the first loop
-//! counts with the links of those after it, and these have what those before them have together.
+//! counts with the links of those after it, and these have what those before them have together. If one after it is not
+//! there, or has no path to use, nothing gets through: its rate is 0 once relays are full. A link that a chain takes twice
+//! counts once, since paths to share have no loops: then rates over it are too high.
 
 use std::sync::Arc;
 
@@ -41,6 +43,8 @@ pub struct Gauge {
 /// What is needed to tell.
 pub(crate) struct Fairness {
     is_single_path: bool,
+    /// For each connection the loop that what comes over it goes on over.
+    onward: Vec<Option<ConnectionId>>,
     /// When capacities change, the latest first.
     changes: Vec<u64>,
     problem: Option<Arc<Problem>>,
@@ -59,6 +63,7 @@ impl Fairness {
         changes.sort_unstable_by_key(|&time| std::cmp::Reverse(time));
         Self {
             is_single_path: connections.clone().all(|c| plan.paths.of(ConnectionId::new(c)).len() == 1),
+            onward: plan.onward(),
             changes,
             problem: None,
             subflows: Vec::new(),
@@ -123,26 +128,34 @@ impl Fairness {
     fn solve(&mut self, shards: &Shards<'_, '_>) {
         self.rates.fill(f64::NAN);
         self.loads = vec![0.0; shards.routes.used.len()];
-        let mut present: Vec<u32> = (0..self.rates.len()).filter(|&c| shards.is_present(c)).map(|c| c as u32).collect();
-        let chained = present.clone();
-        present.retain(|&c| !has_present_input(shards, c));
-        let own = |&c: &u32| shards.routes.subflows[c as usize]..shards.routes.subflows[c as usize + 1];
+        let present = (0..self.rates.len()).filter(|&c| shards.is_present(c)).map(|c| c as u32);
+        let (later, first): (Vec<u32>, Vec<u32>) = present.partition(|&c| has_present_input(shards, c));
+        let own = |c: u32| shards.routes.subflows[c as usize]..shards.routes.subflows[c as usize + 1];
         let closed = closed(shards);
         let is_open = |s: &u32| closed.binary_search(s).is_err();
-        self.subflows = present.iter().flat_map(own).filter(is_open).collect();
-        let has_path = |c: &u32| own(c).any(|s| is_open(&s));
-        present.iter().filter(|c| !has_path(c)).for_each(|&c| self.rates[c as usize] = 0.0);
-        present.retain(has_path);
-        self.problem = (!present.is_empty()).then(|| Arc::new(problem(shards, &present, &self.subflows)));
-        let Some(problem) = &self.problem else { return };
-        let Some((of_paths, of_connections)) = self.fair(problem, shards.plan.run.fairness) else { return };
-        self.loads = problem.loads(&of_paths);
-        for (&c, rate) in present.iter().zip(of_connections) {
-            self.rates[c as usize] = rate;
+        let has_path = |c: u32| shards.is_present(c as usize) && own(c).any(|s| is_open(&s));
+        let gets_through = |&c: &u32| has_path(c) && self.after(c).all(|next| has_path(next.0));
+        let (through, stuck): (Vec<u32>, Vec<u32>) = first.into_iter().partition(gets_through);
+        for c in stuck {
+            self.rates[c as usize] = 0.0;
         }
-        for c in chained {
+        self.subflows = through.iter().flat_map(|&c| own(c)).filter(is_open).collect();
+        self.problem = (!through.is_empty()).then(|| Arc::new(self.problem(shards, &through)));
+        if let Some(problem) = &self.problem {
+            let Some((of_paths, of_connections)) = self.fair(problem, shards.plan.run.fairness) else { return };
+            self.loads = problem.loads(&of_paths);
+            for (&c, rate) in through.iter().zip(of_connections) {
+                self.rates[c as usize] = rate;
+            }
+        }
+        for c in later {
             self.rates[c as usize] = self.carried(shards.plan, c);
         }
+    }
+
+    /// The loops after a connection, to the end of its chain.
+    fn after(&self, c: u32) -> impl Iterator<Item = ConnectionId> + '_ {
+        std::iter::successors(self.onward[c as usize], |next| self.onward[next.index()])
     }
 
     /// The fair rate of a connection, or of those before it together.
@@ -150,6 +163,40 @@ impl Fairness {
         let own = self.rates[c as usize];
         let Some(relay) = plan.relay(ConnectionId(c)).filter(|_| own.is_nan()) else { return own };
         relay.inputs.iter().map(|(id, _)| self.carried(plan, id.0)).filter(|rate| !rate.is_nan()).sum()
+    }
+
+    /// The sharing among the connections that are first in their chains and get through, over the links in use.
+    fn problem(&self, shards: &Shards<'_, '_>, through: &[u32]) -> Problem {
+        let routes = shards.routes;
+        let mut parts = ProblemParts { path_offsets: vec![0], ..ProblemParts::default() };
+        parts.capacity = (0..routes.used.len()).map(|l| shards.capacity(l)).collect();
+        let mut number = 0;
+        for &s in &self.subflows {
+            while !(routes.subflows[through[number] as usize]..routes.subflows[through[number] as usize + 1])
+                .contains(&s)
+            {
+                number += 1;
+            }
+            parts.path_connection.push(number as u32);
+            // Demands are said apart.
+            let before = parts.path_links.len();
+            let mut links = |s: usize| {
+                for &link in routes.path(s).iter().filter(|&&l| !routes.is_of_demand(l)) {
+                    if !parts.path_links[before..].contains(&link) {
+                        parts.path_links.push(link);
+                    }
+                }
+            };
+            links(s as usize);
+            self.after(through[number]).for_each(|next| links(routes.subflows[next.index()] as usize));
+            parts.path_offsets.push(parts.path_links.len());
+        }
+        for &c in through {
+            let id = ConnectionId(c);
+            parts.demand.push(shards.home_of(id).connections[id.index()].demand);
+            parts.weight.push(shards.plan.demands.connections()[id.index()].claim());
+        }
+        Problem::new(parts).expect("the scenario was checked")
     }
 
     /// Fair rates of paths and connections; `None` if numbers cannot hold the prices of proportional ones.
@@ -167,50 +214,14 @@ impl Fairness {
     }
 }
 
-/// Whether a connection sends what comes over one that is present, or over one of which that is so.
+/// Whether a connection sends what comes over one that is present.
 fn has_present_input(shards: &Shards<'_, '_>, c: u32) -> bool {
-    let is_or_has = |id: &ConnectionId| shards.is_present(id.index()) || has_present_input(shards, id.0);
-    shards.plan.relay(ConnectionId(c)).is_some_and(|relay| relay.inputs.iter().any(|(id, _)| is_or_has(id)))
+    let is_present = |(id, _): &(ConnectionId, _)| shards.is_present(id.index());
+    shards.plan.relay(ConnectionId(c)).is_some_and(|relay| relay.inputs.iter().any(is_present))
 }
 
 /// The subflows whose paths may not be used now, in their order.
 fn closed(shards: &Shards<'_, '_>) -> Vec<u32> {
     let times = shards.plan.path_times.iter().filter(|own| !own.is_open(Time(shards.now)));
     times.map(|own| shards.routes.subflow(own)).collect()
-}
-
-/// The sharing among the connections that are present, over the links in use.
-fn problem(shards: &Shards<'_, '_>, present: &[u32], subflows: &[u32]) -> Problem {
-    let routes = shards.routes;
-    let mut parts = ProblemParts { path_offsets: vec![0], ..ProblemParts::default() };
-    parts.capacity = (0..routes.used.len()).map(|l| shards.capacity(l)).collect();
-    let mut number = 0;
-    for &s in subflows {
-        while !(routes.subflows[present[number] as usize]..routes.subflows[present[number] as usize + 1]).contains(&s) {
-            number += 1;
-        }
-        parts.path_connection.push(number as u32);
-        // Demands are said apart.
-        let before = parts.path_links.len();
-        let mut links = |s: usize| {
-            for &link in routes.path(s).iter().filter(|&&l| !routes.is_of_demand(l)) {
-                if !parts.path_links[before..].contains(&link) {
-                    parts.path_links.push(link);
-                }
-            }
-        };
-        links(s as usize);
-        let mut c = present[number];
-        while let Some(next) = shards.plan.onward(ConnectionId(c)) {
-            links(routes.subflows[next.index()] as usize);
-            c = next.0;
-        }
-        parts.path_offsets.push(parts.path_links.len());
-    }
-    for &c in present {
-        let id = ConnectionId(c);
-        parts.demand.push(shards.home_of(id).connections[id.index()].demand);
-        parts.weight.push(shards.plan.demands.connections()[id.index()].claim());
-    }
-    Problem::new(parts).expect("the scenario was checked")
 }

@@ -104,6 +104,41 @@ fn loops_that_end_in_one_share_it_by_weight() {
     }
 }
 
+/// The fair rates in Mbit/s at some seconds of: a from s to r, b that goes on from there to d, and c beside a.
+fn fair_rates(keys: [&str; 3], seconds: &[f64]) -> Vec<Vec<f64>> {
+    let connection = |name: &str, source: &str, target: &str, keys: &str| {
+        format!("[[connection]]\nname = \"{name}\"\nsource = \"{source}\"\ntarget = \"{target}\"\n{keys}\n")
+    };
+    let text = link("s", "r", 10.0, "")
+        + &link("r", "d", 6.0, "")
+        + "[defaults.connection]\nprotocol = \"reno\"\n"
+        + &connection("a", "s", "r", keys[0])
+        + &connection("b", "r", "d", &format!("after = [\"a\"]\n{}", keys[1]))
+        + &connection("c", "s", "r", keys[2])
+        + "[run]\nduration = \"6 s\"\nsample = \"500 ms\"\nrecord = [\"fairness\"]";
+    let samples = outcome(&text).samples;
+    let at = |&time: &f64| {
+        let sample = samples.time_s.iter().position(|&t| (t - time).abs() < 1e-9).unwrap();
+        samples.connection_fair_bps[3 * sample..][..3].iter().map(|rate| (rate / MEGA * 1e3).round() / 1e3).collect()
+    };
+    seconds.iter().map(at).collect()
+}
+
+#[test]
+fn fair_rates_of_a_chain_are_what_gets_through_it() {
+    // While b is there, a and c have half of 10 each, and b what a has. Before and after, nothing of a gets through.
+    let rates = fair_rates(["", "start = \"2 s\"\nstop = \"4 s\"", ""], &[1.0, 3.0, 5.0]);
+    assert_eq!(rates[1], [5.0, 5.0, 5.0]);
+    for rates in [&rates[0], &rates[2]] {
+        assert!(rates[0] <= 0.0 && rates[1].is_nan() && (rates[2] - 10.0).abs() < 1e-9, "{rates:?}");
+    }
+    // The path of b is closed from 2 s on, and that of a from 4 s on; c begins at 5 s.
+    let times = |stop: u32| format!("path_times = [{{ stop = \"{stop} s\" }}]");
+    let rates = fair_rates([&times(4), &times(2), "start = \"5 s\""], &[1.0, 3.0, 4.5]);
+    assert_eq!(rates[0][..2], [6.0, 6.0]);
+    assert!(rates[1..].iter().all(|rates| rates[..2] == [0.0, 0.0]), "{rates:?}");
+}
+
 #[test]
 fn each_loop_may_have_its_own_protocol() {
     let keys = "loops = [\"cubic\", \"bbr\"]\namount = \"3 MB\"";
