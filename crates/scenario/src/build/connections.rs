@@ -214,9 +214,11 @@ impl<'a> List<'a> {
                 None => self.count(None, protocol),
             },
         };
-        self.add_demand_changes(table, &name)?;
         if table.after.is_some() {
             self.check_after(table, &name)?;
+        }
+        self.add_demand_changes(table, &name)?;
+        if table.after.is_some() {
             self.after.push(After { connection: id, table: number });
         }
         self.add(connection(table, name, nodes[0], target), transfer, paths)?;
@@ -225,7 +227,11 @@ impl<'a> List<'a> {
 
     /// What comes over others is all that a connection after these sends.
     fn check_after(&self, table: &ConnectionTable, name: &str) -> Result<(), ScenarioError> {
-        let keys = [("amount", table.amount.is_some()), ("demand", table.demand.is_some())];
+        let keys = [
+            ("amount", table.amount.is_some()),
+            ("demand", table.demand.is_some()),
+            ("demand_changes", table.demand_changes.is_some()),
+        ];
         let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
         Err(self.error(format!(
             "connection `{name}`: it sends what comes over others, and has `{key}`; give that to the first of them"

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anabranch_core::{Bytes, ConnectionId, Network, Paths};
+use anabranch_core::{Bytes, Connection, ConnectionId, Demands, Network, Paths, Time};
 use anabranch_proto::transport::{InputSettings, Marking};
 
 use super::Scenario;
@@ -63,12 +63,19 @@ impl Scenario {
             }
             relays.push(Relay { connection: after.connection, inputs, buffer: settings.buffer.0 });
         }
-        self.in_order(wants, &relays, &next)?;
+        self.in_order(network, wants, &relays, &next)?;
         Ok(relays)
     }
 
-    /// Sets what connections after others send, those before them first.
-    fn in_order(&self, wants: &mut Wants, relays: &[Relay], next: &[Option<usize>]) -> Result<(), ScenarioError> {
+    /// Sets what connections after others send and when they stop, those before them first.
+    fn in_order(
+        &self,
+        network: &Network,
+        wants: &mut Wants,
+        relays: &[Relay],
+        next: &[Option<usize>],
+    ) -> Result<(), ScenarioError> {
+        let mut connections = wants.demands.connections().to_vec();
         let mut missing: HashMap<usize, usize> =
             relays.iter().map(|relay| (relay.connection.index(), relay.inputs.len())).collect();
         let inputs: HashMap<usize, &Relay> = relays.iter().map(|relay| (relay.connection.index(), relay)).collect();
@@ -79,6 +86,9 @@ impl Scenario {
                     relay.inputs.iter().map(|(id, _)| wants.transfers[id.index()].amount.map(|amount| amount.0));
                 let sum = amounts.sum::<Option<u64>>();
                 wants.transfers[c].amount = sum.map(Bytes);
+                connections[c].stop = stop(wants, &connections, relay).map_err(|reason| {
+                    self.error(wants.span(c), format!("connection `{}`: {reason}", connections[c].name))
+                })?;
             }
             let Some(after) = next[c] else { continue };
             let left = missing.get_mut(&after).expect("it is after this one");
@@ -87,10 +97,38 @@ impl Scenario {
                 ready.push(after);
             }
         }
-        let Some(c) = missing.into_iter().filter(|&(_, left)| left > 0).map(|(c, _)| c).min() else { return Ok(()) };
-        let name = &wants.demands.connections()[c].name;
-        Err(self.error(wants.span(c), format!("connection `{name}`: it comes after itself; let it begin at a source")))
+        if let Some(c) = missing.into_iter().filter(|&(_, left)| left > 0).map(|(c, _)| c).min() {
+            let message =
+                format!("connection `{}`: it comes after itself; let it begin at a source", connections[c].name);
+            return Err(self.error(wants.span(c), message));
+        }
+        wants.demands = Demands::new(network, connections).expect("all were checked, and stop after they start");
+        Ok(())
     }
+}
+
+/// When a connection stops that sends what comes over others: if it does not say, with the last of these.
+fn stop(wants: &Wants, connections: &[Connection], relay: &Relay) -> Result<Option<Time>, String> {
+    let own = &connections[relay.connection.index()];
+    let before = || relay.inputs.iter().map(|(id, _)| (&connections[id.index()], wants.transfers[id.index()].amount));
+    let latest = before().filter_map(|(input, _)| input.stop).max();
+    let Some(latest) = latest.filter(|_| own.stop.is_none()) else { return Ok(own.stop) };
+    let mut others = before().filter(|(input, _)| input.stop.is_none());
+    if let Some((input, _)) = others.clone().find(|(_, amount)| amount.is_some()) {
+        let name = &input.name;
+        return Err(format!("others before it stop at a time, and `{name}` when all is sent; give it a `stop`"));
+    }
+    if others.next().is_some() {
+        // There is one before it that never ends.
+        return Ok(None);
+    }
+    if latest <= own.start {
+        let (stop, start) = (latest.seconds(), own.start.seconds());
+        return Err(format!(
+            "all before it have stopped at {stop} s, and it starts at {start} s; let it start earlier"
+        ));
+    }
+    Ok(Some(latest))
 }
 
 /// The connection that a choice names, which must end where connection `c` begins.

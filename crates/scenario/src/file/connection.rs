@@ -66,7 +66,8 @@ pub struct ConnectionTable {
     /// With `relays`: a protocol for each loop; that of the connection if left out.
     #[schemars(with = "Option<Vec<ProtocolChoice>>")]
     pub loops: Option<Vec<Protocol>>,
-    /// It sends what comes over these connections, which end where it begins; only under protocols that keep windows.
+    /// It sends what comes over these connections, which end where it begins, and stops with the last of them unless it has
+    /// a `stop`; only under protocols that keep windows.
     #[schemars(with = "Option<Vec<AfterChoice>>")]
     pub after: Option<Spanned<Vec<AfterChoice>>>,
     /// How much it sends before it ends.

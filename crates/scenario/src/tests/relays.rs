@@ -1,6 +1,6 @@
 //! Connections in loops.
 
-use anabranch_core::{Bytes, ConnectionId};
+use anabranch_core::{Bytes, ConnectionId, Time};
 use anabranch_proto::transport::Marking;
 
 use super::{plan, refused};
@@ -64,6 +64,28 @@ fn what_comes_over_several_is_what_one_sends() {
     );
 }
 
+/// A connection `out` from b to d after `x` and `y`, each with more keys.
+fn two_into_one(x: &str, y: &str, out: &str) -> String {
+    row(&format!(
+        "[[connection]]\nname = \"x\"\nsource = \"a\"\ntarget = \"b\"\n{x}\n\
+         [[connection]]\nname = \"y\"\nsource = \"c\"\ntarget = \"b\"\n{y}\n\
+         [[connection]]\nname = \"out\"\nsource = \"b\"\ntarget = \"d\"\nrelays = [\"c\"]\nafter = [\"x\", \"y\"]\n{out}"
+    ))
+}
+
+#[test]
+fn what_comes_after_others_stops_with_the_last_of_them() {
+    let stops = |x: &str, y: &str, out: &str| {
+        let plan = plan(&two_into_one(x, y, out)).unwrap();
+        plan.demands.connections()[2..].iter().map(|c| c.stop.map(Time::seconds)).collect::<Vec<_>>()
+    };
+    assert_eq!(stops("stop = \"2 s\"", "stop = \"3 s\"\namount = \"9 kB\"", ""), [Some(3.0); 2]);
+    assert_eq!(stops("stop = \"2 s\"", "stop = \"3 s\"", "stop = \"5 s\""), [Some(5.0); 2]);
+    // One of them never ends, and what comes over it goes on.
+    assert_eq!(stops("stop = \"2 s\"", "", ""), [None; 2]);
+    assert_eq!(stops("amount = \"1 kB\"", "amount = \"1 kB\"", ""), [None; 2]);
+}
+
 #[test]
 fn mistakes_are_told() {
     let connection = |keys: &str| row(&format!("[[connection]]\nname = \"f\"\nsource = \"a\"\ntarget = \"d\"\n{keys}"));
@@ -85,6 +107,12 @@ fn mistakes_are_told() {
         (connection("relays = [\"b\"]\nprotocol = \"d-slen\""), "sets rates; loops of a chain keep windows"),
         (connection("after = []"), "`after` names no connection"),
         (connection("after = [\"q\"]"), "there is no connection `q`"),
+        (
+            two("after = [\"x\"]\ndemand_changes = [{ at = \"1 s\", demand = \"1 kbit/s\" }]"),
+            "has `demand_changes`; give",
+        ),
+        (two_into_one("stop = \"2 s\"", "amount = \"1 kB\"", ""), "and `y` when all is sent; give it a `stop`"),
+        (two_into_one("stop = \"2 s\"", "stop = \"1 s\"", "start = \"2 s\""), "all before it have stopped at 2 s"),
         (two("after = [\"x\"]\namount = \"1 kB\""), "has `amount`; give that to the first of them"),
         (two("after = [{ connection = \"x\", weight = 0 }]"), "the weight of `x` is 0; it must be over 0"),
         (two("after = [\"x\", \"x\"]"), "`x` is named as coming before twice"),
