@@ -2,7 +2,8 @@
 //!
 //! With each piece of data goes when it would have left its first source if it had never waited: that is what tells, at the
 //! end of a chain, for how long it has waited in all queues together, those of relays included. What loops that end in one
-//! wait for differs; so it is kept with each packet that waits, and with each that may have to be sent again.
+//! wait for differs; so it is kept with each packet that waits, and with each that may have to be sent again. Where packets
+//! of the next loop are put together from several, it is that of their first byte.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -76,7 +77,11 @@ impl RelayEnd {
     fn on_segment(&mut self, input: usize, chunk: Chunk, complete: u64, since: u64) {
         let own = &mut self.inputs[input];
         if chunk.end() > own.complete {
-            own.early.entry(chunk.offset).or_insert((chunk.bytes, since));
+            let kept = own.early.entry(chunk.offset).or_insert((chunk.bytes, since));
+            // What was sent in two packets may be sent again in one, after a path was closed.
+            if kept.0 < chunk.bytes {
+                *kept = (chunk.bytes, since);
+            }
         }
         while own.complete < complete {
             let Some((offset, (bytes, since))) = own.early.pop_first() else { break };
@@ -209,5 +214,27 @@ impl World<'_> {
     #[inline]
     pub(crate) fn under_way_since(&self, c: u32, offset: u64) -> u64 {
         self.endpoints[c as usize].relay.as_ref().map_or(self.now, |relay| relay.since(offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_core::ConnectionId;
+    use anabranch_proto::transport::{InputSettings, Marking};
+
+    use super::*;
+
+    #[test]
+    fn what_has_arrived_is_passed_on_however_it_was_cut() {
+        // 500 to 800 come alone and with what follows to 1,500, before 0 to 500; 2,000 to 2,100 wait for more.
+        let input = (ConnectionId(0), InputSettings { weight: 1.0, marking: Marking::Never });
+        let plan = plan::Relay { connection: ConnectionId(1), inputs: vec![input], buffer: Bytes(5000) };
+        let mut end = RelayEnd::new(&plan, Bytes(1000), 1);
+        for (offset, bytes, complete) in [(500, 300, 0), (500, 1000, 0), (2000, 100, 0), (0, 500, 1500)] {
+            end.on_segment(0, Chunk { offset, bytes }, complete, 0);
+        }
+        assert_eq!(end.relay.waiting(0), 1500);
+        end.on_segment(0, Chunk { offset: 1500, bytes: 500 }, 2100, 0);
+        assert_eq!(end.relay.waiting(0), 2100);
     }
 }
