@@ -26,6 +26,9 @@ impl Scenario {
         wants: &mut Wants,
         paths: &Paths,
     ) -> Result<Vec<Relay>, ScenarioError> {
+        if wants.after.is_empty() {
+            return Ok(Vec::new());
+        }
         let settings = self.file.relays.as_ref().map(|table| *table.get_ref()).unwrap_or_default();
         let names: HashMap<&str, usize> =
             wants.demands.connections().iter().enumerate().map(|(c, own)| (own.name.as_str(), c)).collect();
@@ -82,10 +85,7 @@ impl Scenario {
         let mut ready: Vec<usize> = (0..next.len()).filter(|c| !missing.contains_key(c)).collect();
         while let Some(c) = ready.pop() {
             if let Some(relay) = inputs.get(&c) {
-                let amounts =
-                    relay.inputs.iter().map(|(id, _)| wants.transfers[id.index()].amount.map(|amount| amount.0));
-                let sum = amounts.sum::<Option<u64>>();
-                wants.transfers[c].amount = sum.map(Bytes);
+                wants.transfers[c].amount = amount(wants, relay);
                 connections[c].stop = stop(wants, &connections, relay).map_err(|reason| {
                     self.error(wants.span(c), format!("connection `{}`: {reason}", connections[c].name))
                 })?;
@@ -105,6 +105,12 @@ impl Scenario {
         wants.demands = Demands::new(network, connections).expect("all were checked, and stop after they start");
         Ok(())
     }
+}
+
+/// What a connection sends that sends what comes over others; `None` if there is no end to it.
+fn amount(wants: &Wants, relay: &Relay) -> Option<Bytes> {
+    let mut amounts = relay.inputs.iter().map(|(id, _)| wants.transfers[id.index()].amount);
+    amounts.try_fold(0_u64, |sum, amount| Some(sum.saturating_add(amount?.0))).map(Bytes)
 }
 
 /// When a connection stops that sends what comes over others: if it does not say, with the last of these.
