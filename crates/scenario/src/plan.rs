@@ -8,7 +8,7 @@ use anabranch_core::paths::{GroupSearch, Sharing};
 use anabranch_core::{Bytes, ConnectionId, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::queues;
-use anabranch_proto::transport::{InputSettings, Scheduler, Settings};
+use anabranch_proto::transport::{InputSettings, Scheduler, Settings, Told};
 use anabranch_psi::{Filter, Identities};
 
 use crate::opportunities::Opportunities;
@@ -166,6 +166,8 @@ pub struct Relay {
     pub inputs: Vec<(ConnectionId, InputSettings)>,
     /// The bytes of each that may wait.
     pub buffer: Bytes,
+    /// What these are told that they may count on.
+    pub told: Told,
 }
 
 /// A node that answers with data.

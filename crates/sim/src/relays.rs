@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Time};
 use anabranch_proto::Ecn;
-use anabranch_proto::transport::{Ack, Chunk, NO_RATE, Relay, Source};
+use anabranch_proto::transport::{Ack, Chunk, NO_RATE, Relay, Source, Told};
 use anabranch_scenario::plan;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +20,7 @@ use crate::world::World;
 /// A relay, at the source of the connection that goes on from it.
 pub(crate) struct RelayEnd {
     relay: Relay,
+    told: Told,
     inputs: Vec<Input>,
     /// What was taken for the next loop: behind which byte of that each piece ends, and since when it is under way.
     taken: VecDeque<(u64, u64)>,
@@ -60,6 +61,7 @@ impl RelayEnd {
         };
         Self {
             relay: Relay::new(plan.buffer.0, packet.0 as u32, &settings),
+            told: plan.told,
             inputs: plan.inputs.iter().map(|(id, _)| input(id.0)).collect(),
             taken: VecDeque::new(),
             offered: 0,
@@ -166,7 +168,8 @@ impl World<'_> {
         let Some(Onward { connection, input }) = self.onward(s) else { return };
         let endpoint = &mut self.endpoints[connection as usize];
         let Some(relay) = &mut endpoint.relay else { return };
-        relay.relay.set_onward(endpoint.source.as_ref().map_or(NO_RATE, |source| source.onward_bps()));
+        let onward_bps = endpoint.source.as_ref().map_or(NO_RATE, |source| source.onward_bps(relay.told));
+        relay.relay.set_onward(onward_bps);
         relay.relay.inform(input as usize, ack);
     }
 
@@ -228,7 +231,8 @@ mod tests {
     fn what_has_arrived_is_passed_on_however_it_was_cut() {
         // 500 to 800 come alone and with what follows to 1,500, before 0 to 500; 2,000 to 2,100 wait for more.
         let input = (ConnectionId(0), InputSettings { weight: 1.0, marking: Marking::Never });
-        let plan = plan::Relay { connection: ConnectionId(1), inputs: vec![input], buffer: Bytes(5000) };
+        let plan =
+            plan::Relay { connection: ConnectionId(1), inputs: vec![input], buffer: Bytes(5000), told: Told::Through };
         let mut end = RelayEnd::new(&plan, Bytes(1000), 1);
         for (offset, bytes, complete) in [(500, 300, 0), (500, 1000, 0), (2000, 100, 0), (0, 500, 1500)] {
             end.on_segment(0, Chunk { offset, bytes }, complete, 0);

@@ -137,3 +137,27 @@ fn what_waits_at_a_relay_drains_by_its_marks_alone() {
     // 350 Mbit/s too much for half a round trip, 5 ms, and a little until rates are told: 15 ms of 150 Mbit/s or so.
     assert!((0.01..0.03).contains(&never) && backlog < 0.001, "{never} {backlog}");
 }
+
+#[test]
+fn rates_that_are_told_as_sent_fill_relays_before_a_shared_loop() {
+    // Five windows hold 1.33 times of what the link between relays carries: 33 Mbit/s more each than the 100 that leave,
+    // so 4 MB a second come to wait. What comes through, told instead, is what leaves.
+    let link = |source: &str, target: &str| {
+        format!("[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"500 Mbit/s\"\ndelay = \"1 ms\"\n")
+    };
+    let links: String = (0..5).map(|i| link(&format!("s{i}"), "r") + &link("d", &format!("t{i}"))).collect();
+    let connection = |i| format!("[[connection]]\nsource = \"s{i}\"\ntarget = \"t{i}\"\nrelays = [\"r\", \"d\"]\n");
+    let connections: String = (0..5).map(connection).collect();
+    let waiting = |told: &str| {
+        let rest = format!(
+            "[defaults.link]\ndiscipline = \"ecn-ramp\"\nqueue = \"1 MB\"\n\
+             [defaults.connection]\nprotocol = \"lgcc\"\npacket = \"1500 B\"\n\
+             [relays]\nbuffer = \"1 GB\"\nmarking = \"never\"\ntold = \"{told}\"\n[run]\nduration = \"4 s\""
+        );
+        let outcome = outcome(&(link("r", "d") + &links + &connections + &rest));
+        let loops: Vec<u64> = outcome.subflows.iter().map(|s| s.delivered).collect();
+        loops.chunks(3).map(|chain| (chain[0] - chain[1]) as f64 / MEGA).sum::<f64>() / 5.0
+    };
+    let (sent, through) = (waiting("sent"), waiting("through"));
+    assert!((8.0..20.0).contains(&sent) && through < 2.0, "{sent} {through}");
+}

@@ -24,7 +24,7 @@ mod tests;
 use anabranch_core::{Bytes, Span};
 
 pub use packets::{Ack, Chunk, NO_RATE, Segment};
-pub use relay::{InputSettings, Marking, Relay};
+pub use relay::{InputSettings, Marking, Relay, Told};
 pub use scheduler::Scheduler;
 pub use sink::Sink;
 pub use source::Source;

@@ -4,6 +4,9 @@
 //! Whoever drives it has sinks of the loops before and the source of the next; `on_data` and `take` move bytes from these
 //! to that. Each input has a queue of its own. The next loop takes packets of inputs in turns, by weight [shreedhar1996].
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::packets::Ack;
 
 /// A loop that ends at a relay.
@@ -24,6 +27,16 @@ pub enum Marking {
     Share(f64),
     /// What waits of the input, relative to what the next loop sends in so many seconds: so queues are emptied.
     Backlog(f64),
+}
+
+/// What a loop is told that it may count on, of the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// What the next loop sends at.
+    Sent,
+    /// What comes through it, if that is less and it sends no more because its control forbids it.
+    Through,
 }
 
 /// A relay.

@@ -64,7 +64,7 @@ impl Scenario {
                     "the buffer of relays is {has} B, and packets have {packet} B; it must hold one"
                 )));
             }
-            relays.push(Relay { connection: after.connection, inputs, buffer: settings.buffer.0 });
+            relays.push(Relay { connection: after.connection, inputs, buffer: settings.buffer.0, told: settings.told });
         }
         self.in_order(network, wants, &relays, &next)?;
         Ok(relays)

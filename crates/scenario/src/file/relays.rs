@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
+use anabranch_proto::transport::Told;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
@@ -21,11 +22,17 @@ pub struct RelaysTable {
     pub buffer: BytesText,
     /// Which packets relays mark, so that the loop before slows down.
     pub marking: MarkingChoice,
+    /// What the loop before is told that it may count on.
+    pub told: Told,
 }
 
 impl Default for RelaysTable {
     fn default() -> Self {
-        Self { buffer: BytesText(Bytes(16_000_000)), marking: MarkingChoice::Word(MarkingWord::Backlog) }
+        Self {
+            buffer: BytesText(Bytes(16_000_000)),
+            marking: MarkingChoice::Word(MarkingWord::Backlog),
+            told: Told::Through,
+        }
     }
 }
 

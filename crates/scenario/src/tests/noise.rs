@@ -154,6 +154,7 @@ fn pieces() -> impl Strategy<Value = String> {
         "after",
         "loops",
         "marking",
+        "told",
         "assistance",
         "sharing",
         "rendezvous",

@@ -1,7 +1,7 @@
 //! Connections in loops.
 
 use anabranch_core::{Bytes, ConnectionId, Time};
-use anabranch_proto::transport::Marking;
+use anabranch_proto::transport::{Marking, Told};
 
 use super::{plan, refused};
 use crate::plan::Plan;
@@ -50,7 +50,7 @@ fn given_paths_are_divided_too() {
 
 #[test]
 fn what_comes_over_several_is_what_one_sends() {
-    let text = row("[relays]\nbuffer = \"5 kB\"\nmarking = { share = 0.4 }\n\
+    let text = row("[relays]\nbuffer = \"5 kB\"\ntold = \"sent\"\nmarking = { share = 0.4 }\n\
          [[connection]]\nname = \"x\"\nsource = \"a\"\ntarget = \"b\"\namount = \"3 kB\"\n\
          [[connection]]\nname = \"out\"\nsource = \"b\"\ntarget = \"d\"\nafter = [\"x\", { connection = \"y\", weight = 2 }]\n\
          [[connection]]\nname = \"y\"\nsource = \"c\"\ntarget = \"b\"\namount = \"4 kB\"");
@@ -59,8 +59,8 @@ fn what_comes_over_several_is_what_one_sends() {
     let inputs = &plan.relays[0].inputs;
     assert!(inputs.iter().all(|(_, input)| input.marking == Marking::Share(0.4)));
     assert_eq!(
-        (plan.relays[0].buffer, inputs.iter().map(|(_, i)| i.weight).collect::<Vec<_>>()),
-        (Bytes(5000), vec![1.0, 2.0])
+        (plan.relays[0].buffer, plan.relays[0].told, inputs.iter().map(|(_, i)| i.weight).collect::<Vec<_>>()),
+        (Bytes(5000), Told::Sent, vec![1.0, 2.0])
     );
 }
 

@@ -190,7 +190,8 @@ fn times_of_paths_are_written_out() {
 #[test]
 fn loops_are_written_out() {
     for marking in ["\"never\"", "\"backlog\"", "{ backlog = \"2 ms\" }", "{ share = 0.4 }"] {
-        for given in ["", "[relays]\nbuffer = \"9 kB\"\n", &format!("[relays]\nmarking = {marking}\n")] {
+        for given in ["", "[relays]\nbuffer = \"9 kB\"\ntold = \"sent\"\n", &format!("[relays]\nmarking = {marking}\n")]
+        {
             let text = format!(
                 "[network]\ngenerate.ring.nodes = 5\n{given}[defaults.connection]\nprotocol = \"reno\"\namount = \"9 kB\"\n\
                  [[connection]]\nsource = \"n0\"\ntarget = \"n2\"\nrelays = [\"n1\"]\nloops = [\"lgcc\", \"reno\"]\n\

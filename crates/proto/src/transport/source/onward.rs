@@ -3,7 +3,7 @@
 use anabranch_core::{Rate, Time};
 
 use super::{Source, gap};
-use crate::transport::NO_RATE;
+use crate::transport::{NO_RATE, Told};
 
 impl Source {
     /// Of the links of a path the least capacity, as far as the source knows; infinite if it knows of none.
@@ -43,19 +43,18 @@ impl Source {
         }
     }
 
-    /// What the loop before may count on, over all paths: what the control sends at, or what comes through, if that is less
-    /// and the control is what holds it back. [`NO_RATE`] as long as nothing is known, and while no path is open: then the
+    /// What the loop before may count on, over all paths. [`NO_RATE`] as long as nothing is known, and while no path is open: then the
     /// room at the relay is what limits the loop before. If it were told 0, it would send nothing whose acknowledgement
     /// could tell it that a path is open again.
     ///
     /// Windows of several sources add up to more than a link carries, since they hold what waits there too: what they come
-    /// to, told to the loop before, would fill the relay.
-    pub fn onward_bps(&self) -> u64 {
+    /// to, told to the loop before, fills the relay. What comes through does not, and is a round trip late.
+    pub fn onward_bps(&self, told: Told) -> u64 {
         let of = |path: usize| {
             let own = &self.paths[path];
             let sent = self.control.pace(path).unwrap_or_else(|| self.rate(path)).0;
             let through = 8.0 * self.settings.packet.0 as f64 * own.round_rate;
-            if own.is_limited && through > 0.0 { sent.min(through) } else { sent }
+            if told == Told::Through && own.is_limited && through > 0.0 { sent.min(through) } else { sent }
         };
         let sum: f64 = (0..self.paths.len()).filter(|&path| self.paths[path].is_open).map(of).sum();
         if sum > 0.0 { (sum as u64).min(NO_RATE - 1) } else { NO_RATE }
