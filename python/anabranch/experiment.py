@@ -28,6 +28,11 @@ registration it needs. ``experiment.toml``::
                                         it takes, { margin = 0.01, least = 10, most = 100 }: `anabranch.repetition`
 
     [[run]]
+    name = "phone"
+    method = "simulate"
+    traces = { "link.1" = ["static-1"] }    links follow traces: see `anabranch.experiment_traces`
+
+    [[run]]
     name = "optimal"
     method = "proportional"             solved anew whenever connections come or go or capacities change
     set = ["connection.0.stop=3 s"]
@@ -66,6 +71,7 @@ from anabranch.experiment_figure import FigurePlan, read_figure
 from anabranch.experiment_quantity import MEASURES, Address, Quantity, read_quantity
 from anabranch.experiment_run import Run, read_run
 from anabranch.experiment_table import read_toml
+from anabranch.experiment_traces import TracePlan, read_traces
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,8 @@ class Experiment:
     unit_bps: float
     """One of `rates_in`."""
     runs: dict[str, Run]
+    traces: dict[str, TracePlan]
+    """By their names; what its runs follow."""
     figures: tuple[FigurePlan, ...]
     quantities: tuple[Quantity, ...]
     digits: int
@@ -107,9 +115,10 @@ def read_experiment(folder: str | Path) -> Experiment:
         raise table.error("item", f"the folder is called `{place.name}`", f"call it `{paper}-{item}`")
     title, own_scenario = table.text("title"), table.text("scenario", "")
     scenario = place / own_scenario if own_scenario else None
+    traces = read_traces(table, place)
     runs: dict[str, Run] = {}
     for own in table.tables("run"):
-        run = read_run(own, place, scenario)
+        run = read_run(own, place, scenario, traces)
         if run.name in runs:
             raise own.error("name", f"there are two runs `{run.name}`", "give each a name of its own")
         runs[run.name] = run
@@ -126,7 +135,7 @@ def read_experiment(folder: str | Path) -> Experiment:
     digits, tolerance = expected.whole("digits", 2), expected.positive("tolerance", 0.01)
     quantities = tuple(read_quantity(own, runs, tolerance) for own in expected.tables("quantity"))
     expected.finish()
-    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, figures, quantities, digits)
+    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, traces, figures, quantities, digits)
 
 
 def find_experiments(experiments: str | Path | None = None) -> Path:

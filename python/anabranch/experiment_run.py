@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from anabranch.experiment_fluid import read_fluid
+from anabranch.experiment_traces import read_followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from anabranch.experiment_fluid import FluidPlan
     from anabranch.experiment_table import Table
+    from anabranch.experiment_traces import TracePlan
 
 Method = Literal[
     "c-slen",
@@ -62,13 +64,15 @@ class Run:
     """It is simulated with each, and numbers are means; once if there are none."""
     margin: Margin | None = None
     """More seeds may follow, see `anabranch.repetition`."""
+    followed: tuple[tuple[tuple[str, TracePlan], ...], ...] = ()
+    """It is simulated with each of these traces of links, and numbers are means; once if there are none."""
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fluid: FluidPlan | None = None
     """Of a fluid model, which has no scenario."""
 
 
-def read_run(table: Table, folder: Path, scenario: Path | None) -> Run:
-    """Read a ``[[run]]``; `scenario` is that of the experiment, if it has one.
+def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[str, TracePlan]) -> Run:
+    """Read a ``[[run]]``; `scenario` is that of the experiment, if it has one, and `traces` are its own.
 
     Raises
     ------
@@ -100,6 +104,7 @@ def read_run(table: Table, folder: Path, scenario: Path | None) -> Run:
         seed=table.optional_whole("seed"),
         seeds=seeds,
         margin=margin,
+        followed=read_followed(table, traces),
         weights=table.lists_of_numbers("weights"),
         fluid=None if own_fluid is None else read_fluid(own_fluid),
     )
@@ -135,6 +140,10 @@ def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
 def _refuse_seeds(table: Table, run: Run) -> None:
     """Refuse seeds of what draws nothing, and one seed beside several."""
     key = "seeds" if run.seeds else "seed"
+    if run.method != "simulate" and run.followed:
+        raise table.error("traces", f"the method is {run.method}", 'leave it out; it is for method = "simulate"')
+    if run.followed and run.margin is not None:
+        raise table.error("traces", "there are as many `seeds` as a margin takes", "give a number of them, or none")
     if run.method != "simulate" and (run.seeds or run.seed is not None):
         raise table.error(key, f"the method is {run.method}", 'leave it out; it is for method = "simulate"')
     if run.seeds and run.seed is not None:

@@ -18,6 +18,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
+from anabranch.experiment_traces import sets_of
 from anabranch.fluid_run import FluidRun, follow_fluid
 from anabranch.optimum import Optimum
 from anabranch.problem import Problem, problem_of
@@ -64,7 +65,7 @@ class Outcome:
     weights: WeightSteps | None = None
     fluid: FluidRun | None = None
     others: tuple[Outcome, ...] = ()
-    """The same simulated with the other seeds."""
+    """The same simulated with the other seeds and traces."""
 
     @cached_property
     def _found(self) -> tuple[Problem, NDArray[np.float64]]:
@@ -164,12 +165,12 @@ def execute(
 
 
 def _seeded(run: Run, unit_bps: float, simulations: Simulations, progress: Progress | None) -> Outcome:
-    """Simulate a run with each of its seeds, as many at a time as there are processors."""
-    if not run.seeds:
-        return _simulated(run, unit_bps, simulations, progress)
-    told = Told(len(run.seeds), progress)
+    """Simulate a run with each of its seeds and traces, as many at a time as there are processors."""
+    alone = _alone(run)
+    if len(alone) == 1:
+        return replace(_simulated(alone[0], unit_bps, simulations, progress), run=run)
+    told = Told(len(alone), progress)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        alone = [replace(run, seed=seed) for seed in run.seeds]
         under_way = [
             pool.submit(_simulated, one, unit_bps, simulations, told.of(number)) for number, one in enumerate(alone)
         ]
@@ -180,6 +181,12 @@ def _seeded(run: Run, unit_bps: float, simulations: Simulations, progress: Progr
             pool.shutdown(cancel_futures=True)
             raise
     return replace(first, run=run, others=tuple(others))
+
+
+def _alone(run: Run) -> list[Run]:
+    """Give the simulations of a run, with each of its traces and seeds."""
+    traced = [replace(run, sets=(*run.sets, *sets_of(own)), followed=()) for own in run.followed or ((),)]
+    return [replace(own, seed=seed, seeds=()) for own in traced for seed in run.seeds or (run.seed,)]
 
 
 class Told:

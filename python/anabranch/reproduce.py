@@ -17,6 +17,7 @@ from anabranch.estimate import Estimate, estimate
 from anabranch.experiment import Experiment, find_experiments, list_experiments, read_experiment
 from anabranch.experiment_figure import item_name, make_figure
 from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
+from anabranch.experiment_traces import missing
 from anabranch.folder import new_folder
 from anabranch.outcome import execute
 from anabranch.outcome_measures import estimate_ratio
@@ -118,10 +119,11 @@ class Made:
 
 
 class Rows(list[Row]):
-    """Rows, the figures of their report, and the simulations that were made for them."""
+    """Rows, the figures of their report, the simulations that were made for them, and what was left out, and why."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.left_out: list[str] = []
         self.figures: list[Figure] = []
         self.made: list[Made] = []
 
@@ -134,10 +136,11 @@ class Rows(list[Row]):
 
 
 def verdicts(rows: Iterable[Row]) -> str:
-    """Say how many rows there are, how many outside their band, and how many claims of the paper not borne out."""
+    """Say how many rows there are, outside their band, and claims of the paper not borne out; and what was left out."""
     all_rows = list(rows)
     outside, refuted = sum(not row.within for row in all_rows), sum(not row.borne_out for row in all_rows)
-    return f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
+    counts = f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
+    return "\n".join([*(rows.left_out if isinstance(rows, Rows) else []), counts])
 
 
 def reproduce(
@@ -187,7 +190,12 @@ def reproduce(
     rows = Rows()
     simulations: Simulations = {}
     for own in papers[name] if item is None else [item]:
-        _reproduce(scaled(read_experiment(folder / f"{name}-{own}"), scale), rows, simulations, progress)
+        experiment = read_experiment(folder / f"{name}-{own}")
+        lacking = missing(experiment.traces)
+        if lacking is None:
+            _reproduce(scaled(experiment, scale), rows, simulations, progress)
+        else:
+            rows.left_out.append(f"{item_name(own)} is left out: it follows traces in {lacking}, which are not there")
     return rows
 
 
@@ -332,18 +340,18 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
     ScenarioError
         The folder exists or cannot be made.
     """
-    all_rows = list(rows)
+    all_rows, counts = list(rows), verdicts(rows)
     figures, made = (rows.figures, rows.made) if isinstance(rows, Rows) else ([], [])
     with new_folder(folder) as aside:
         text = json.dumps([asdict(row) for row in all_rows], indent=1, ensure_ascii=False)
         (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
-        (aside / "report.md").write_text(_markdown(all_rows, figures, made), encoding="utf-8")
+        (aside / "report.md").write_text(_markdown(all_rows, counts, figures, made), encoding="utf-8")
         for figure in figures:
             figure.write(aside)
 
 
-def _markdown(rows: list[Row], figures: list[Figure], made: list[Made]) -> str:
-    lines = ["# Published and ours", "", f"{verdicts(rows)}."]
+def _markdown(rows: list[Row], counts: str, figures: list[Figure], made: list[Made]) -> str:
+    lines = ["# Published and ours", "", "\n\n".join(f"{line}." for line in counts.splitlines())]
     for item in dict.fromkeys(row.item for row in rows):
         lines += ["", f"## {item_name(item)}", "", *_table([r for r in rows if r.item == item])]
         for figure in (f for f in figures if f.item == item):
@@ -379,7 +387,8 @@ def seeds_note(rows: Sequence[Row]) -> str:
     counts = sorted({row.seeds for row in rows if row.seeds is not None})
     if not counts:
         return ""
-    return f"Ours are means over {' or '.join(map(str, counts))} seeds, with 95 % confidence intervals (Student's t)."
+    runs = " or ".join(map(str, counts))
+    return f"Ours are means over {runs} seeds or traces, with 95 % confidence intervals (Student's t)."
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
