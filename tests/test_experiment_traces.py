@@ -51,12 +51,22 @@ duration = "4 s"
 [[trace]]
 name = "even"
 file = "data/even.down"
-bin = "10 ms"
+
+[[trace]]
+name = "even-rate"
+file = "data/even.down"
+capacities = "20 ms"
+duration = "4 s"
 
 [[run]]
 name = "both"
 method = "simulate"
 traces = { "link.0" = ["steps", "even"], "link.1" = ["even", "steps"] }
+
+[[run]]
+name = "optimal"
+method = "proportional"
+traces = { "link.0" = ["even-rate"] }
 
 [[run]]
 name = "first"
@@ -72,8 +82,14 @@ tolerance = 1e-6
 
 [[quantity]]
 name = "first mean-capacity l"
-against = 6
+times = 0.5
+against = 3
 tolerance = 1e-6
+
+[[quantity]]
+name = "optimal mean-rate c"
+against = 12
+tolerance = 1e-4
 """
 
 
@@ -89,10 +105,11 @@ def folder_of(tmp_path: Path, experiment: str = EXPERIMENT) -> Path:
 
 
 def test_numbers_are_means_over_the_traces(tmp_path: Path) -> None:
-    # 4 Mbit/s for 2 s and 8 for 2 s are 6 in the mean; 1,500 bytes a millisecond are 12; the mean of both is 9.
+    # 4 Mbit/s for 2 s and 8 for 2 s are 6 in the mean, of which one row has half; 1,500 bytes a millisecond are 12; the
+    # mean of both is 9. The optimum is what the link carries.
     rows = reproduce("mine", experiments=folder_of(tmp_path).parent)
-    assert [row.ours for row in rows] == pytest.approx([9.0, 6.0])
-    assert [row.seeds for row in rows] == [2, None]
+    assert [row.ours for row in rows] == pytest.approx([9.0, 3.0, 12.0], rel=1e-4)
+    assert [row.seeds for row in rows] == [2, None, None]
     assert all(row.within for row in rows)
     assert rows.left_out == []
 
@@ -102,9 +119,7 @@ def test_without_the_files_an_experiment_is_left_out_and_said_to_be(tmp_path: Pa
     (folder / "data/even.down").unlink()
     rows = reproduce("mine", experiments=tmp_path)
     assert not rows
-    assert rows.left_out == [
-        f"Figure 1 is left out: it follows traces in {folder / 'data'}, which are not there"
-    ]
+    assert rows.left_out == [f"Figure 1 is left out: it follows traces in {folder / 'data'}, which are not there"]
     report(rows, tmp_path / "report")
     assert "Figure 1 is left out" in (tmp_path / "report/report.md").read_text(encoding="utf-8")
 
@@ -112,11 +127,11 @@ def test_without_the_files_an_experiment_is_left_out_and_said_to_be(tmp_path: Pa
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('["steps"]', '["stepz"]', r"`link.0`: there is no trace `stepz`; there is steps, even"),
+        ('["steps"]', '["stepz"]', r"`link.0`: there is no trace `stepz`; there is steps, even, even-rate"),
         ('["steps"]', "[]", r"`traces`: its lists are empty, or not of one length"),
         ('"link.1" = ["even", "steps"]', '"link.1" = ["even"]', r"not of one length"),
-        ('name = "even"', 'name = "steps"', r"there are two traces `steps`"),
-        ('bin = "10 ms"', 'bin = "10"', r"`bin`"),
+        ('name = "even"\n', 'name = "steps"\n', r"there are two traces `steps`"),
+        ('capacities = "20 ms"', 'capacities = "20"', r"`capacities`"),
         ('name = "first"\nmethod = "simulate"', 'name = "first"\nmethod = "lp"', r"`traces`: the method is lp"),
         ('name = "first"', 'name = "first"\nseeds = { margin = 0.1 }', r"`traces`: there are as many `seeds` as"),
     ],

@@ -27,6 +27,11 @@ class Estimate:
     """None for a single value."""
     count: int
 
+    def __mul__(self, factor: float) -> Estimate:
+        """Give as much of everything."""
+        half_width = None if self.half_width is None else self.half_width * factor
+        return Estimate(self.mean * factor, half_width, self.count)
+
     def __str__(self) -> str:
         if self.half_width is None or not math.isfinite(self.mean):
             return "never" if self.mean == math.inf else f"{self.mean:.5g}"

@@ -191,6 +191,8 @@ class Quantity:
     tolerance: float
     borne_out: bool
     note: str
+    times: float
+    """A factor on what is measured."""
 
 
 def read_quantity(table: Table, runs: Mapping[str, Run], tolerance: float) -> Quantity:
@@ -221,6 +223,7 @@ def read_quantity(table: Table, runs: Mapping[str, Run], tolerance: float) -> Qu
         tolerance=table.positive("tolerance", tolerance),
         borne_out=table.flag("borne_out", default=True),
         note=table.text("note", ""),
+        times=table.positive("times", 1.0),
     )
     _refuse_undecided(table, quantity)
     table.finish()

@@ -33,6 +33,8 @@ Method = Literal[
 OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
 """Methods that give rates over time, and take values in place of those in the scenario."""
 
+_FOR_OVER_TIME = f"it is for methods {' and '.join(OVER_TIME)}"
+
 
 @dataclass(frozen=True)
 class Margin:
@@ -116,9 +118,7 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
     if method == "pseudo-code" and run.stop_change_bps is None:
         raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
     if run.sets and method not in OVER_TIME:
-        raise table.error(
-            "set", f"the method is {method}", f"leave it out; it is for methods {' and '.join(OVER_TIME)}"
-        )
+        raise table.error("set", f"the method is {method}", f"leave it out; {_FOR_OVER_TIME}")
     if method in OVER_TIME and run.capacities_times != 1.0:
         raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
     table.finish()
@@ -140,8 +140,8 @@ def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
 def _refuse_seeds(table: Table, run: Run) -> None:
     """Refuse seeds of what draws nothing, and one seed beside several."""
     key = "seeds" if run.seeds else "seed"
-    if run.method != "simulate" and run.followed:
-        raise table.error("traces", f"the method is {run.method}", 'leave it out; it is for method = "simulate"')
+    if run.method not in OVER_TIME and run.followed:
+        raise table.error("traces", f"the method is {run.method}", f"leave it out; {_FOR_OVER_TIME}")
     if run.followed and run.margin is not None:
         raise table.error("traces", "there are as many `seeds` as a margin takes", "give a number of them, or none")
     if run.method != "simulate" and (run.seeds or run.seed is not None):

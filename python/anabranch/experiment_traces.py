@@ -6,7 +6,8 @@ In ``experiment.toml``::
     name = "static-1"
     file = "../../../data/phone.csv"    in any format that `anabranch.read_trace` takes, from the folder on
     duration = "600 s"                  its beginning; all if left out
-    bin = "20 ms"                       of opportunities: the rate that is seen, see `trace` of a link in scenarios
+    capacities = "1 s"                  opportunities as a link that has their rate in such a bin; if left out, the link
+                                        sends at these instants
 
     [[run]]
     traces = { "link.5" = ["static-1", "static-2"] }    simulated with each; numbers are means over them
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anabranch.traces import Opportunities, read_trace
+from anabranch.traces import Opportunities, read_trace, to_capacities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +40,8 @@ class TracePlan:
 
     file: Path
     duration_s: float | None
-    bin: str
-    """With its unit; empty for the usual one."""
+    capacities_s: float | None
+    """The bin in which opportunities are made capacities; None if they are to stay."""
 
 
 def read_traces(table: Table, folder: Path) -> dict[str, TracePlan]:
@@ -56,8 +57,8 @@ def read_traces(table: Table, folder: Path) -> dict[str, TracePlan]:
         name = own.text("name")
         if name in traces:
             raise own.error("name", f"there are two traces `{name}`", "give each a name of its own")
-        own.span_s("bin")
-        traces[name] = TracePlan(folder / own.text("file"), own.span_s("duration"), own.text("bin", ""))
+        file, capacities_s = folder / own.text("file"), own.span_s("capacities")
+        traces[name] = TracePlan(file, own.span_s("duration"), capacities_s)
         own.finish()
     return traces
 
@@ -101,9 +102,9 @@ def sets_of(followed: tuple[tuple[str, TracePlan], ...]) -> tuple[str, ...]:
 def _sets(link: str, plan: TracePlan) -> tuple[str, ...]:
     trace = read_trace(plan.file)
     if isinstance(trace, Opportunities):
-        file = json.dumps(str(plan.file.resolve()), ensure_ascii=False)
-        bin_text = f', bin = "{plan.bin}"' if plan.bin else ""
-        return (f"{link}.trace={{ file = {file}{bin_text} }}",)
+        if plan.capacities_s is None:
+            return (f"{link}.trace={json.dumps(str(plan.file.resolve()), ensure_ascii=False)}",)
+        trace = to_capacities(trace, bin_s=plan.capacities_s)
     end_s = trace.duration_s if plan.duration_s is None else plan.duration_s
     holds = trace.time_s < end_s
     is_new = np.append(True, np.diff(trace.capacity_bps[holds]) != 0.0)

@@ -127,11 +127,11 @@ def execute(
         Told how far a simulation is, as by `anabranch.run`.
     """
     if run.method == "simulate":
-        return _seeded(run, unit_bps, simulations, progress)
+        return _each(run, unit_bps, simulations, progress)
+    if run.method == "proportional":
+        return _each(run, unit_bps, simulations, None)
     if run.method == "fluid":
         return _fluid(run)
-    if run.method == "proportional":
-        return _optimum(run, unit_bps)
     scenario = read_scenario(run.scenario)
     paths = scenario.demands.paths
     if paths is None:
@@ -164,9 +164,12 @@ def execute(
     return Outcome(run, paths, lambda: (problem, solved), answer.passes, answer.converged, steps, trace)
 
 
-def _seeded(run: Run, unit_bps: float, simulations: Simulations, progress: Progress | None) -> Outcome:
-    """Simulate a run with each of its seeds and traces, as many at a time as there are processors."""
+def _each(run: Run, unit_bps: float, simulations: Simulations, progress: Progress | None) -> Outcome:
+    """Do a run with each of its seeds and traces, simulating as many at a time as there are processors."""
     alone = _alone(run)
+    if run.method == "proportional":
+        first, *others = [_optimum(one, unit_bps) for one in alone]
+        return replace(first, run=run, others=tuple(others))
     if len(alone) == 1:
         return replace(_simulated(alone[0], unit_bps, simulations, progress), run=run)
     told = Told(len(alone), progress)
@@ -184,7 +187,7 @@ def _seeded(run: Run, unit_bps: float, simulations: Simulations, progress: Progr
 
 
 def _alone(run: Run) -> list[Run]:
-    """Give the simulations of a run, with each of its traces and seeds."""
+    """Give a run with each of its traces and seeds."""
     traced = [replace(run, sets=(*run.sets, *sets_of(own)), followed=()) for own in run.followed or ((),)]
     return [replace(own, seed=seed, seeds=()) for own in traced for seed in run.seeds or (run.seed,)]
 

@@ -255,12 +255,13 @@ def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome
         claim = (experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
         return Row(*claim, borne_out=quantity.borne_out, seeds=seeds)
     assert quantity.measured is not None, "a quantity without a check has a measure"
-    found = estimate_ratio(outcomes, quantity.measured, place)
+    found = estimate_ratio(outcomes, quantity.measured, place) * quantity.times
     against = quantity.against
     if isinstance(against, Ratio):
         against = estimate_ratio(outcomes, against, place).mean
     unit = "" if quantity.measured.bottom is not None else _unit(experiment, quantity.measured.top)
-    label = f"{quantity.measured}, {unit}" if unit else str(quantity.measured)
+    name = str(quantity.measured) if quantity.times == 1.0 else f"{quantity.times:.4g} x {quantity.measured}"
+    label = f"{name}, {unit}" if unit else name
     aim, published, why = _aim(quantity, experiment.digits, against)
     notes = [why, quantity.note, missed(outcomes, quantity.measured, found)]
     is_judged_by_print = quantity.recorded is None and quantity.against is None

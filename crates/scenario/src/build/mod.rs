@@ -48,6 +48,17 @@ pub struct Scenario {
     changed: String,
 }
 
+/// The most characters of a value that a message repeats.
+const MOST_REPEATED: usize = 80;
+
+/// The beginning of what may be long.
+fn excerpt(value: &str) -> String {
+    match value.char_indices().nth(MOST_REPEATED) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
 impl Scenario {
     /// Reads the text of a scenario file.
     ///
@@ -65,7 +76,7 @@ impl Scenario {
     /// # Errors
     /// A path that leads nowhere, or as for [`Self::parse`].
     pub fn parse_with(text: &str, sets: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let values: Vec<String> = sets.iter().map(|(path, value)| format!("{path}={value}")).collect();
+        let values: Vec<String> = sets.iter().map(|(path, value)| format!("{path}={}", excerpt(value))).collect();
         let changed = if sets.is_empty() { String::new() } else { format!(" (with {})", values.join(", ")) };
         let at_top = |reason| ScenarioError::at(text, 0..0, reason);
         let text = if sets.is_empty() { text.to_owned() } else { with_values(text, sets).map_err(at_top)? };

@@ -1,6 +1,7 @@
 //! Every mistake has a place, a reason and a remedy.
 
 use super::{PAIR, TRIANGLE, plan, read, refused};
+use crate::Scenario;
 
 #[test]
 fn mistakes_have_a_place_a_reason_and_a_remedy() {
@@ -361,4 +362,11 @@ fn a_path_has_at_most_128_links_and_a_demand_counts_as_one() {
     assert!(refused(&line(129, "")).contains("a path has 129 links; a run takes up to 128"));
     assert!(plan(&line(127, "demand = \"1 Mbit/s\"")).is_ok());
     assert!(refused(&line(128, "demand = \"1 Mbit/s\"")).contains("a run takes up to 127"));
+}
+
+#[test]
+fn a_long_value_from_outside_is_repeated_in_part() {
+    let long = format!("[{}]", "1, ".repeat(1000));
+    let error = Scenario::parse_with("", &[("link.0.x".to_owned(), long)]).map(|_| ()).unwrap_err().to_string();
+    assert!(error.len() < 400, "{error}");
 }
