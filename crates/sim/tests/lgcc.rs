@@ -99,6 +99,31 @@ fn a_source_goes_on_after_an_outage() {
     }
 }
 
+#[test]
+fn a_chain_goes_on_after_an_outage_of_its_last_link() {
+    // 10 Mbit/s but for the half-second after 2 s: the first loops hear by what they send that the last goes on. A rate that
+    // takes equal steps needs longer.
+    let link = |source: &str, target: &str, keys: &str| {
+        format!(
+            "[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"10 Mbit/s\"\ndelay = \"5 ms\"\n\
+             discipline = \"ecn-ramp\"\n{keys}\n"
+        )
+    };
+    let keys =
+        "capacity_changes = [{ at = \"2 s\", capacity = \"0 bit/s\" }, { at = \"2.5 s\", capacity = \"10 Mbit/s\" }]";
+    for (protocol, least) in [("lgc", 7.0), ("lgcc", 7.0), ("log-rate", 1.0)] {
+        let text = link("s", "q", "")
+            + &link("q", "r", "")
+            + &link("r", "d", keys)
+            + &format!(
+                "[[connection]]\nsource = \"s\"\ntarget = \"d\"\nrelays = [\"q\", \"r\"]\nprotocol = \"{protocol}\"\n\
+                 packet = \"1500 B\"\n[relays]\nmarking = \"never\"\n[run]\nduration = \"5 s\"\nwarm_up = \"3.5 s\""
+            );
+        let rate = outcome(&text).subflows[2].delivered_warm as f64 * 8.0 / 1.5 / MEGA;
+        assert!(rate > least, "{protocol}: {rate}");
+    }
+}
+
 /// A source at s, a relay at r, and a last link that falls from 500 to 150 Mbit/s at 2 s.
 fn chain(relays: &str) -> String {
     let link = |source: &str, target: &str, keys: &str| {

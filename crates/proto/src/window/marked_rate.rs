@@ -3,7 +3,7 @@
 //! ```text
 //! p    = (1 - a) p + a m          once an interval: a round trip, and no fewer than four packets; m: marked of these
 //! rate = next(rate, k, p)         at most twice the rate, at most k, at least k / 64 or the first rate if that is less
-//! packets go at that rate, and at most rate least-round-trip + 1 of them are under way
+//! packets go at that rate, ten a second at least, and at most rate least-round-trip + 1 of them are under way
 //! ```
 //!
 //! k is what the path can carry: the least capacity of its links as far as it is known, or what the next loop sends at.
@@ -20,6 +20,9 @@ const MOST_MARKED: f64 = 0.999;
 
 /// Packets acknowledged in an interval, at the least.
 const LEAST_PACKETS: u32 = 4;
+
+/// Packets a second that go in any case: over what a path carries, perhaps, but their acknowledgements tell of more.
+const LEAST_PACE: f64 = 10.0;
 
 /// The first rate is no floor where it is more than such a part of what the path can carry.
 const FLOOR: f64 = 1.0 / 64.0;
@@ -96,11 +99,11 @@ impl<N: NextRate> MarkedRate<N> {
 
     fn floor(&self) -> f64 {
         let a_packet = self.bits() / self.least_rtt;
-        self.first_rate.min(FLOOR * self.carrying()).max(a_packet).max(PACES.start() * self.bits())
+        self.first_rate.min(FLOOR * self.carrying()).max(a_packet)
     }
 
     fn bounded(&self, rate: f64) -> f64 {
-        rate.max(self.floor()).min(self.carrying()).max(PACES.start() * self.bits())
+        rate.max(self.floor()).min(self.carrying()).max(LEAST_PACE * self.bits())
     }
 
     fn begin_interval(&mut self, now: Time) {
@@ -261,13 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn no_rate_is_over_what_the_path_carries_however_little_that_is() {
-        // A packet in a round trip were 80 kbit/s, and the next loop sends at 20.
+    fn over_what_the_path_carries_go_ten_packets_a_second_at_most() {
+        // A packet in a round trip of 10 ms were 800 kbit/s, and the next loop sends at 200; ten in a second are 80.
         let mut control = control(true);
-        control.on_capacity(0, Rate(20e3));
-        assert!(is_near(control.pace(0).unwrap().0, 20e3));
-        interval(&mut control, 0.5, 0);
-        assert!(is_near(control.pace(0).unwrap().0, 20e3));
+        control.on_ack(0, &acked(0.11, 0.01));
+        for (carried, rate) in [(200e3, 200e3), (20e3, 80e3), (0.0, 80e3)] {
+            control.on_capacity(0, Rate(carried));
+            assert!(is_near(control.pace(0).unwrap().0, rate), "{carried}");
+        }
     }
 
     #[test]
