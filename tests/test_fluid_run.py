@@ -30,6 +30,7 @@ NOT_BORNE_OUT = [
     ("figure-4", "The deflated form shows other behaviour"),
     ("section-3", "LGCC in the deflated form is nearly equal after 60 round trips"),
     *(("theorem-8-2", f"Stable: {run}") for run in ("just-beyond", "25-times", "10000-times")),
+    *(("theorem-8-2", f"Stable for any step size up to 1000 times the bound: zeta-{zeta}") for zeta in (2, 3, 5)),
 ]
 
 
@@ -55,7 +56,7 @@ def test_printed_numbers_are_expected_as_printed(item: str, name: str) -> None:
 
 def test_the_report_has_a_figure_of_each_item_with_its_numbers(rows: Rows, tmp_path: Path) -> None:
     report(rows, tmp_path / "report")
-    for item in [*ITEMS, "figure-10-scaled"]:
+    for item in [*ITEMS, "figure-10-scaled", "theorem-8-2-eigenvalues"]:
         for suffix in (".svg", ".png", ".csv"):
             assert (tmp_path / "report" / f"{item}{suffix}").stat().st_size > 1000
     numbers = (tmp_path / "report/figure-4.csv").read_text(encoding="utf-8").splitlines()
@@ -98,6 +99,14 @@ MISTAKES = [
     ("experiment", "figure-4", "sharing = 5", "sharing = 5\nbetas = [-1.0]", r"a step size is 0 or less"),
     ("experiment", "figure-4", 'method = "fluid"', 'method = "lp"', r"`fluid`: the method is lp; give the model"),
     ("experiment", "figure-4", 'draw = "fluid"', 'draw = "rates"', r"run `lgc` is not simulated"),
+    (
+        "experiment",
+        "theorem-8-2",
+        "times = [0.1, 1000.0]",
+        "times = [9.0, 1.0]",
+        r"`times`: it is \[9.0, 1.0\]; give two",
+    ),
+    ("experiment", "theorem-8-2", 'draw = "eigenvalues"', 'draw = "fluid"', r"run `zeta-2` is of another model; draw"),
     ("experiment", "section-3", "fluid = { model", "wave = { model", r"`fluid`: the method is fluid; give the model"),
     ("experiment", "section-3", "starts = [198.0, 2.0], steps", "starts = [1.0], steps", r"run `abc`: packets is 1"),
     ("expected", "figure-4", "lgc after x1 19", "lgc after x9 19", r"there is no series `x9`; name one of x1"),

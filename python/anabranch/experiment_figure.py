@@ -4,7 +4,8 @@
 
     file = "figure-3"                   how its files are called
     draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, queues, queues-over-time,
-                                        longest-queue, errors, completions, convergence, steps, bars, boxes, fluid
+                                        longest-queue, errors, completions, convergence, steps, bars, boxes, fluid,
+                                        eigenvalues
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
@@ -22,7 +23,7 @@
 ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of c-SLEN and IEWF: rates after
 each pass by running time. ``fluid`` is of fluid models: rates above, up to
 ``top``, and prices below, over steps; ``xlabel`` and ``price`` say what these are, if not steps and marking
-probabilities. All others are of simulated runs.
+probabilities. ``eigenvalues`` is of models ``tree-sweep``. All others are of simulated runs.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ import polars as pl
 
 from anabranch.experiment_bars import Bars, bars_frame, read_bars
 from anabranch.experiment_boxes import Boxes, boxes_frame, read_boxes
+from anabranch.experiment_fluid import SweepPlan
 from anabranch.repeated_rates import optimal_rates, repeated_rates
 from anabranch.settling import by_amount
 
@@ -63,6 +65,7 @@ Draw = Literal[
     "bars",
     "boxes",
     "fluid",
+    "eigenvalues",
 ]
 
 TO_AIM: dict[Draw, str] = {
@@ -157,9 +160,12 @@ def _check_runs(table: Table, plan: FigurePlan, runs: Mapping[str, Run]) -> None
         raise table.error("target", f"run `{plan.target}` is of another method", f'name one with method = "{wanted}"')
     for name in plan.runs:
         run = runs[name]
-        if plan.draw == "fluid":
-            if run.method != "fluid":
+        if plan.draw in ("fluid", "eigenvalues"):
+            if run.fluid is None:
                 raise table.error("runs", f"run `{name}` is no fluid model", 'draw only runs with method = "fluid"')
+            if isinstance(run.fluid, SweepPlan) != (plan.draw == "eigenvalues"):
+                remedy = 'draw models "tree-sweep" with "eigenvalues", others with "fluid"'
+                raise table.error("runs", f"run `{name}` is of another model", remedy)
         elif plan.draw == "steps":
             if run.method != "weight-allocation" or len(plan.runs) > 1:
                 raise table.error("runs", "it must be one with steps", 'name one with method = "weight-allocation"')
@@ -242,6 +248,8 @@ class Figure:
         elif draw == "fluid":
             plan = self.plan
             figures.draw_fluid(self.frame, title=title, xlabel=plan.xlabel, price=plan.price, top=plan.top, file=file)
+        elif draw == "eigenvalues":
+            figures.draw_eigenvalues(self.frame, title=title, note=caption, file=file)
         elif draw == "steps":
             figures.draw_steps(self.frame, targets=self.targets, rates_in=self.rates_in, title=title, file=file)
         elif draw in ("mean-rates", "mean-subflow-rates"):
@@ -295,7 +303,7 @@ def make_figure(
         targets = dict(zip(aim.paths.demands.core.names, aim.connection_rates.tolist(), strict=True))
         frame = pl.concat(_passes(name, outcomes[name]) for name in plan.runs)
         return Figure(item, plan, heading, rates_in, frame, targets, {}, None)
-    if plan.draw == "fluid":
+    if plan.draw in ("fluid", "eigenvalues"):
         models = {name: model for name in plan.runs if (model := outcomes[name].fluid) is not None}
         followed = pl.concat(model.frame(name) for name, model in models.items())
         return Figure(item, plan, heading, rates_in, followed, {}, {}, None)

@@ -27,6 +27,10 @@
         bound_times = 4.0                   so many times the greatest that the theorem allows
         until = 100.0
 
+    fluid = { model = "tree-sweep", ... }   such a tree over step sizes: eigenvalues, and whether steps come to rest
+        breadth = 2, depth = 2, gamma = 1.0
+        times = [0.1, 1000.0]               from and to so many times the bound
+
     fluid = { model = "accel-brake", ... }  windows over round trips
         starts = [198.0, 2.0]
         steps = [400]
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
     from anabranch.experiment_table import Table
 
 SenderName = Literal["logistic", "deflated", "jump", "log-utility", "log-jump"]
-Model = Literal["chain", "tree", "accel-brake"]
+Model = Literal["chain", "tree", "tree-sweep", "accel-brake"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,16 @@ class TreePlan:
 
 
 @dataclass(frozen=True)
+class SweepPlan:
+    """An aggregation tree over step sizes of prices."""
+
+    breadth: int
+    depth: int
+    gamma: float
+    times: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class AccelBrakePlan:
     """Windows under accelerates and brakes."""
 
@@ -85,7 +99,7 @@ class AccelBrakePlan:
     steps: int
 
 
-FluidPlan: TypeAlias = ChainPlan | TreePlan | AccelBrakePlan
+FluidPlan: TypeAlias = ChainPlan | TreePlan | SweepPlan | AccelBrakePlan
 
 
 def read_fluid(table: Table) -> FluidPlan:
@@ -99,10 +113,14 @@ def read_fluid(table: Table) -> FluidPlan:
     model = table.choice("model", get_args(Model))
     if model == "chain":
         plan: FluidPlan = _chain(table)
-    elif model == "tree":
-        gamma, times = table.positive("gamma", 1.0), table.positive("bound_times", 1.0)
+    elif model in ("tree", "tree-sweep"):
+        gamma = table.positive("gamma", 1.0)
         breadth, depth = table.whole("breadth", 2, least=1), table.whole("depth", 1, least=1)
-        plan = TreePlan(breadth, depth, gamma, times, table.positive("until", 100.0))
+        if model == "tree":
+            times = table.positive("bound_times", 1.0)
+            plan = TreePlan(breadth, depth, gamma, times, table.positive("until", 100.0))
+        else:
+            plan = SweepPlan(breadth, depth, gamma, _ends(table))
     else:
         plan = AccelBrakePlan(tuple(table.numbers("starts")), sum(_whole(table, "steps")))
     table.finish()
@@ -138,6 +156,13 @@ def _chain(table: Table) -> ChainPlan:
     if min(*plan.gammas, *plan.betas) <= 0.0:
         raise table.error("gammas", "a step size is 0 or less", "give numbers over 0 in gammas and betas")
     return plan
+
+
+def _ends(table: Table) -> tuple[float, float]:
+    ends = table.numbers("times")
+    if len(ends) != 2 or not 0.0 < ends[0] < ends[1]:
+        raise table.error("times", f"it is {ends}", "give two numbers over 0, such as [0.1, 100.0]")
+    return ends[0], ends[1]
 
 
 def _whole(table: Table, key: str) -> list[int]:

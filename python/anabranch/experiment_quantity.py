@@ -97,6 +97,10 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     "beta": ("", "", "fluid"),
     "real-part": ("", "", "fluid"),
     "imaginary-part": ("", "", "fluid"),
+    "swinging-real-part": ("", "", "fluid"),
+    "rings-from": ("", "times the bound", "fluid"),
+    "at-once-from": ("", "times the bound", "fluid"),
+    "in-turn-from": ("", "times the bound", "fluid"),
     "events": ("", "events", "simulate"),
     "wall": ("", "s", "simulate"),
 }

@@ -11,7 +11,7 @@ import polars as pl
 
 from anabranch import fluid
 from anabranch.errors import ScenarioError
-from anabranch.experiment_fluid import ChainPlan, TreePlan
+from anabranch.experiment_fluid import ChainPlan, SweepPlan, TreePlan
 from anabranch.fluid.phases import with_factor
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ LEAST_SWING = 1e-5
 POINTS = 2001
 """So many times of a model over time are kept."""
 
+SWEPT = 81
+"""So many step sizes of a tree are tried."""
+
 
 @dataclass(frozen=True, eq=False)
 class FluidRun:
@@ -37,9 +40,10 @@ class FluidRun:
     Attributes
     ----------
     at : ndarray of float64, shape (points,)
-        Steps, times or round trips, from 0 on.
+        Steps, times or round trips, from 0 on; of a sweep step sizes, in times the bound.
     series : dict of str to ndarray
-        Rates ``x1``, ``x2``, ... or windows ``w1``, ..., and marking probabilities or prices ``p1``, ...
+        Rates ``x1``, ``x2``, ... or windows ``w1``, ..., and marking probabilities or prices ``p1``, ... Of a sweep
+        what `anabranch.figures.draw_eigenvalues` draws.
     rest : dict of str to float
         Where each comes to rest, if that was asked for.
     numbers : dict of str to float
@@ -76,6 +80,8 @@ def follow_fluid(name: str, plan: FluidPlan) -> FluidRun:
             return _chain(plan)
         if isinstance(plan, TreePlan):
             return _tree(plan)
+        if isinstance(plan, SweepPlan):
+            return _sweep(plan)
         rows = fluid.windows(plan.starts, plan.steps)
     except ValueError as error:
         raise ScenarioError(f"run `{name}`: {error}") from error
@@ -161,7 +167,8 @@ def _control(
     if plan.scaled:
         rest = fluid.equilibrium(fluid.Control(loops, _sender(plan, np.ones(1)), fluid.Price(1.0, most=most)))
         gamma, beta = gamma * rest.rates**2, beta * rest.prices
-    return fluid.Control(loops, _sender(plan, gamma), fluid.Price(beta, most=most), least=plan.least)
+    price = fluid.Price(beta, most=most)
+    return fluid.Control(loops, _sender(plan, gamma), price, least=plan.least)
 
 
 def _sender(plan: ChainPlan, gamma: NDArray[np.float64]) -> fluid.Sender:
@@ -218,3 +225,32 @@ def _tree(plan: TreePlan) -> FluidRun:
         series[f"p{n + 1}"], at_rest[f"p{n + 1}"] = followed.prices[:, link], float(rest.prices[link])
     numbers = {"real-part": float(found.real.max()), "imaginary-part": float(found.imag.max())}
     return FluidRun(time, series, at_rest, numbers)
+
+
+def _sweep(plan: SweepPlan) -> FluidRun:
+    tree = fluid.Tree(plan.breadth, plan.depth, plan.gamma)
+    times = np.geomspace(*plan.times, SWEPT)
+    found = np.array([tree.at(own) for own in times])
+    printed = np.array([tree.printed_pair(own) for own in times])
+    series = {
+        "real": found.real.max(axis=1),
+        "least-real": found.real.min(axis=1),
+        "imaginary": found.imag.max(axis=1),
+        "printed-real": printed.real,
+        "printed-imaginary": printed.imag,
+    }
+    for name, at_once in (("at-once", True), ("in-turn", False)):
+        series[name] = np.array([tree.modulus(own, at_once=at_once) for own in times])
+        series[f"{name}-rests"] = tree.rests(times, at_once=at_once).astype(np.float64)
+    series["at-once-bound"] = np.full(SWEPT, tree.at_once_bound)
+    # Levels have equal eigenvalues, which come out with the root of the precision: of those that swing, the mean.
+    swinging = tree.swinging(float(times[-1]))
+    numbers = {
+        "real-part": float(found.real.max()),
+        "imaginary-part": float(found.imag.max()),
+        "swinging-real-part": float(swinging.real.mean()) if swinging.size else math.nan,
+        "rings-from": tree.rings_from(),
+        "at-once-from": tree.unstable_from(at_once=True),
+        "in-turn-from": tree.unstable_from(at_once=False),
+    }
+    return FluidRun(times, series, numbers=numbers)

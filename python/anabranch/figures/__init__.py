@@ -4,6 +4,7 @@ from anabranch.figures.bars import draw_estimates
 from anabranch.figures.beside import draw_completions, draw_longest_queue
 from anabranch.figures.boxes import draw_boxes
 from anabranch.figures.convergence import draw_convergence
+from anabranch.figures.eigenvalues import draw_eigenvalues
 from anabranch.figures.errors import draw_errors
 from anabranch.figures.fluid import draw_fluid
 from anabranch.figures.loads import draw_loads
@@ -18,6 +19,7 @@ __all__ = [
     "draw_boxes",
     "draw_completions",
     "draw_convergence",
+    "draw_eigenvalues",
     "draw_errors",
     "draw_estimates",
     "draw_fluid",

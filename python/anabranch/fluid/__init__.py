@@ -15,7 +15,8 @@ from anabranch.fluid.loops import Loops, chain, one_link, row_of_links, tree
 from anabranch.fluid.phases import Followed, settling_steps, through_phases, tuned
 from anabranch.fluid.prices import Price, red
 from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtility, Sender
-from anabranch.fluid.stability import eigenvalues, jacobian, swing_bound, tree_at_bound
+from anabranch.fluid.stability import eigenvalues, jacobian, multipliers, swing_bound, tree_at_bound
+from anabranch.fluid.sweep import Tree
 from anabranch.fluid.trajectory import Trajectory, integrate
 from anabranch.fluid.vo_le_tran import vo_le_tran
 from anabranch.fluid.wvegas import wvegas
@@ -33,6 +34,7 @@ __all__ = [
     "Sender",
     "State",
     "Trajectory",
+    "Tree",
     "accelerates",
     "aggregated_weights",
     "chain",
@@ -44,6 +46,7 @@ __all__ = [
     "jacobian",
     "logarithmic_gain",
     "marking",
+    "multipliers",
     "one_link",
     "population_at",
     "problem_behind",

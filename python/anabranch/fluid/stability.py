@@ -10,7 +10,12 @@ roots of  s^2 + (gamma / zeta) s + gamma beta K' = 0,    K' = K zeta^(d - delta)
 
 both with negative real parts for all gamma and beta over 0: without delay nothing is unstable. The bound
 [teymoori2023, eq. 23] is where the roots cease to be real: a rule against swinging, and not one for stability. What is
-unstable beyond some step size is the difference equation: that with all values at once, from ``beta K' = 1 / zeta`` on.
+unstable beyond some step size is the difference equation, whose `multipliers` are then greater than 1:
+
+```text
+all values at once            from beta K' = 1 / zeta on, for any gamma
+price before rate             from gamma beta K' = 2 (2 - gamma / zeta) on
+```
 
 differs: the paper calls the bound necessary and sufficient for stability, prints its equation 32 without a minus, gamma
 for beta in equation 33, and the root with 1/4 for 1 / (2 zeta), which is right for zeta = 2 only.
@@ -81,6 +86,32 @@ def eigenvalues(control: Control, state: State | None = None) -> NDArray[np.comp
     moving = np.concatenate([np.ones(len(state.rates), dtype=bool), ~_idle(control, state)])
     found = np.linalg.eigvals(jacobian(control, state)[np.ix_(moving, moving)])
     return np.sort_complex(found)
+
+
+def multipliers(control: Control, *, at_once: bool = False) -> NDArray[np.complex128]:
+    """Give by what a small distance from rest is multiplied in an interval of the difference equation.
+
+    The eigenvalues of `Control.step` at rest: with one greater than 1, loops do not come to rest. All at once it is
+    1 + s for each of the `eigenvalues`. In turn, each part of a step is a step of its own with the rest as it is.
+
+    Parameters
+    ----------
+    at_once : bool
+        As for `Control.step`.
+    """
+    state = equilibrium(control)
+    slopes, loops = jacobian(control, state), len(state.rates)
+    one = np.eye(len(slopes))
+    parts = [np.arange(len(slopes))]
+    if not at_once:
+        parts = [own for first, links in control.loops.order for own in (links + loops, first)]
+    whole = one
+    for part in parts:
+        moved = one.copy()
+        moved[part] += slopes[part]
+        whole = moved @ whole
+    moving = np.concatenate([np.ones(loops, dtype=bool), ~_idle(control, state)])
+    return np.asarray(np.linalg.eigvals(whole[np.ix_(moving, moving)]), dtype=np.complex128)
 
 
 def swing_bound(gamma: float, breadth: int, depth: int, level: int, capacity: float = 1.0) -> float:
