@@ -14,6 +14,7 @@
                                             times its price at rest
         starts = [0.01]                     rates at first, one for all loops or one for each
         price = 0.0                         of all links at first
+        relative = false                    the excess as printed, beta (y - C); by the capacity if left out
         from_rest = true                    instead of both: what is at rest
         least = 0.01                        no rate falls below this, 1e-6 if left out
         steps = [200, 200, 200]             of phases
@@ -62,6 +63,7 @@ class ChainPlan:
     scaled: bool
     starts: tuple[float, ...]
     price: float
+    relative: bool
     from_rest: bool
     least: float
     phases: tuple[tuple[int, float], ...]
@@ -146,6 +148,7 @@ def _chain(table: Table) -> ChainPlan:
         scaled=table.flag("scaled", default=False),
         starts=tuple(table.numbers("starts")) or (0.01,),
         price=table.optional_number("price") or 0.0,
+        relative=table.flag("relative", default=True),
         least=table.positive("least", 1e-6),
         from_rest=table.flag("from_rest", default=False),
         phases=tuple(zip(steps, factors or [1.0] * len(steps), strict=True)),

@@ -167,7 +167,7 @@ def _control(
     if plan.scaled:
         rest = fluid.equilibrium(fluid.Control(loops, _sender(plan, np.ones(1)), fluid.Price(1.0, most=most)))
         gamma, beta = gamma * rest.rates**2, beta * rest.prices
-    price = fluid.Price(beta, most=most)
+    price = fluid.Price(beta, relative=plan.relative, most=most)
     return fluid.Control(loops, _sender(plan, gamma), price, least=plan.least)
 
 
