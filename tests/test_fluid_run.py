@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.experiment import read_experiment
 from anabranch.experiment_figure import item_name
+from anabranch.figures import draw_fluid
 from anabranch.reproduce import Rows, report, reproduce
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
@@ -56,7 +58,7 @@ def test_printed_numbers_are_expected_as_printed(item: str, name: str) -> None:
 
 def test_the_report_has_a_figure_of_each_item_with_its_numbers(rows: Rows, tmp_path: Path) -> None:
     report(rows, tmp_path / "report")
-    for item in [*ITEMS, "figure-10-scaled", "theorem-8-2-eigenvalues"]:
+    for item in [*ITEMS, "figure-9-printed", "figure-10-scaled", "figure-10-printed", "theorem-8-2-eigenvalues"]:
         for suffix in (".svg", ".png", ".csv"):
             assert (tmp_path / "report" / f"{item}{suffix}").stat().st_size > 1000
     numbers = (tmp_path / "report/figure-4.csv").read_text(encoding="utf-8").splitlines()
@@ -64,6 +66,33 @@ def test_the_report_has_a_figure_of_each_item_with_its_numbers(rows: Rows, tmp_p
     # Two runs of 251 states with five rates and a price.
     assert len(numbers) == 1 + 2 * 251 * 6
     assert "## Theorem 8.2" in (tmp_path / "report/report.md").read_text(encoding="utf-8")
+
+
+def followed(*names: str) -> pl.DataFrame:
+    values = {"run": ["one"] * 6, "at": [float(step) for step in range(6)], "value": [1.0] * 6}
+    return pl.concat(pl.DataFrame(values | {"name": [name] * 6}) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("names", "entries", "colours"),
+    [
+        (("x1", "x2", "p1", "p2"), ["x1, p1", "x2, p2"], 2),
+        (("x1", "x2", "w1", "w2", "p1"), ["x1, w1", "x2, w2", "p1"], 3),
+    ],
+)
+def test_a_legend_has_an_entry_for_each_colour(names: tuple[str, ...], entries: list[str], colours: int) -> None:
+    figure = draw_fluid(followed(*names), title="t")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == entries
+    drawn = [line.get_color() for axes in figure.axes for line in axes.get_lines()]
+    assert (len(drawn), len(set(drawn))) == (len(names), colours)
+
+
+def test_windows_stand_side_by_side() -> None:
+    figure = draw_fluid(followed("x1", "p1"), title="t", windows=[(0.0, 2.0), (3.0, 5.0)])
+    above = figure.axes[:2]
+    assert [axes.get_xlim() for axes in above] == [(0.0, 2.0), (3.0, 5.0)]
+    assert [axes.get_lines()[0].get_xdata().tolist() for axes in above] == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert [axes.get_title("left") for axes in above] == ["one", ""]
 
 
 def test_an_item_is_written_as_people_write_it() -> None:
@@ -107,6 +136,13 @@ MISTAKES = [
         r"`times`: it is \[9.0, 1.0\]; give two",
     ),
     ("experiment", "theorem-8-2", 'draw = "eigenvalues"', 'draw = "fluid"', r"run `zeta-2` is of another model; draw"),
+    (
+        "experiment",
+        "figure-8",
+        "span = 20",
+        "span = 0",
+        r"and the span 0.0; give both",
+    ),
     ("experiment", "section-3", "fluid = { model", "wave = { model", r"`fluid`: the method is fluid; give the model"),
     ("experiment", "section-3", "starts = [198.0, 2.0], steps", "starts = [1.0], steps", r"run `abc`: packets is 1"),
     ("expected", "figure-4", "lgc after x1 19", "lgc after x9 19", r"there is no series `x9`; name one of x1"),

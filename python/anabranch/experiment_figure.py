@@ -21,22 +21,21 @@
 ``bars`` and ``boxes`` have no ``runs``, and keys of their own: see `anabranch.experiment_bars` and
 `anabranch.experiment_boxes`. ``steps`` is of a run with
 ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of c-SLEN and IEWF: rates after
-each pass by running time. ``fluid`` is of fluid models: rates above, up to
-``top``, and prices below, over steps; ``xlabel`` and ``price`` say what these are, if not steps and marking
-probabilities. ``eigenvalues`` is of models ``tree-sweep``. All others are of simulated runs.
+each pass by running time. ``fluid`` is of fluid models, with keys of `anabranch.experiment_fluid.FluidAxes`: rates
+above and prices below, over steps. ``eigenvalues`` is of models ``tree-sweep``. All others are of simulated runs.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
 from anabranch.experiment_bars import Bars, bars_frame, read_bars
 from anabranch.experiment_boxes import Boxes, boxes_frame, read_boxes
-from anabranch.experiment_fluid import SweepPlan
+from anabranch.experiment_fluid import FluidAxes, SweepPlan, read_axes
 from anabranch.repeated_rates import optimal_rates, repeated_rates
 from anabranch.settling import by_amount
 
@@ -99,9 +98,7 @@ class FigurePlan:
     bin_s: float = 1.0
     bars: Bars | None = None
     boxes: Boxes | None = None
-    xlabel: str = ""
-    price: str = ""
-    top: float | None = None
+    axes: FluidAxes | None = None
 
 
 def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
@@ -129,9 +126,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         of=table.choice("of", ("connection", "link"), "connection"),
         bars=read_bars(table, runs, window) if draw == "bars" else None,
         boxes=read_boxes(table, runs, window) if draw == "boxes" else None,
-        xlabel=table.text("xlabel", "step") if draw == "fluid" else "",
-        price=table.text("price", "marking probability") if draw == "fluid" else "",
-        top=table.optional_number("top") if draw == "fluid" else None,
+        axes=read_axes(table) if draw == "fluid" else None,
     )
     if plan.last_s is not None and (window or plan.connections in ((), ("*",))):
         raise table.error("last", "it is the end of the stay of connections", "name connections, and give no window")
@@ -245,9 +240,8 @@ class Figure:
                 title=title,
                 file=file,
             )
-        elif draw == "fluid":
-            plan = self.plan
-            figures.draw_fluid(self.frame, title=title, xlabel=plan.xlabel, price=plan.price, top=plan.top, file=file)
+        elif self.plan.axes is not None:
+            figures.draw_fluid(self.frame, title=title, note=caption, file=file, **asdict(self.plan.axes))
         elif draw == "eigenvalues":
             figures.draw_eigenvalues(self.frame, title=title, note=caption, file=file)
         elif draw == "steps":
