@@ -128,6 +128,16 @@ def test_a_recording_is_cleaned_of_repeated_stamps_idle_rows_and_pauses(tmp_path
     np.testing.assert_allclose(whole.time_s, np.arange(10) * 1.0)
 
 
+def test_a_second_that_is_low_is_no_pause_with_either_clock(tmp_path):
+    # One low row alone, then two in a row.
+    rows = [(0, 20_000, "D"), (1, 500, "D"), (2, 30_000, "D"), (4, 100, "D"), (5, 100, "D"), (6, 40_000, "D")]
+    by_stamps, by_rows = (read_trace(irish(tmp_path, *rows), cleaning=Cleaning(clock)) for clock in ("stamps", "rows"))
+    assert (by_stamps.capacity_bps / MBPS).tolist() == [20, 1, 30, 40, 40]
+    assert (by_rows.capacity_bps / MBPS).tolist() == [20, 1, 30, 40, 40]
+    # Six rows in 6 s: 1.2 s each.
+    np.testing.assert_allclose(by_rows.time_s, np.arange(5) * 1.2)
+
+
 def test_recordings_of_lumos5g_and_runs_of_an_uplink_are_read(tmp_path):
     trace = read_trace(written(tmp_path, "1.0\t91.0\n2.0\t123.0\n4.0\t96.5\n"))
     assert trace.time_s.tolist() == [0, 1, 3, 5]

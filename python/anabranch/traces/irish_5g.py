@@ -34,7 +34,8 @@ class Cleaning:
         Rows of one time stamp count together, with their mean, and hold for a second; or each row holds for the mean
         time between rows, 1.06 s to 1.11 s.
     least_bps, pause_s
-        Stretches below so much are left out if they last longer than ``pause_s``. What else is below is raised to it.
+        Stretches below so much are left out if they last longer than ``pause_s``, a row or time stamp counted as a
+        second with either clock. What else is below is raised to it.
     keep_idle : bool
         Whether rows of the state I (idle) stay.
     """
@@ -59,7 +60,7 @@ def read(source: Source, cleaning: Cleaning) -> Capacities:
     elif len(stamps) > 1 and span_s > 0.0:
         step_s = span_s / (len(stamps) - 1)
     rates = rows["bps"].to_numpy()
-    rates = rates[~_pauses(rates < cleaning.least_bps, cleaning.pause_s / step_s)]
+    rates = rates[~_pauses(rates < cleaning.least_bps, cleaning.pause_s)]
     if len(rates) == 0:
         raise source.whole.error("all of it is idle or a pause", "lower the least rate, or take another recording")
     return held(np.maximum(rates, cleaning.least_bps), step_s)
