@@ -65,8 +65,13 @@ class Source:
         return Path(_unzipped_name(self.path)).stem
 
 
-def load(path: str | os.PathLike[str]) -> Source:
+def load(path: str | os.PathLike[str], holds: str = "a network or demands") -> Source:
     """Read a text file, packed with gzip or not, in UTF-8 (UTF-16 with a mark), else Latin-1.
+
+    Parameters
+    ----------
+    holds : str
+        What the file is for, in the message that it is none.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> Source:
             raise place.error("there is no such file", "check the name and the folder")
         if not file.is_file():
             kind = "a folder" if file.is_dir() else "not an ordinary file"
-            raise place.error(f"it is {kind}", "name a file that holds a network or demands")
+            raise place.error(f"it is {kind}", f"name a file that holds {holds}")
         with file.open("rb") as stream:
             packed = stream.read(MOST_BYTES + 1)
     except (OSError, TypeError, UnicodeError) as error:

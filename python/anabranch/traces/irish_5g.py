@@ -86,11 +86,14 @@ def _rows(source: Source) -> pl.DataFrame:
     if len(bad):
         remedy = "give a time such as 2019.12.16_13.40.04 and a rate in kbit/s, or -"
         raise source.line(int(bad[0]) + 2).error("the time or the rate is none", remedy)
+    earlier = rows.select((pl.col("stamp").diff() < 0).arg_true()).to_series()
+    if len(earlier):
+        raise source.line(int(earlier[0]) + 2).error("the time is before that of the line before", "sort them")
     return rows
 
 
 def _pauses(is_low: NDArray[np.bool_], most: float) -> NDArray[np.bool_]:
-    """Say what is in a row of more than ``most`` that are low."""
+    """Say what is in a stretch of more than ``most`` that are low, of a second each."""
     edges = np.flatnonzero(np.diff(is_low.astype(np.int8), prepend=0, append=0))
     starts, ends = edges[::2], edges[1::2]
     found = np.zeros(len(is_low), dtype=bool)

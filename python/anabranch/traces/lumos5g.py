@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anabranch.traces.trace import Capacities
+from anabranch.traces.trace import LONGEST_S, Capacities
 
 if TYPE_CHECKING:
     from anabranch.formats.source import Source
@@ -21,14 +21,18 @@ def read(source: Source) -> Capacities:
         if not line.strip():
             continue
         time, rate = _numbers(line)
-        if not (math.isfinite(time) and math.isfinite(rate) and rate >= 0.0):
+        if not (math.isfinite(time) and math.isfinite(rate * 1e6) and rate >= 0.0):
             raise source.line(number).error("it is not a time and a rate", "write it like `1.0 91.0`")
         if times and time <= times[-1]:
             raise source.line(number).error("the time is not later than that of the line before", "sort them")
+        if times and not 2.0 * (time - times[0]) <= LONGEST_S:
+            reason = f"the time is {time - times[0]:g} s after that of the first line"
+            raise source.line(number).error(reason, f"give up to {LONGEST_S / 2.0:g} s")
         times.append(time)
         rates.append(rate * 1e6)
     step = times[-1] - times[-2] if len(times) > 1 else 1.0
-    return Capacities(np.array([*times, times[-1] + step]) - times[0], np.array([*rates, rates[-1]]))
+    since = np.array(times) - times[0]
+    return Capacities(np.append(since, since[-1] + step), np.array([*rates, rates[-1]]))
 
 
 def _numbers(line: str) -> tuple[float, float]:

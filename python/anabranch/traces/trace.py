@@ -16,6 +16,9 @@ OPPORTUNITY_BYTES = 1500
 BITS = 8.0
 """Bits in a byte."""
 
+LONGEST_S = 18_446_744.0
+"""A trace is no longer than that, 213 days: scenarios have no later time."""
+
 
 @dataclass(frozen=True)
 class Opportunities:
@@ -44,8 +47,10 @@ class Capacities:
     def bits_by(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the bits that the link can carry from 0 until each time; before the first it has the last capacity."""
         starts = np.append(0.0, self.time_s)
-        held = np.append(self.capacity_bps[-1], self.capacity_bps[:-1])
-        bits: NDArray[np.float64] = np.append(0.0, np.cumsum(held * np.diff(starts)))
+        held, spans = np.append(self.capacity_bps[-1], self.capacity_bps[:-1]), np.diff(starts)
+        # A capacity without limit that holds for no time carries nothing.
+        carried = np.multiply(held, spans, out=np.zeros_like(spans), where=spans > 0.0)
+        bits: NDArray[np.float64] = np.append(0.0, np.cumsum(carried))
         found: NDArray[np.float64] = np.interp(times_s, starts, bits)
         return found
 

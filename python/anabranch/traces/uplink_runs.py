@@ -16,7 +16,7 @@ from anabranch.traces.trace import Capacities, held
 if TYPE_CHECKING:
     from anabranch.formats.source import Source
 
-RUN = re.compile(r"Run (\d+)\s*")
+RUN = re.compile(r"Run ([0-9]{1,9})\s*")
 
 
 def read(source: Source, run: int, step_s: float) -> Capacities:
@@ -27,15 +27,17 @@ def read(source: Source, run: int, step_s: float) -> Capacities:
         head = RUN.fullmatch(line.strip())
         if head is not None:
             number = int(head[1])
+            if number in runs:
+                raise source.line(at).error(f"there is a run {number} already", "give each run a number of its own")
         elif line.strip() and not line.startswith("#"):
-            rates = [_number(cell) for cell in line.strip().strip(",").split(",")]
+            rates = [_number(cell) * 1e6 for cell in line.strip().strip(",").split(",")]
             if number is None or not all(math.isfinite(rate) and rate >= 0.0 for rate in rates):
                 raise source.line(at).error("it is not a run of rates", "write `Run 1`, and below it `91.5,90.2`")
             runs.setdefault(number, []).extend(rates)
     if run not in runs:
         known = ", ".join(map(str, runs)) or "none"
         raise source.whole.error(f"there is no run {run}", f"take one of its runs: {known}")
-    return held(np.array(runs[run]) * 1e6, step_s)
+    return held(np.array(runs[run]), step_s)
 
 
 def _number(cell: str) -> float:
