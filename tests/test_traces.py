@@ -184,8 +184,61 @@ def test_what_cannot_be_converted_is_refused():
         to_capacities(Opportunities(np.array([1], dtype=np.uint32)), bin_s=0.0005)
     with pytest.raises(ScenarioError, match="it ends at 0 s"):
         to_opportunities(capacities((0.0, 5)))
-    with pytest.raises(ScenarioError, match="are over 100000000 opportunities"):
+    with pytest.raises(ScenarioError, match="it carries inf bits, which are over 67108864 opportunities"):
         to_opportunities(capacities((0.0, math.inf), (1.0, 1)))
+    with pytest.raises(ScenarioError, match=r"it ends at 4\.29497e\+06 s; .* an end at 1 ms to 604800 s"):
+        to_opportunities(capacities((0.0, 0.001), (4_294_967.0, 0.001)))
+
+
+def test_what_would_not_be_read_again_is_not_written(tmp_path):
+    with pytest.raises(ScenarioError, match="up to 268435456 are read; give a shorter trace or larger opportunities"):
+        # 45 million lines of 5 digits and the end of the line, 270 MB.
+        write_trace(Opportunities(np.full(45_000_000, 12_345, dtype=np.uint32)), tmp_path / "t.down")
+    with pytest.raises(ScenarioError, match=r"it ends at 2e\+07 s; give a trace of up to 1\.84467e\+07 s"):
+        write_trace(capacities((0.0, 1), (2e7, 1)), tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_long_traces_become_opportunities_part_by_part():
+    # 12 kbit/s: one each second, for 3,000 s, which is more milliseconds than are looked at together.
+    trace = to_opportunities(capacities((0.0, 0.012), (3000.0, 0.012)))
+    assert trace.times_ms.tolist() == list(range(1000, 3_000_001, 1000))
+
+
+def test_a_capacity_without_limit_at_the_end_carries_nothing():
+    trace = to_opportunities(capacities((0.0, 12), (0.002, math.inf)))
+    assert trace.times_ms.tolist() == [1, 2]
+
+
+def command(monkeypatch, capsys, *words):
+    """Run the command; give its exit code, what it prints and its error."""
+    monkeypatch.setattr("sys.argv", ["anabranch", "trace", *map(str, words)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    said = capsys.readouterr()
+    return left.value.code or 0, said.out, said.err
+
+
+def test_facts_of_a_trace_without_limit_are_json(tmp_path, monkeypatch, capsys):
+    # Nothing in the second second, no limit in the third.
+    table = written(tmp_path, "time_s,capacity_bps\n0,12e6\n1,0\n2,inf\n3,5\n", "t.csv")
+    code, out, _ = command(monkeypatch, capsys, "info", table, "--json")
+    facts = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert (code, facts["mean_bps"], facts["max_bps"], facts["p50_bps"]) == (0, None, None, None)
+    assert (facts["bins"], facts["empty_bins"]) == (3, 1)
+    assert "mean            without limit" in command(monkeypatch, capsys, "info", table)[1]
+
+
+def test_an_opportunity_that_would_change_nothing_is_refused(tmp_path, monkeypatch, capsys):
+    down = written(tmp_path, "1\n5\n", "t.down")
+    table = written(tmp_path, "time_s,capacity_bps\n0,12e6\n1,0\n", "t.csv")
+    for words in ((down, tmp_path / "other.down"), (table, tmp_path / "other.csv")):
+        code, _, error = command(monkeypatch, capsys, "convert", *words, "--opportunity", "1504 B")
+        assert code != 0
+        assert "--opportunity is for conversions between the two kinds of traces" in " ".join(error.split())
+        assert command(monkeypatch, capsys, "convert", *words)[0] == 0
+    code, _, error = command(monkeypatch, capsys, "info", tmp_path)
+    assert "it is a folder; name a file that holds a trace" in " ".join(error.split())
 
 
 def test_the_command_converts_both_ways_and_tells_the_facts(tmp_path, monkeypatch, capsys):

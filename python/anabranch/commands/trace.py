@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from anabranch.commands.text import time_text
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.traces import (
+    Capacities,
     Opportunities,
     rates_bps,
     read_trace,
@@ -23,7 +25,7 @@ from anabranch.traces import (
 )
 from anabranch.traces.irish_5g import Cleaning
 from anabranch.traces.read import format_of
-from anabranch.traces.trace import Trace
+from anabranch.traces.trace import OPPORTUNITY_BYTES, Trace
 
 app = typer.Typer(help="Look at traces of links, convert them.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -35,7 +37,9 @@ MOST_BYTES = (1 << 32) - 1
 """The most that a scenario takes for an opportunity."""
 
 Input = Annotated[Path, typer.Argument(help="Trace (mahimahi, or time_s,capacity_bps) or recording (5Gdataset, ...).")]
-Opportunity = Annotated[str, typer.Option(metavar="SIZE", help="What a link may send at each opportunity.")]
+Opportunity = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="What a link may send at each opportunity, 1500 B if not given.")
+]
 Bin = Annotated[str, typer.Option(metavar="TIME", help="Of mahimahi: over how long opportunities are counted.")]
 Run = Annotated[int, typer.Option(help="With lists of uplink rates: which run.")]
 Step = Annotated[str, typer.Option(metavar="TIME", help="With lists of uplink rates: how long each holds.")]
@@ -56,7 +60,7 @@ KeepIdle = Annotated[bool, typer.Option("--keep-idle", help="With 5Gdataset: kee
 @app.command()
 def info(
     input: Input,
-    opportunity: Opportunity = "1500 B",
+    opportunity: Opportunity = None,
     run: Run = 1,
     step: Step = "100 ms",
     clock: Clock = "stamps",
@@ -67,32 +71,42 @@ def info(
 ) -> None:
     """Print the facts of a trace: its duration, its mean rate, and rates over bins of 1 s."""
     trace = _read(input, run, step, clock, least, pause, keep_idle)
-    facts = {"format": format_of(load(input)), **describe(trace, _bytes(opportunity))}
+    facts = {"format": format_of(load(input, "a trace")), **describe(trace, _bytes(opportunity))}
     if as_json:
-        typer.echo(json.dumps(facts, indent=1))
+        typer.echo(json.dumps(facts, indent=1, allow_nan=False))
         return
     for name, value in facts.items():
         typer.echo(f"{name.removesuffix('_bps').removesuffix('_s').replace('_', ' '):<16}{_text(name, value)}")
 
 
 def describe(trace: Trace, opportunity_bytes: int) -> dict[str, Any]:
-    """Give the facts of a trace as plain values."""
+    """Give the facts of a trace as plain values; None for a rate that a capacity without limit makes infinite."""
     lines = trace.times_ms if isinstance(trace, Opportunities) else trace.time_s
     duration = trace.duration_s
     if duration <= 0.0:
         raise ScenarioError("the trace ends at 0 s; give it a last line at a later time")
-    mean = rates_bps(trace, duration, opportunity_bytes=opportunity_bytes)[0]
-    rates = rates_bps(trace, min(BIN_S, duration), opportunity_bytes=opportunity_bytes)
-    percentiles = {f"p{p}_bps": float(np.percentile(rates, p)) for p in PERCENTILES}
+    bin_s = min(BIN_S, duration)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = rates_bps(trace, duration, opportunity_bytes=opportunity_bytes)[0]
+        rates = rates_bps(trace, bin_s, opportunity_bytes=opportunity_bytes)
+        percentiles = {f"p{p}_bps": _finite(np.percentile(rates, p)) for p in PERCENTILES}
+    is_something = rates
+    if isinstance(trace, Capacities):
+        # What is without limit counts as something too.
+        is_something = rates_bps(Capacities(trace.time_s, np.minimum(trace.capacity_bps, 1.0)), bin_s)
     return {
         "lines": len(lines),
         "duration_s": duration,
-        "mean_bps": float(mean),
+        "mean_bps": _finite(mean),
         **percentiles,
-        "max_bps": float(rates.max()),
+        "max_bps": _finite(rates.max()),
         "bins": len(rates),
-        "empty_bins": int((rates == 0.0).sum()),
+        "empty_bins": int((is_something == 0.0).sum()),
     }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 @app.command()
@@ -100,7 +114,7 @@ def convert(
     input: Input,
     target: Annotated[Path, typer.Argument(help="File to write: .csv for capacities by time, else mahimahi.")],
     bin: Bin = "20 ms",
-    opportunity: Opportunity = "1500 B",
+    opportunity: Opportunity = None,
     run: Run = 1,
     step: Step = "100 ms",
     clock: Clock = "stamps",
@@ -111,6 +125,8 @@ def convert(
     """Write a trace that links of scenarios take."""
     trace = _read(input, run, step, clock, least, pause, keep_idle)
     is_table = target.suffix.lower() == ".csv"
+    if opportunity is not None and is_table != isinstance(trace, Opportunities):
+        raise ScenarioError("--opportunity is for conversions between the two kinds of traces; leave it out")
     if is_table and isinstance(trace, Opportunities):
         trace = to_capacities(trace, bin_s=_core.parse_span(bin), opportunity_bytes=_bytes(opportunity))
     elif not is_table and not isinstance(trace, Opportunities):
@@ -128,7 +144,8 @@ def _read(
     return read_trace(input, cleaning=cleaning, run=run, step_s=step_s)
 
 
-def _bytes(text: str) -> int:
+def _bytes(size: str | None) -> int:
+    text = size or f"{OPPORTUNITY_BYTES} B"
     count = _core.parse_bytes(text)
     if not 1 <= count <= MOST_BYTES:
         raise ScenarioError(f"an opportunity of {text} cannot be; it must be 1 B to {MOST_BYTES} B")
@@ -136,6 +153,8 @@ def _bytes(text: str) -> int:
 
 
 def _text(name: str, value: Any) -> str:
+    if value is None:
+        return "without limit"
     if name.endswith("_bps"):
         # A digit more than the traces themselves have.
         return _core.format_rate(float(f"{value:.4g}"))

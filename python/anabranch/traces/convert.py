@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from anabranch.errors import ScenarioError
+from anabranch.formats.source import MOST_BYTES
 from anabranch.traces.trace import BITS, OPPORTUNITY_BYTES, Capacities, Opportunities, bins_of
 
-MOST_OPPORTUNITIES = 100_000_000
-"""More do not fit into the memory of those who read them."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_OPPORTUNITIES = MOST_BYTES // 4
+"""More do not fit into a file that is read, with three digits and the end of the line for each, or more."""
+
+MOST_MS = 7 * 24 * 3600 * 1000
+"""A trace that is longer, a week, is not looked at millisecond by millisecond."""
+
+MS_AT_ONCE = 1 << 20
+"""So many milliseconds are in memory together."""
 
 ROUNDING_BITS = 1e-3
 """By so much a sum of bits may fall short of an opportunity that it is to fill."""
@@ -26,17 +38,28 @@ def to_opportunities(trace: Capacities, *, opportunity_bytes: int = OPPORTUNITY_
         The trace has no end, is without limit, or has too many opportunities.
     """
     end_ms = round(trace.duration_s * 1e3)
-    if not 0 < end_ms < 1 << 32:
-        raise ScenarioError(f"it ends at {trace.duration_s:g} s; opportunities need an end at 1 ms to 49 days")
-    bits = trace.bits_by(np.arange(end_ms + 1) / 1e3)
-    if not bits[-1] / BITS / opportunity_bytes < MOST_OPPORTUNITIES:
-        reason = f"it carries {bits[-1]:g} bits, which are over {MOST_OPPORTUNITIES} opportunities"
+    if not 0 < end_ms <= MOST_MS:
+        raise ScenarioError(
+            f"it ends at {trace.duration_s:g} s; opportunities need an end at 1 ms to {MOST_MS / 1e3:g} s"
+        )
+    bits = float(trace.bits_by(np.array([end_ms / 1e3]))[0])
+    if not bits / BITS / opportunity_bytes < MOST_OPPORTUNITIES:
+        reason = f"it carries {bits:g} bits, which are over {MOST_OPPORTUNITIES} opportunities"
         raise ScenarioError(f"{reason}; give a shorter trace or larger opportunities")
-    filled = np.floor((bits + ROUNDING_BITS) / (BITS * opportunity_bytes)).astype(np.int64)
-    times = np.repeat(np.arange(1, end_ms + 1), np.diff(filled))
-    if len(times) == 0 or times[-1] != end_ms:
-        times = np.append(times, end_ms)
-    return Opportunities(times.astype(np.uint32))
+    parts = [
+        _opportunities(trace, first, min(first + MS_AT_ONCE, end_ms), opportunity_bytes)
+        for first in range(0, end_ms, MS_AT_ONCE)
+    ]
+    if len(parts[-1]) == 0 or parts[-1][-1] != end_ms:
+        parts.append(np.array([end_ms], dtype=np.uint32))
+    return Opportunities(np.concatenate(parts))
+
+
+def _opportunities(trace: Capacities, first_ms: int, last_ms: int, size: int) -> NDArray[np.uint32]:
+    """Give the opportunities at the ends of milliseconds after the first until the last."""
+    times = np.arange(first_ms, last_ms + 1)
+    filled = np.floor((trace.bits_by(times / 1e3) + ROUNDING_BITS) / (BITS * size)).astype(np.int64)
+    return np.repeat(times[1:].astype(np.uint32), np.diff(filled))
 
 
 def to_capacities(
