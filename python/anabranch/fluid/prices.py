@@ -81,20 +81,17 @@ def slowed(
     return np.asarray(change * np.clip(room, 0.0, 1.0))
 
 
-def red(max_threshold: float, interval: float = 1.0) -> Price:
+def red(max_threshold: float) -> Price:
     """Give RED as a dual algorithm: what waits, by the threshold from which on all is marked [teymoori2023, eq. 17].
 
     Parameters
     ----------
     max_threshold : float
-        In the unit of rates times that of time.
-    interval : float
-        Length of an interval; 1 for a differential equation.
+        In the unit of rates times that of time, which is an interval for a difference equation.
 
     Returns
     -------
     Price
         Its values are backlog by `max_threshold`, and may be over 1. What is over 1 marks all.
     """
-    beta = positive("interval", interval) / positive("max_threshold", max_threshold)
-    return Price(float(beta), relative=False, most=np.inf)
+    return Price(1.0 / float(positive("max_threshold", max_threshold)), relative=False, most=np.inf)
