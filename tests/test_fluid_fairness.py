@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 import anabranch as ab
 from anabranch import fluid
@@ -87,15 +88,77 @@ def single(capacity: list[float], paths: list[list[int]], weight: list[float] | 
     return ab.Problem(capacity, offsets, [link for path in paths for link in path], range(len(paths)), weight=weight)
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        single([1.0, 1.0], [[0, 1], [0], [1]]),
-        single([1.0, 2.0, 4.0], [[0, 1, 2], [0], [1], [2], [1, 2]]),
-        single([3.0, 5.0], [[0, 1], [0], [1], [1]], [1.0, 2.0, 0.5, 1.0]),
-        single([2.0, 50.0], [[0, 1], [0, 1], [1]]),
-    ],
-)
+CHAINS = [
+    single([1.0, 1.0], [[0, 1], [0], [1]]),
+    single([1.0, 2.0, 4.0], [[0, 1, 2], [0], [1], [2], [1, 2]]),
+    single([3.0, 5.0], [[0, 1], [0], [1], [1]], [1.0, 2.0, 0.5, 1.0]),
+    single([2.0, 50.0], [[0, 1], [0, 1], [1]]),
+]
+
+
+def greatest_sum_of_logarithms(problem: ab.Problem) -> np.ndarray:
+    """Give the rates with the greatest weighted sum of logarithms, by a solver that knows nothing of prices."""
+    uses = np.zeros((len(problem.capacity), len(problem.weight)))
+    uses[problem.path_links, np.repeat(np.arange(len(problem.weight)), np.diff(problem.path_offsets))] = 1.0
+    found = minimize(
+        lambda x: -(problem.weight * np.log(x)).sum(),
+        np.full(len(problem.weight), problem.capacity.min() / 10.0),
+        jac=lambda x: -problem.weight / x,
+        bounds=[(1e-6, None)] * len(problem.weight),
+        constraints=[{"type": "ineq", "fun": lambda x: problem.capacity - uses @ x, "jac": lambda _: -uses}],
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    assert found.success
+    return found.x
+
+
+@pytest.mark.parametrize("problem", CHAINS)
+def test_the_rule_of_theorem_8_4_has_the_greatest_sum_of_logarithms(problem: ab.Problem) -> None:
+    found = fluid.proportional_chains(problem, np.linspace(0.0, 500.0, 3), marked=0.2)
+    np.testing.assert_allclose(found.rates[-1], greatest_sum_of_logarithms(problem), rtol=1e-4)
+
+
+def sources_of_weighted_chains(problem: ab.Problem, unit: float) -> np.ndarray:
+    """Follow LGCC senders hop by hop, each with a scheduler whose weights are inverse to the cost so far.
+
+    ``x' = x (log10(1 - p) - log10(x / k))`` with k the least of the weight ``unit / cost``, the link's capacity and the
+    rate at the next hop; ``p' = unit / 10 (y - c) / c``.
+    """
+    hops = np.diff(problem.path_offsets)
+    connection, link = np.repeat(np.arange(len(hops)), hops), problem.path_links
+    first = np.append(True, connection[1:] != connection[:-1])
+    last, capacity, step = np.roll(first, -1), problem.capacity, 0.2
+    x, p = np.full(len(link), capacity.min() / 100.0), np.full(len(capacity), unit / capacity.max())
+    for _ in range(8000):
+        cost = -np.log1p(-p)[link]
+        so_far = np.cumsum(cost)
+        so_far -= (so_far - cost)[first][connection]
+        granted = unit * problem.weight[connection] / np.maximum(so_far, 1e-12)
+        onward = np.where(last, INF, np.roll(x, -1))
+        carrying = np.minimum(np.minimum(granted, capacity[link]), onward)
+        change = x * (np.log10(1.0 - p[link]) - np.log10(x / carrying))
+        excess = np.bincount(link, x, len(capacity)) / capacity - 1.0
+        x, p = x + step * change, np.clip(p + step * unit / 10.0 * excess, 0.0, 0.999)
+    assert np.abs(change / x).max() < 1e-6
+    return x[first]
+
+
+@pytest.mark.parametrize("problem", CHAINS)
+def test_senders_weighted_by_their_costs_come_to_proportional_rates_the_nearer_the_less_is_marked(
+    problem: ab.Problem,
+) -> None:
+    best = greatest_sum_of_logarithms(problem)
+    off = [
+        np.abs(sources_of_weighted_chains(problem, problem.capacity.min() / parts) / best - 1.0).max()
+        for parts in (10.0, 100.0, 1000.0)
+    ]
+    assert off[0] < 0.13
+    assert off[1] < 0.013
+    assert off[2] < 0.0013 + 1e-4
+
+
+@pytest.mark.parametrize("problem", CHAINS)
 def test_chains_weighted_by_their_costs_are_proportionally_fair(problem: ab.Problem) -> None:
     best = ab.solve(problem, fairness="proportional")
     unit = problem.capacity.min() / 10.0
@@ -104,6 +167,13 @@ def test_chains_weighted_by_their_costs_are_proportionally_fair(problem: ab.Prob
     # A link's cost is its price: that of the optimum, in the unit of the rates.
     costs = -np.log1p(-found.prices[-1])
     np.testing.assert_allclose(costs / unit, best.link_prices, atol=1e-4)
+
+
+def test_a_chain_without_a_cost_gets_no_more_than_its_links_have() -> None:
+    # Nothing is marked at first: 1 for the long one, which has a link of 1, and 2 for the other; that is too much.
+    found = fluid.proportional_chains(single([1.0, 2.0], [[0, 1], [1]]), np.linspace(0.0, 300.0, 3), marked=0.0)
+    np.testing.assert_allclose(found.rates[0], [1.0, 2.0])
+    np.testing.assert_allclose(found.rates[-1], [1.0, 1.0], rtol=1e-5)
 
 
 def test_at_the_last_link_with_a_cost_shares_are_as_the_weights_of_the_theorem() -> None:

@@ -9,8 +9,12 @@ the loop besides what is marked at the last one, and the loop may get less than 
 
 **Theorem 8.4.** One by one, hop by hop, a scheduler whose weights are inverse to the cost so far, ``-log(1 - p)`` with
 p the probability of a mark on the way up to and with its own queue, gives proportionally fair rates: the last link with
-a cost grants a connection ``unit / cost``, and the loops before it are held back to that. `proportional_chains` is that
-rule, with Dual1 at the links.
+a cost grants a connection ``unit / cost``, and the loops before it are held back to that. `proportional_chains` takes
+that grant for the rate and has Dual1 at the links: it says that prices find the costs, not that senders find the rates.
+
+LGCC senders at every hop, with these weights on what a link can carry, send less than is granted: marks of each loop
+count at it once more. So rates of sources are proportionally fair the nearer the less is marked: on the networks of the
+tests within 13 % with a tenth of the least capacity as ``unit``, within 1.3 % with a hundredth, and so on.
 
 differs: the paper counts the queues before the scheduler only. A connection without a mark so far would have an
 infinite weight there, and so would each at its first link.
