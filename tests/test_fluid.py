@@ -91,6 +91,23 @@ def test_steps_and_time_come_to_the_same_rest(at_once: bool) -> None:
     close(last.prices, rest.prices, 1e-7)
 
 
+def test_a_loop_that_goes_on_carries_no_more_than_its_own_link_does() -> None:
+    # Equation 10: loop 0 crosses a link of 2 and goes on into loop 1 at a link of 4, so k = min(x1, 2).
+    loops = fluid.Loops([[0], [1]], [1, -1], [2.0, 4.0])
+    control = fluid.Control(loops, fluid.Logistic(0.5), fluid.Price(0.2))
+    close(control.carrying(np.array([1.0, 3.0])), [2.0, 4.0])
+    close(control.carrying(np.array([1.0, 1.5])), [1.5, 4.0])
+    close(fluid.equilibrium(control).rates, [2.0, 4.0])
+    close(fluid.iterate(control, control.start(0.1), 400)[-1].rates, [2.0, 4.0], 1e-6)
+
+
+def test_a_logarithmic_sender_jumps_no_farther_than_it_may() -> None:
+    # 1 / p: infinite, 10 and 2 without an end.
+    close(fluid.LogJump(3.0).settled(np.ones(3), np.array([0.0, 0.1, 0.5])), [3.0, 3.0, 2.0])
+    control = fluid.Control(fluid.one_link(2, 8.0), fluid.LogJump(3.0), fluid.Price(0.1, most=math.inf))
+    close(control.start(1.0, 0.0).rates, [3.0, 3.0])
+
+
 def test_red_marks_by_what_waits_and_rests_at_the_same_marking() -> None:
     # Backlog by threshold: 0.8 for five loops. 400 of 500 wait.
     control = fluid.Control(fluid.one_link(5, 100.0), fluid.Logistic(0.2), fluid.red(500.0))

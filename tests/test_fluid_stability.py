@@ -102,6 +102,17 @@ def test_all_at_once_steps_are_unstable_from_one_over_the_loops_on(loops: int) -
             assert (greatest < 1.0) == is_stable
 
 
+@pytest.mark.parametrize(("times", "is_stable"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize("loops", [2, 3, 5, 10])
+def test_all_at_once_steps_go_where_their_eigenvalues_say(loops: int, times: float, is_stable: bool) -> None:
+    # The modulus differs from 1 by 0.01 / (2 S), 5e-4 or more: in 6,000 steps a distance changes 20 times or more.
+    control = fluid.Control(fluid.one_link(loops), fluid.Logistic(1.0), fluid.Price(times / loops))
+    rest = fluid.equilibrium(control)
+    states = fluid.iterate(control, State(1.0001 * rest.rates, rest.prices), 6000, at_once=True)
+    end = max(np.abs(state.rates / rest.rates - 1.0).max() for state in states[5900:])
+    assert end < 2e-5 if is_stable else end > 1e-3
+
+
 def test_the_price_of_a_link_with_room_has_no_eigenvalue() -> None:
     control = fluid.Control(fluid.chain(2, 1), fluid.Logistic(0.5), fluid.Price(0.2))
     # The first loop is at half of what the second one has, so its link has room.
