@@ -18,6 +18,7 @@ from anabranch.fluid.senders import Deflated, Jump, Logistic, LogJump, LogUtilit
 from anabranch.fluid.stability import eigenvalues, jacobian, multipliers, swing_bound, tree_at_bound
 from anabranch.fluid.sweep import Tree
 from anabranch.fluid.trajectory import Trajectory, integrate
+from anabranch.fluid.utility import marginal_utility, utility
 from anabranch.fluid.vo_le_tran import vo_le_tran
 from anabranch.fluid.wvegas import wvegas
 
@@ -45,6 +46,7 @@ __all__ = [
     "iterate",
     "jacobian",
     "logarithmic_gain",
+    "marginal_utility",
     "marking",
     "multipliers",
     "one_link",
@@ -60,6 +62,7 @@ __all__ = [
     "tree",
     "tree_at_bound",
     "tuned",
+    "utility",
     "vo_le_tran",
     "windows",
     "wvegas",
