@@ -318,7 +318,7 @@ REPEATED = sorted(
         ("acceptance", "a10"),
         ("acceptance", "a12"),
         ("acceptance", "a13"),
-        *(("lgcc", f"figure-{i}") for i in (2, 3, 12, 13, 14, 18)),
+        *(("lgcc", f"figure-{i}") for i in (2, 3, 12, 13, 14, 16, 18)),
         ("nmcc", "table-1"),
         ("nmcc", "figure-3b"),
         ("nmcc", "figure-6"),

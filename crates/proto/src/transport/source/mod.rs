@@ -144,10 +144,11 @@ impl Source {
         (if own.is_open { self.control.window(path) } else { 0.0 }, own.rtt.smoothed())
     }
 
-    /// The rate that the window of a path comes to.
+    /// The rate that the window of a path comes to, or its pace if that is less.
     pub fn rate(&self, path: usize) -> Rate {
         let (window, rtt) = self.state(path);
-        if rtt > 0.0 { Rate(8.0 * self.settings.packet.0 as f64 * window / rtt) } else { Rate(0.0) }
+        let rate = if rtt > 0.0 { 8.0 * self.settings.packet.0 as f64 * window / rtt } else { 0.0 };
+        Rate(self.control.pace(path).map_or(rate, |pace| rate.min(pace.0)))
     }
 
     /// An acknowledgement arrives on a path.
