@@ -286,6 +286,8 @@ def test_windows_are_recorded_where_there_are_any():
     assert 230 <= len(there) <= 251
     assert there["window_bytes"].min() >= 1000.0
     assert there["rtt_s"].min() >= 0.01
+    # Reno has no pace, and goes by no share of marked packets.
+    assert there.select("pace_bps", "marked_share").null_count().row(0) == (len(there), len(there))
 
 
 def test_dropped_packets_are_told(tmp_path):

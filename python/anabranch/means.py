@@ -24,6 +24,7 @@ from anabranch.simulated_measures import EVER
 from anabranch.subjects import connections_of, link_of, subflow_of, subflows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from anabranch.experiment_quantity import Address
@@ -34,12 +35,21 @@ if TYPE_CHECKING:
     Window = tuple[float, float]
 
 
+STATES = {"mean-pace": "pace_bps", "mean-window": "window_bytes", "marked-share": "marked_share"}
+"""What belongs to windows, and the columns of samples that it is in."""
+
+EXTREMES: dict[str, Callable[[Sequence[float]], float]] = {"least-rate": min, "most-rate": max}
+
+
 def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
     """Give one number of `anabranch.simulated_means.OF_TIME` or ``OF_STAY``.
 
     ``mean-rate c1``, ``mean-rate c1.2``, ``mean-rate c*``: what was delivered, a second, the last by all connections
-    whose names begin so; ``average-rate c*``: by each of them; ``jain c*``: Jain's index of these; ``mean-granted``:
-    what was granted at samples; ``transfer-rate c*``: what each delivered a second from its start until all had
+    whose names begin so; ``average-rate c*``: by each of them; ``least-rate c*``, ``most-rate c*``: by the one of them
+    that delivered least, or most; ``jain c*``: Jain's index of these; ``mean-granted``: what was granted at samples;
+    ``mean-pace c*``, ``mean-window c*``, ``marked-share c*``: how fast their packets might be sent, their windows, and
+    the smoothed share of marked packets that their protocol goes by, means over subflows and samples with such;
+    ``transfer-rate c*``: what each delivered a second from its start until all had
     arrived, and the sum of these; ``lost c*``: bytes taken for lost by bytes sent; ``marked c*``: marked packets by
     delivered ones; ``mean-rtt c1.2``: the round trip in milliseconds;
     ``mean-load l1``, ``mean-capacity l1``, ``utilisation l1``: what the link carried and could have carried, a second,
@@ -60,7 +70,9 @@ def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) 
         if name in ("mean-rate", "mean-granted"):
             paths = subflows_of(outcome.paths, address, place)
             return _mean_rate(outcome, paths, window, "granted_bps" if name == "mean-granted" else "delivered_bps")
-        if name in ("average-rate", "jain", *OF_STAY):
+        if name in STATES:
+            return _mean_state(outcome, subflows_of(outcome.paths, address, place), name, window)
+        if name in ("average-rate", *EXTREMES, "jain", *OF_STAY):
             return _of_connections(outcome, address, window, place)
         if name == "mean-rtt":
             return _mean_rtt_ms(outcome, subflow_of(outcome.paths, address, place), window)
@@ -85,15 +97,23 @@ def _of_connections(outcome: Outcome, address: Address, window: Window, place: P
     connections = connections_of(outcome.paths, address, place)
     if address.measure == "average-rate":
         return _mean_rate(outcome, subflows_of(outcome.paths, address, place), window) / len(connections)
-    if address.measure == "jain":
+    if address.measure in (*EXTREMES, "jain"):
         offsets = outcome.paths.connection_offsets.tolist()
-        return jain_index([_mean_rate(outcome, list(range(*offsets[c : c + 2])), window) for c in connections])
+        rates = [_mean_rate(outcome, list(range(*offsets[c : c + 2])), window) for c in connections]
+        return EXTREMES.get(address.measure, jain_index)(rates)
     assert outcome.simulated is not None, "the reader asks for it"
     if address.measure == "lost":
         return lost_share(outcome.simulated, connections)
     if address.measure == "marked":
         return marked_share(outcome.simulated, connections)
     return transfer_rate_bps(outcome.simulated, connections) / outcome.unit_bps
+
+
+def _mean_state(outcome: Outcome, paths: list[int], name: str, window: Window) -> float:
+    assert outcome.simulated is not None, "the reader asks for it"
+    names = outcome.simulated.result.subflows["subflow"].gather(paths).to_list()
+    scale = {"mean-pace": outcome.unit_bps, "mean-window": 1e3}.get(name, 1.0)
+    return mean_sample(outcome.simulated, "subflow", names, STATES[name], window) / scale
 
 
 def _mean_rtt_ms(outcome: Outcome, path: int, window: Window) -> float:

@@ -46,6 +46,8 @@ SERIES: dict[str, type[pl.DataType]] = {
     "peak_packets": pl.UInt32,
     "window_bytes": pl.Float64,
     "rtt_s": pl.Float64,
+    "pace_bps": pl.Float64,
+    "marked_share": pl.Float64,
     "residual": pl.Float64,
     "overload": pl.Float64,
     "present": pl.UInt32,
@@ -57,7 +59,7 @@ SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most
 
 SAMPLED = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps"),
-    "subflow": ("granted_bps", "delivered_bps", "window_bytes", "rtt_s"),
+    "subflow": ("granted_bps", "delivered_bps", "window_bytes", "rtt_s", "pace_bps", "marked_share"),
     "link": ("granted_bps", "carried_bps", "fair_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
     "run": ("residual", "overload", "present", "peak_packets"),
 }

@@ -74,16 +74,17 @@ class Result:
         A row for each thing and sample: ``time_s``; ``of``, one of "connection", "subflow", "link" and "run"; ``name``;
         and what was recorded of it. Of connections and subflows ``granted_bps`` at the instant and ``delivered_bps``
         since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there, and
-        ``error`` also where the fair rate is 0 and the granted one is not. Of subflows ``window_bytes`` and ``rtt_s``
-        (the window and the smoothed round trip at the instant) if windows are recorded, null where a subflow keeps no
-        window, and ``rtt_s`` until it is known. Of links ``granted_bps`` (the sum of all
-        subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample before), ``capacity_bps`` (at
-        the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at the instant), ``fair_bps`` (the
-        load under the fair rates), and, if that fills the link, so that it is a bottleneck, ``error``: how far
-        ``granted_bps`` is from the capacity, relative to that. Of the run, whose name is empty, ``residual`` (the
-        largest shortfall of a subflow from its best bottleneck; 0 is exactly fair), ``overload`` (the largest excess of
-        granted rates over a capacity, relative to that), connections ``present``, and ``peak_packets``, the most at any
-        link since the sample before.
+        ``error`` also where the fair rate is 0 and the granted one is not. Of subflows ``window_bytes``, ``rtt_s``,
+        ``pace_bps`` and ``marked_share`` (the window, the smoothed round trip, how fast packets may be sent, and the
+        smoothed share of marked packets that the protocol goes by, at the instant) if windows are recorded, null where
+        a subflow keeps no window, ``rtt_s`` until it is known, and the last two where there is none. Of links
+        ``granted_bps`` (the sum of all subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample
+        before), ``capacity_bps`` (at the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at
+        the instant), ``fair_bps`` (the load under the fair rates), and, if that fills the link, so that it is a
+        bottleneck, ``error``: how far ``granted_bps`` is from the capacity, relative to that. Of the run, whose name is
+        empty, ``residual`` (the largest shortfall of a subflow from its best bottleneck; 0 is exactly fair),
+        ``overload`` (the largest excess of granted rates over a capacity, relative to that), connections ``present``,
+        and ``peak_packets``, the most at any link since the sample before.
     grants : DataFrame or None
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     spread : DataFrame or None

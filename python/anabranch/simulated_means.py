@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     Window = tuple[float, float]
 
 OF_TIME = (
-    *("mean-rate", "mean-granted", "average-rate", "jain", "mean-rtt"),
+    *("mean-rate", "mean-granted", "average-rate", "least-rate", "most-rate", "jain", "mean-rtt"),
+    *("mean-pace", "mean-window", "marked-share"),
     *("mean-load", "mean-capacity", "utilisation", "mean-wait", "mean-backlog"),
     *("deviation", "subflow-deviation"),
 )

@@ -128,6 +128,8 @@ impl PyOutcome {
             ("subflow_delivered_bps", &samples.subflow_delivered_bps),
             ("subflow_window_bytes", &samples.subflow_window_bytes),
             ("subflow_rtt_s", &samples.subflow_rtt_s),
+            ("subflow_pace_bps", &samples.subflow_pace_bps),
+            ("subflow_marked_share", &samples.subflow_marked_share),
             ("link_granted_bps", &samples.link_granted_bps),
             ("link_carried_bps", &samples.link_carried_bps),
             ("link_fair_bps", &samples.link_fair_bps),

@@ -20,6 +20,7 @@ use crate::queue::Queue;
 use crate::record::{Grant, Outcome, Recorder};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};
+use crate::transport::Window;
 use crate::waits::{Wait, Waits};
 use crate::world::World;
 
@@ -283,9 +284,9 @@ impl<'p> Shards<'_, 'p> {
         source.window_rate(subflow).unwrap_or_else(|| source.subflows[subflow].pace.rate())
     }
 
-    /// The window of a subflow in bytes and its smoothed round trip in seconds; NaN for what there is not now.
-    pub fn window(&self, subflow: usize) -> (f64, f64) {
-        self.source_of(subflow).window(subflow).unwrap_or((f64::NAN, f64::NAN))
+    /// The window of a subflow, and what belongs to it.
+    pub fn window(&self, subflow: usize) -> Window {
+        self.source_of(subflow).window(subflow).unwrap_or(Window::NONE)
     }
 
     /// When the sink of a connection under the transport had all, or `UNSET`; `None` for others.

@@ -40,6 +40,11 @@ pub struct Samples {
     pub subflow_window_bytes: Vec<f64>,
     /// See `subflow_window_bytes`.
     pub subflow_rtt_s: Vec<f64>,
+    /// The paces of subflows in bit/s, and the smoothed shares of marked packets that their controls go by, at the instant;
+    /// NaN for those that have none then.
+    pub subflow_pace_bps: Vec<f64>,
+    /// See `subflow_pace_bps`.
+    pub subflow_marked_share: Vec<f64>,
     /// The sum of what subflows over the link were granted at the instant, in bit/s.
     pub link_granted_bps: Vec<f64>,
     /// What the link sent since the sample before, in bit/s.
@@ -201,9 +206,12 @@ impl Recorder {
             self.sample_rates(shards, &granted, period);
         }
         if self.asked.windows {
-            let states: Vec<(f64, f64)> = (0..shards.plan.paths.len()).map(|s| shards.window(s)).collect();
-            self.samples.subflow_window_bytes.extend(states.iter().map(|(bytes, _)| bytes));
-            self.samples.subflow_rtt_s.extend(states.iter().map(|(_, seconds)| seconds));
+            for window in (0..shards.plan.paths.len()).map(|s| shards.window(s)) {
+                self.samples.subflow_window_bytes.push(window.bytes);
+                self.samples.subflow_rtt_s.push(window.rtt);
+                self.samples.subflow_pace_bps.push(window.pace);
+                self.samples.subflow_marked_share.push(window.marked_share);
+            }
         }
         if self.asked.links {
             self.sample_links(shards, &granted, period);

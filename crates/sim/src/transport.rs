@@ -34,6 +34,23 @@ pub(crate) struct Endpoint {
     pub onward: Option<Onward>,
 }
 
+/// The window of a subflow at an instant, and what belongs to it; NaN for what there is not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub bytes: f64,
+    /// Smoothed, in seconds.
+    pub rtt: f64,
+    /// In bits a second.
+    pub pace: f64,
+    /// The smoothed share of marked packets.
+    pub marked_share: f64,
+}
+
+impl Window {
+    /// That of a subflow that keeps none.
+    pub const NONE: Self = Self { bytes: f64::NAN, rtt: f64::NAN, pace: f64::NAN, marked_share: f64::NAN };
+}
+
 /// What a path needs besides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
@@ -241,14 +258,19 @@ impl World<'_> {
         Some(source.rate(s - self.subflows_of(c).start))
     }
 
-    /// The window of a subflow in bytes and its smoothed round trip in seconds, NaN before the first; `None` if it keeps
-    /// no window now.
-    pub(crate) fn window(&self, s: usize) -> Option<(f64, f64)> {
+    /// The window of a subflow, and what belongs to it; `None` if it keeps no window now.
+    pub(crate) fn window(&self, s: usize) -> Option<Window> {
         let c = self.subflows[s].connection as usize;
         let source = self.endpoints.get(c)?.source.as_ref()?;
-        let (packets, rtt) = source.state(s - self.routes.subflows[c] as usize);
-        let bytes = packets * self.plan.transfers[c].packet.0 as f64;
-        (packets > 0.0).then_some((bytes, if rtt > 0.0 { rtt } else { f64::NAN }))
+        let path = s - self.routes.subflows[c] as usize;
+        let (packets, rtt) = source.state(path);
+        let (pace, marked_share) = source.pace_and_marks(path);
+        (packets > 0.0).then(|| Window {
+            bytes: packets * self.plan.transfers[c].packet.0 as f64,
+            rtt: if rtt > 0.0 { rtt } else { f64::NAN },
+            pace: pace.map_or(f64::NAN, |pace| pace.0),
+            marked_share: marked_share.unwrap_or(f64::NAN),
+        })
     }
 
     /// A data packet leaves its source, or the target asks for one, now or a little later; gives when.

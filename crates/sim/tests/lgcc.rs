@@ -45,6 +45,21 @@ fn the_share_of_marks_depends_on_the_number_of_connections() {
 }
 
 #[test]
+fn paces_and_windows_are_what_the_share_of_marks_makes_them() {
+    // Two sources: each pace is 500 Mbit/s x (1 - p)^(ln 10 / ln 5), and the window what it is in the least round trip, a
+    // packet more. That takes 2 ms, 24 us to send a packet and less than 1 us for its acknowledgement.
+    let outcome = outcome(&shared(2, "", "[run]\nduration = \"3 s\"\nsample = \"100 ms\"\nrecord = [\"windows\"]"));
+    let samples = outcome.samples;
+    for at in 40..60 {
+        let (pace, p) = (samples.subflow_pace_bps[at], samples.subflow_marked_share[at]);
+        assert!((pace / (500.0 * MEGA * (1.0 - p).powf(1.4307)) - 1.0).abs() < 0.1, "{pace} {p}");
+        assert!((samples.subflow_window_bytes[at] - (pace * 2.025e-3 / 8.0 + 1500.0)).abs() < 200.0, "{at}");
+    }
+    let mean = samples.subflow_marked_share[40..60].iter().sum::<f64>() / 20.0;
+    assert!((mean - 0.311).abs() < 0.03, "{mean}");
+}
+
+#[test]
 fn rates_follow_the_capacity() {
     // 500, 400, 300, 400, 500 Mbit/s, a second each: 0.25 s after each step five have their fifth within 5 %.
     let steps = [400, 300, 400, 500].iter().zip(1..);

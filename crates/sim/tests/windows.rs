@@ -179,6 +179,9 @@ fn the_windows_of_reno_are_a_saw_tooth() {
     plan.run.record = Record { windows: true, ..Record::default() };
     plan.run.sample = Span(40 * MILLISECOND);
     let samples = run(&plan).samples;
+    // It has no pace, and goes by no share of marked packets.
+    assert_eq!((samples.subflow_pace_bps.len(), samples.subflow_marked_share.len()), (1500, 1500));
+    assert!(samples.subflow_pace_bps.iter().chain(&samples.subflow_marked_share).all(|value| value.is_nan()));
     // 50 packets on the way and 50 in the queue: windows of 100 fall to 50 and grow by one in each round trip.
     let steady = &samples.subflow_window_bytes[500..1000];
     assert!(steady.iter().all(|bytes| (45_000.0..=105_000.0).contains(bytes)), "{steady:?}");

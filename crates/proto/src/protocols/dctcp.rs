@@ -118,6 +118,10 @@ impl WindowControl for Dctcp {
     fn window(&self, _: usize) -> f64 {
         self.window
     }
+
+    fn marked_share(&self, _: usize) -> Option<f64> {
+        Some(self.share)
+    }
 }
 
 #[cfg(test)]

@@ -179,6 +179,10 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
     fn pace(&self, _: usize) -> Option<Rate> {
         self.rate.map(Rate)
     }
+
+    fn marked_share(&self, _: usize) -> Option<f64> {
+        self.rate.map(|_| self.p)
+    }
 }
 
 #[cfg(test)]

@@ -117,4 +117,10 @@ pub trait WindowControl: Send {
         let _ = subflow;
         None
     }
+
+    /// The smoothed share of marked packets that it goes by, 0 to 1; `None` if it keeps none.
+    fn marked_share(&self, subflow: usize) -> Option<f64> {
+        let _ = subflow;
+        None
+    }
 }

@@ -87,7 +87,7 @@ impl Scenario {
             (has_samples, 1),
             (run.record.connections, 2 * paths.connections()),
             (run.record.subflows, 2 * paths.len()),
-            (run.record.windows, 2 * paths.len()),
+            (run.record.windows, 4 * paths.len()),
             (run.record.links, 6 * network.links().len()),
             (run.record.fairness, paths.connections() + 3),
             (run.record.errors, 15),

@@ -84,7 +84,8 @@ pub enum Recorded {
     Connections,
     /// At each sample, rates of subflows.
     Subflows,
-    /// At each sample, windows and round trips of subflows; none of those under protocols that set rates.
+    /// At each sample, windows, round trips, paces and smoothed shares of marked packets of subflows; none of those under
+    /// protocols that set rates.
     Windows,
     /// How long data packets wait after the warm-up, as a distribution: at each link, and of each subflow in all queues on
     /// its way.

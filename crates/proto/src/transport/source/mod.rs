@@ -144,6 +144,14 @@ impl Source {
         (if own.is_open { self.control.window(path) } else { 0.0 }, own.rtt.smoothed())
     }
 
+    /// How fast packets of an open path may be sent, and the smoothed share of marked ones, of controls that have such.
+    pub fn pace_and_marks(&self, path: usize) -> (Option<Rate>, Option<f64>) {
+        if !self.paths[path].is_open {
+            return (None, None);
+        }
+        (self.control.pace(path), self.control.marked_share(path))
+    }
+
     /// The rate that the window of a path comes to, or its pace if that is less.
     pub fn rate(&self, path: usize) -> Rate {
         let (window, rtt) = self.state(path);
