@@ -3,9 +3,9 @@
 ``[[figure]]`` in ``experiment.toml``::
 
     file = "figure-3"                   how its files are called
-    draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, queues, queues-over-time,
-                                        longest-queue, errors, completions, convergence, steps, bars, boxes, fluid,
-                                        eigenvalues
+    draw = "rates"                      or subflow-rates, mean-rates, mean-subflow-rates, marks, queues,
+                                        queues-over-time, longest-queue, errors, completions, convergence, steps, bars,
+                                        boxes, fluid, eigenvalues
     runs = ["d-slen", "other"]          a panel for each, or with queues a bar for each
     title = "..."                       if not the experiment's
     caption = "..."
@@ -14,10 +14,12 @@
     of = "link"                         with errors: of bottlenecks instead of sources
     window = ["0 s", "0.5 s"]           with rates, errors and queues over time: this part of the time only
     last = "3 s"                        instead: from so long before the first of the connections leaves
+    links = ["l1"]                      with queues over time: which, instead of the 7 with the longest
     target = "limit"                    with convergence, steps and mean rates: the run whose rates are drawn as the aim
-    bin = "5 s"                         with mean rates: means over so long
+    bin = "5 s"                         with mean rates and marks: means over so long
 
-``mean-rates`` and ``mean-subflow-rates`` are of runs with seeds: means over them, and from the least to the greatest.
+``mean-rates``, ``mean-subflow-rates`` and ``marks`` (the shares of marked packets that protocols go by) are of runs
+with seeds: means over them, and from the least to the greatest. Others over time are of the first seed, and say so.
 ``bars`` and ``boxes`` have no ``runs``, and keys of their own: see `anabranch.experiment_bars` and
 `anabranch.experiment_boxes`. ``steps`` is of a run with
 ``weight-allocation``: rates and prices of paths after each step. ``convergence`` is of c-SLEN and IEWF: rates after
@@ -36,7 +38,7 @@ import polars as pl
 from anabranch.experiment_bars import Bars, bars_frame, read_bars
 from anabranch.experiment_boxes import Boxes, boxes_frame, read_boxes
 from anabranch.experiment_fluid import FluidAxes, SweepPlan, read_axes
-from anabranch.repeated_rates import optimal_rates, repeated_rates
+from anabranch.repeated_rates import optimal_rates, repeated_marks, repeated_rates
 from anabranch.settling import by_amount
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ Draw = Literal[
     "queues",
     "queues-over-time",
     "longest-queue",
+    "marks",
     "errors",
     "completions",
     "convergence",
@@ -76,8 +79,11 @@ TO_AIM: dict[Draw, str] = {
 """What is drawn beside an aim, and what method the aim must have, if a certain one."""
 
 
-BORNE_BY = {"mean-rates": "connection", "mean-subflow-rates": "subflow"}
-"""What the means of rates are of."""
+BORNE_BY = {"mean-rates": "connection", "mean-subflow-rates": "subflow", "marks": "subflow"}
+"""What the means of rates, and of marks, are of."""
+
+OF_ONE_SEED = ("rates", "subflow-rates", "queues-over-time", "longest-queue", "errors")
+"""What shows one run over time, though it may have several seeds."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,7 @@ class FigurePlan:
     target: str
     of: str = "connection"
     bin_s: float = 1.0
+    links: tuple[str, ...] = ()
     bars: Bars | None = None
     boxes: Boxes | None = None
     axes: FluidAxes | None = None
@@ -124,6 +131,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         target="" if draw not in TO_AIM else table.text("target", *([""] if TO_AIM[draw] else [])),
         bin_s=table.span_s("bin") or 1.0,
         of=table.choice("of", ("connection", "link"), "connection"),
+        links=tuple(table.texts("links")) if draw == "queues-over-time" else (),
         bars=read_bars(table, runs, window) if draw == "bars" else None,
         boxes=read_boxes(table, runs, window) if draw == "boxes" else None,
         axes=read_axes(table) if draw == "fluid" else None,
@@ -256,10 +264,13 @@ class Figure:
                 most_bps=self.plan.most_bps,
                 file=file,
             )
+        elif draw == "marks":
+            figures.draw_marks(self.results, self.frame, title=title, file=file)
         elif draw == "queues":
             figures.draw_queues(self.results, title=title, file=file)
         elif draw == "queues-over-time":
-            figures.draw_queues(self.results, over="time", window_s=self.window_s, title=title, file=file)
+            links = self.plan.links or None
+            figures.draw_queues(self.results, over="time", links=links, window_s=self.window_s, title=title, file=file)
         elif draw == "longest-queue":
             figures.draw_longest_queue(self.results, window_s=self.window_s, title=title, file=file)
         elif draw == "completions":
@@ -306,6 +317,9 @@ def make_figure(
     if plan.draw in BORNE_BY:
         return _repeated(plan, item, heading, rates_in, outcomes)
     runs = _by_protocol(plan, outcomes)
+    seeds = max(1 + len(outcomes[name].others) for name in plan.runs)
+    if plan.draw in OF_ONE_SEED and seeds > 1:
+        heading = f"{heading}; one seed of {seeds}"
     frame = pl.concat(_numbers(plan, run).select(pl.lit(name).alias("run"), pl.all()) for name, run in runs.items())
     results = {name: run.result for name, run in runs.items()}
     return Figure(item, plan, heading, rates_in, frame, {}, results, _window(plan, runs))
@@ -338,7 +352,9 @@ def _repeated(plan: FigurePlan, item: str, title: str, rates_in: str, outcomes: 
         seeds = [one.simulated for one in (outcomes[name], *outcomes[name].others) if one.simulated is not None]
         if plan.connections in ((), ("*",)):
             connections = list(seeds[0].connections)
-        means = repeated_rates(seeds, connections, of=of, bin_s=plan.bin_s)
+        means = (repeated_marks if plan.draw == "marks" else repeated_rates)(
+            seeds, connections, of=of, bin_s=plan.bin_s
+        )
         parts.append(means.select(pl.lit(own).alias("run"), pl.all()))
     aim = outcomes[plan.target].optimum if plan.target else None
     optimum = None if aim is None else optimal_rates(aim, connections, of=of)
@@ -366,6 +382,7 @@ def _numbers(plan: FigurePlan, run: Simulated) -> pl.DataFrame:
         return run.result.links.filter(pl.col("most_packets") > 0).select("link", "most_packets")
     if plan.draw == "queues-over-time":
         rows = run.samples("link").filter(pl.col("peak_packets").max().over("name") > 0)
+        rows = rows.filter(pl.col("name").is_in(plan.links)) if plan.links else rows
         return rows.select("time_s", pl.col("name").alias("link"), "peak_packets")
     if plan.draw == "errors":
         return run.result.errors(of=plan.of)

@@ -29,6 +29,25 @@ def repeated_rates(runs: Sequence[Simulated], names: Sequence[str], *, of: str, 
     DataFrame
         ``name``, ``time_s`` (the middle of the bin), and over the seeds ``mean_bps``, ``least_bps``, ``most_bps``.
     """
+    names_of = {"mean": "mean_bps", "least": "least_bps", "most": "most_bps"}
+    means = _over_seeds(runs, names, "granted_bps", of=of, bin_s=bin_s).rename(names_of)
+    # A path that may not be used yet is granted nothing with any seed.
+    return means.filter(pl.col("most_bps") > 0.0)
+
+
+def repeated_marks(runs: Sequence[Simulated], names: Sequence[str], *, of: str, bin_s: float) -> pl.DataFrame:
+    """Give the mean shares of marked packets that the subflows of connections go by; see `repeated_rates`.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``time_s``, ``mean``, ``least``, ``most``.
+    """
+    return _over_seeds(runs, names, "marked_share", of=of, bin_s=bin_s).drop_nulls()
+
+
+def _over_seeds(runs: Sequence[Simulated], names: Sequence[str], column: str, *, of: str, bin_s: float) -> pl.DataFrame:
+    """Give ``name``, ``time_s``, and over the seeds ``mean``, ``least`` and ``most`` of the means over each bin."""
     parts = []
     for number, run in enumerate(runs):
         stays = pl.DataFrame(
@@ -41,13 +60,11 @@ def repeated_rates(runs: Sequence[Simulated], names: Sequence[str], *, of: str, 
         rows = rows.filter(pl.col("time_s") > pl.col("start_s"), pl.col("time_s") <= pl.col("end_s"))
         # A sample at the end of a bin says what was in it.
         middle = ((pl.col("time_s") / bin_s - 1e-9).floor() + 0.5) * bin_s
-        own = rows.group_by("name", middle.alias("time_s"), maintain_order=True).agg(pl.col("granted_bps").mean())
+        own = rows.group_by("name", middle.alias("time_s"), maintain_order=True).agg(pl.col(column).mean())
         parts.append(own.with_columns(pl.lit(number).alias("seed")))
-    rate = pl.col("granted_bps")
+    value = pl.col(column)
     over = pl.concat(parts).group_by("name", "time_s", maintain_order=True)
-    means = over.agg(rate.mean().alias("mean_bps"), rate.min().alias("least_bps"), rate.max().alias("most_bps"))
-    # A path that may not be used yet is granted nothing with any seed.
-    return means.filter(pl.col("most_bps") > 0.0)
+    return over.agg(value.mean().alias("mean"), value.min().alias("least"), value.max().alias("most"))
 
 
 def optimal_rates(optimum: Optimum, names: Sequence[str], *, of: str) -> pl.DataFrame:

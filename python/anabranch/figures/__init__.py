@@ -11,7 +11,7 @@ from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
 from anabranch.figures.queues import draw_queues
 from anabranch.figures.rates import draw_rates
-from anabranch.figures.repeated import draw_repeated
+from anabranch.figures.repeated import draw_marks, draw_repeated
 from anabranch.figures.result import draw_result
 from anabranch.figures.steps import draw_steps
 
@@ -25,6 +25,7 @@ __all__ = [
     "draw_fluid",
     "draw_loads",
     "draw_longest_queue",
+    "draw_marks",
     "draw_network",
     "draw_queues",
     "draw_rates",

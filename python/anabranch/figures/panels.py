@@ -146,7 +146,7 @@ def draw_panels(
             axes[0].set_ylim(*_extent(axes, window_s))
         if from_zero:
             axes[0].set_ylim(bottom=0.0, top=top)
-        axes[0].xaxis.set_major_locator(MaxNLocator(7 if columns == 1 else 5))
+        axes[0].xaxis.set_major_locator(MaxNLocator(7 if columns == 1 else 5, steps=[1, 2, 5, 10]))
         for row in grid:
             row[0].set_ylabel(ylabel, color=INK)
         for panel in axes[max(len(results) - columns, 0) : len(results)]:

@@ -58,33 +58,61 @@ def draw_repeated(
     greatest = means["most_bps"].max()
     scale, unit = rate_unit(most_bps or (float(greatest) if isinstance(greatest, float) else 0.0))
 
-    is_sparse = max(len(own) for _, own in means.group_by("run", "name")) <= FEW
+    values = ("mean_bps", "least_bps", "most_bps")
 
     def draw(panel: Axes, run: str) -> None:
+        _draw_means(panel, means, run, values, scale)
         for number, name in enumerate(names):
-            own = means.filter(pl.col("run") == run, pl.col("name") == name)
-            time, mean, least, most = (own[c].to_numpy() for c in ("time_s", "mean_bps", "least_bps", "most_bps"))
             colour = COLOURS[number % len(COLOURS)]
-            look: dict[str, Any] = {"marker": "o", "markersize": 3.0} if is_sparse else {}
-            panel.fill_between(time, least / scale, most / scale, color=colour, alpha=0.22, linewidth=0.0)
-            panel.plot(time, mean / scale, color=colour, linewidth=1.3, label=name, **look)
             steps = [] if optimum is None else optimum.filter(pl.col("name") == name).select(STEP).rows()
             for start, end, rate in steps:
                 panel.plot(
                     [start, end], [rate / scale] * 2, color=colour, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1
                 )
 
-    seeds = "line: mean over the seeds; band: least to greatest of them"
     return draw_panels(
         results,
         draw,
         title=title,
         ylabel=f"rate of the {of} ({unit})",
-        note=f"{seeds}; dashed: the optimum" if optimum is not None else seeds,
+        note=f"{SEEDS}; dashed: the optimum" if optimum is not None else SEEDS,
         top=None if most_bps is None else most_bps / scale,
         file=file,
     )
 
+
+def draw_marks(
+    results: Mapping[str, Result], means: pl.DataFrame, *, title: str, file: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw mean shares of marked packets over time, from 0 to 1, as `draw_repeated` does rates.
+
+    Parameters
+    ----------
+    means : DataFrame
+        ``run``, ``name``, ``time_s``, ``mean``, ``least``, ``most``: a row for each subflow and time.
+    """
+
+    def draw(panel: Axes, run: str) -> None:
+        _draw_means(panel, means, run, ("mean", "least", "most"), 1.0)
+
+    return draw_panels(results, draw, title=title, ylabel="smoothed share of marks", note=SEEDS, top=1.0, file=file)
+
+
+def _draw_means(panel: Axes, means: pl.DataFrame, run: str, values: tuple[str, str, str], scale: float) -> None:
+    """Draw a line and a band for each name; `values` are the columns of the mean, the least and the most."""
+    look: dict[str, Any] = {"linewidth": 1.3}
+    if max(len(own) for _, own in means.group_by("run", "name")) <= FEW:
+        look |= {"marker": "o", "markersize": 3.0}
+    for number, name in enumerate(means["name"].unique(maintain_order=True).to_list()):
+        own = means.filter(pl.col("run") == run, pl.col("name") == name)
+        time = own["time_s"].to_numpy()
+        mean, least, most = (own[column].to_numpy() / scale for column in values)
+        colour = COLOURS[number % len(COLOURS)]
+        panel.fill_between(time, least, most, color=colour, alpha=0.22, linewidth=0.0)
+        panel.plot(time, mean, color=colour, label=name, **look)
+
+
+SEEDS = "line: mean over the seeds; band: least to greatest of them"
 
 STEP = ("time_s", "end_s", "optimal_bps")
 """Of the optimum: from when until when it is so much."""
