@@ -54,7 +54,7 @@ impl Place {
 
     /// The rate over a while that ends with the opportunity which is taken now.
     pub fn rate(&self, now: Time, window: Span) -> Rate {
-        self.trace.rate(now, window, self.from_the_first() + 1)
+        self.trace.rate(now, window, self.passed() + 1)
     }
 
     fn time(&self) -> u64 {
@@ -72,7 +72,7 @@ impl Place {
 
     /// Goes to the first opportunity at a time or later. That at the end of a round is before those at 0 of the next.
     fn skip_to(&mut self, from: u64) {
-        let (left, skipped) = (self.left, self.from_the_first());
+        let (left, skipped) = (self.left, self.passed());
         let before = from.saturating_sub(1);
         let period = self.trace.times.period();
         self.base = before / period * period;
@@ -82,12 +82,12 @@ impl Place {
             self.number = 0;
             self.base = self.base.saturating_add(period);
         }
-        let skipped = self.from_the_first().saturating_sub(skipped);
+        let skipped = self.passed().saturating_sub(skipped);
         self.unused += u64::from(left) + skipped.saturating_sub(1) * u64::from(self.trace.bytes);
     }
 
     /// How many opportunities of all rounds are before this one.
-    fn from_the_first(&self) -> u64 {
+    fn passed(&self) -> u64 {
         let times = &self.trace.times;
         self.base / times.period() * times.as_slice().len() as u64 + self.number as u64
     }
