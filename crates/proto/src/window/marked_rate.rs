@@ -3,7 +3,7 @@
 //! ```text
 //! p    = (1 - a) p + a m          once an interval: a round trip, and no fewer than four packets; m: marked of these
 //! rate = next(rate, k, p)         at most twice the rate, at most k, at least k / 64 or the first rate if that is less
-//! packets go at that rate, ten a second at least, and at most rate least-round-trip + 1 of them are under way
+//! packets go at that rate, one in 100 ms or a round trip at least; at most rate least-round-trip + 1 of them are under way
 //! ```
 //!
 //! k is what the path can carry: the least capacity of its links as far as it is known, or what the next loop sends at.
@@ -21,7 +21,8 @@ const MOST_MARKED: f64 = 0.999;
 /// Packets acknowledged in an interval, at the least.
 const LEAST_PACKETS: u32 = 4;
 
-/// Packets a second that go in any case: over what a path carries, perhaps, but their acknowledgements tell of more.
+/// Packets a second, but no more than one in a round trip, that go in any case: over what a path carries, perhaps, but their
+/// acknowledgements tell of more.
 const LEAST_PACE: f64 = 10.0;
 
 /// The first rate is no floor where it is more than such a part of what the path can carry.
@@ -103,7 +104,8 @@ impl<N: NextRate> MarkedRate<N> {
     }
 
     fn bounded(&self, rate: f64) -> f64 {
-        rate.max(self.floor()).min(self.carrying()).max(LEAST_PACE * self.bits())
+        let least = LEAST_PACE.min(1.0 / self.least_rtt).max(*PACES.start()) * self.bits();
+        rate.max(self.floor()).min(self.carrying()).max(least)
     }
 
     fn begin_interval(&mut self, now: Time) {
