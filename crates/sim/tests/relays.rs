@@ -147,6 +147,43 @@ fn each_loop_may_have_its_own_protocol() {
 }
 
 #[test]
+fn a_chain_of_six_relays_is_as_fast_as_its_slowest_loop() {
+    // Seven loops under five protocols; the fourth carries 8 Mbit/s. No relay has more than its buffer, of which what is on
+    // the next link counts as taken.
+    let nodes = ["s", "a", "b", "c", "d", "e", "f", "t"];
+    let mbps = [20.0, 15.0, 12.0, 8.0, 10.0, 18.0, 25.0];
+    let links: String = nodes.windows(2).zip(mbps).map(|(ends, mbps)| link(ends[0], ends[1], mbps, "")).collect();
+    let outcome = outcome(&format!(
+        "{links}[[connection]]\nsource = \"s\"\ntarget = \"t\"\nrelays = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\n\
+         loops = [\"cubic\", \"bbr\", \"lgcc\", \"reno\", \"vegas\", \"cubic\", \"bbr\"]\n\
+         [relays]\nbuffer = \"50 kB\"\n[run]\nduration = \"20 s\"\nwarm_up = \"5 s\""
+    ));
+    let rates: Vec<f64> = outcome.subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / 15.0 / MEGA).collect();
+    assert!(rates.iter().all(|rate| (7.6..=8.1).contains(rate)), "{rates:?}");
+    let delivered = delivered(&outcome);
+    assert!(delivered.windows(2).all(|pair| pair[0] - pair[1] <= 110_000), "{delivered:?}");
+}
+
+#[test]
+fn a_chain_goes_on_after_an_outage_of_either_side() {
+    // 3 MB at 10 Mbit/s are 2.4 s, and for 1 s one of the links carries nothing. Probes come less and less often.
+    let outage =
+        "capacity_changes = [{ at = \"1 s\", capacity = \"0 bit/s\" }, { at = \"2 s\", capacity = \"10 Mbit/s\" }]";
+    for (first, second) in [(outage, ""), ("", outage)] {
+        for name in windows() {
+            let text = link("s", "r", 10.0, first)
+                + &link("r", "d", 10.0, second)
+                + &format!("[[connection]]\nsource = \"s\"\ntarget = \"d\"\nrelays = [\"r\"]\nprotocol = \"{name}\"\n")
+                + "paths = 1\namount = \"3 MB\"\n[relays]\nbuffer = \"50 kB\"\n[run]\nduration = \"30 s\"";
+            let outcome = outcome(&text);
+            assert_eq!(delivered(&outcome), [3_000_000; 2], "{name}");
+            let took = outcome.connections[1].finished_s;
+            assert!((3.4..10.0).contains(&took), "{name} took {took} s");
+        }
+    }
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let text = link("a", "r", 10.0, "")
         + &link("b", "r", 10.0, "")
