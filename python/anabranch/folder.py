@@ -75,19 +75,29 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
 
 
 def put_file(text: str, target: Path) -> None:
-    """Write a file aside, then put it in place.
+    """Write a file aside, then put it in place; into a device or a pipe, such as ``/dev/stdout``, write as it is.
 
     Raises
     ------
     ScenarioError
         It cannot be written there.
     """
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(text.encode())
+        else:
+            _put_aside_first(text, target)
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"{target}: it cannot be written ({error}); check the folder and the rights") from error
+
+
+def _put_aside_first(text: str, target: Path) -> None:
     aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         with aside.open("xb") as stream:
             stream.write(text.encode())
         aside.replace(target)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError):
         with suppress(OSError, ValueError):
             aside.unlink()
-        raise ScenarioError(f"{target}: it cannot be written ({error}); check the folder and the rights") from error
+        raise
