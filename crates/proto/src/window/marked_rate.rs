@@ -277,6 +277,8 @@ mod tests {
         for (carried, rate) in [(200e3, 200e3), (20e3, 80e3), (0.0, 80e3)] {
             control.on_capacity(0, Rate(carried));
             assert!(is_near(control.pace(0).unwrap().0, rate), "{carried}");
+            control.on_ack(0, &Acked { packets: 4, ..acked(0.5, 0.01) });
+            assert!(is_near(control.pace(0).unwrap().0, rate), "{carried}, after an interval");
         }
     }
 

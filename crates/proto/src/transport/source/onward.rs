@@ -43,9 +43,10 @@ impl Source {
         }
     }
 
-    /// What the loop before may count on, over all paths. [`NO_RATE`] as long as nothing is known, and while no path is open: then the
-    /// room at the relay is what limits the loop before. If it were told 0, it would send nothing whose acknowledgement
-    /// could tell it that a path is open again.
+    /// What the loop before may count on, over all paths.
+    ///
+    /// [`NO_RATE`] as long as nothing is known, and while no path is open: then the room at the relay is what limits the
+    /// loop before. If it were told 0, it would send nothing whose acknowledgement could tell it that a path is open again.
     ///
     /// Windows of several sources add up to more than a link carries, since they hold what waits there too: what they come
     /// to, told to the loop before, fills the relay. What comes through does not, and is a round trip late.
