@@ -1,0 +1,139 @@
+"""A run as the page shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.page.content import Content
+from anabranch.page.of_network import network_header
+from anabranch.page.palette import looks
+
+if TYPE_CHECKING:
+    from anabranch.result import Result
+
+SHOWN = {
+    "connection": ("granted_bps", "delivered_bps", "fair_bps", "error"),
+    "subflow": ("granted_bps", "delivered_bps", "window_bytes", "rtt_s", "pace_bps", "marked_share"),
+    "link": ("granted_bps", "carried_bps", "capacity_bps", "backlog_bytes", "peak_packets", "error"),
+    "run": ("residual", "overload", "present", "peak_packets"),
+}
+"""What the page shows of the series, by kind of thing."""
+
+PERCENTILES = (10, 50, 90)
+SPREAD = ("least", "p10", "p50", "p90", "most")
+"""What the page shows of how errors are spread."""
+
+FACTS = ("title", "seed", "finished", "reached_s", "duration_s", "warm_up_s", "sample_s", "warnings")
+"""What the page says of the run itself."""
+
+PATH_SIGN = " > "
+
+
+def result_content(result: Result, *, name: str = "") -> Content:
+    """Give what the page shows of a run.
+
+    Parameters
+    ----------
+    name : str
+        What the run is called beside others; its title if not given.
+
+    Raises
+    ------
+    ScenarioError
+        The tables do not belong together.
+    """
+    content = Content(
+        {
+            "kind": "run",
+            "name": name or result.meta["title"] or "run",
+            **{fact: result.meta[fact] for fact in FACTS},
+            "times_s": _times(result.series),
+            **network_header(result.network),
+            "connections": _connections(result),
+            "subflows": _subflows(result),
+            "protocols": looks(result.connections["protocol"].unique(maintain_order=True)),
+        }
+    )
+    content.header["links"] |= {
+        column: result.links[column].to_list() for column in ("utilisation", "dropped", "most_packets")
+    }
+    _add_series(content, result)
+    _add_errors(content, result)
+    return content
+
+
+def _times(series: pl.DataFrame) -> list[float]:
+    """Give the instants of the samples, which all things share."""
+    return series["time_s"].unique().sort().to_list()
+
+
+def _connections(result: Result) -> dict[str, list[Any]]:
+    number = {name: i for i, name in enumerate(result.network.core.node_names)}
+    frame = result.connections
+    columns = ("protocol", "start_s", "stopped_s", "mean_rate_bps", "granted_bps", "fair_bps", "error")
+    return {
+        "name": frame["connection"].to_list(),
+        # Of several sources the paths tell.
+        "source": [number.get(source) for source in frame["source"]],
+        "target": [number.get(target) for target in frame["target"]],
+        **{column: frame[column].to_list() for column in (*columns, "completion_s")},
+    }
+
+
+def _subflows(result: Result) -> dict[str, list[Any]]:
+    connection = {name: i for i, name in enumerate(result.connections["connection"])}
+    link = {name: i for i, name in enumerate(result.network.core.link_names)}
+    frame = result.subflows
+    return {
+        "name": frame["subflow"].to_list(),
+        "connection": [connection[name] for name in frame["connection"]],
+        "path": [_path(text, link) for text in frame["path"]],
+        **{column: frame[column].to_list() for column in ("mean_rate_bps", "granted_bps", "mean_delay_s")},
+    }
+
+
+def _path(text: str, link: dict[str, int]) -> list[int]:
+    """Give the numbers of the links of a path; a name may itself have the sign that stands between names."""
+    path, name = [], ""
+    for part in text.split(PATH_SIGN) if text else ():
+        name = f"{name}{PATH_SIGN}{part}" if name else part
+        if name in link:
+            path.append(link[name])
+            name = ""
+    if name:
+        raise ScenarioError(f"path `{text}`: there is no link `{name}` in the network; run the scenario again")
+    return path
+
+
+def _add_series(content: Content, result: Result) -> None:
+    """Add what was sampled, as it was recorded; what was not has no array."""
+    samples = len(content.header["times_s"])
+    for of, columns in SHOWN.items():
+        own = result.series.filter(pl.col("of") == of)
+        if own.is_empty():
+            continue
+        if len(own) % samples:
+            raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
+        for column in columns:
+            if own[column].count():
+                content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
+
+
+def _add_errors(content: Content, result: Result) -> None:
+    """Add how far connections, and bottlenecks, are from fair at each sample: extremes and percentiles."""
+    times = np.array(content.header["times_s"])
+    for of in ("connection", "link"):
+        try:
+            frame = result.errors(PERCENTILES, of=of)
+        except ScenarioError:  # not recorded
+            continue
+        if frame.is_empty():
+            continue
+        at = np.searchsorted(times, frame["time_s"].to_numpy())
+        table = np.full((len(SPREAD), len(times)), np.nan)
+        table[:, at] = frame.select(SPREAD).cast(pl.Float64).to_numpy().T
+        content.add("errors", of, table)

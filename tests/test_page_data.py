@@ -1,0 +1,152 @@
+"""The data of the page are those of the tables, and survive the way into a file and back."""
+
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anabranch as ab
+from anabranch.errors import ScenarioError
+from anabranch.page import allocation_content, result_content
+from anabranch.page.content import Content, read_series
+from anabranch.page.of_result import SHOWN
+from anabranch.page.palette import MARKERS, looks, palette
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+RECORD = 'run.record=["connections", "subflows", "windows", "links", "fairness"]'
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ab.run(SCENARIOS / "join-and-leave.toml")
+
+
+@pytest.fixture(scope="module")
+def windows():
+    return ab.run(SCENARIOS / "three-sources.toml", sets=["run.duration=12 s", RECORD])
+
+
+def test_arrays_come_back_from_the_blob_bit_by_bit():
+    content = Content({})
+    first = np.array([[0.0, 1.5, 1.5, np.nan], [1e-30, -3.0, 2.0**100, 7.0]], dtype="f4")
+    content.add("link", "carried_bps", first)
+    content.add("run", "present", [3, 4, 4, 5])
+    arrays = read_series(content.header, content.blob())
+    # Eight values of four bytes each stand before the second array.
+    assert content.header["series"][1] == {"of": "run", "name": "present", "rows": 1, "columns": 4, "start": 32}
+    assert arrays["link", "carried_bps"].view("u4").tolist() == first.view("u4").tolist()
+    assert arrays["run", "present"].tolist() == [[3.0, 4.0, 4.0, 5.0]]
+
+
+def test_what_stays_the_same_takes_next_to_no_room():
+    content = Content({})
+    # A thousand rows of a thousand samples each: 4 MB, of which only the first column says anything.
+    content.add("link", "carried_bps", np.repeat(np.random.default_rng(1).random((1000, 1)), 1000, axis=1))
+    assert len(zlib.compress(content.blob(), 6)) < 20_000
+
+
+@pytest.mark.parametrize("of", SHOWN)
+@pytest.mark.parametrize("which", ["result", "windows"])
+def test_the_page_has_the_numbers_of_the_tables(request, tmp_path, which, of):
+    run = request.getfixturevalue(which)
+    run.write(tmp_path / "run")
+    content = result_content(ab.read_result(tmp_path / "run"))
+    arrays = read_series(content.header, content.blob())
+    series = pl.read_parquet(tmp_path / "run" / "series.parquet")
+    names = {f"{kind}s": content.header[f"{kind}s"]["name"] for kind in ("connection", "subflow", "link")}
+    names["runs"] = [""]
+    for column in SHOWN[of]:
+        own = series.filter(pl.col("of") == of, pl.col(column).is_not_null())
+        assert ((of, column) in arrays) == (len(own) > 0), column
+        if not len(own):
+            continue
+        row = {name: i for i, name in enumerate(names[f"{of}s"])}
+        column_of = {time: i for i, time in enumerate(content.header["times_s"])}
+        table = arrays[of, column]
+        shown = [table[row[name], column_of[time]] for time, name in own.select("time_s", "name").iter_rows()]
+        np.testing.assert_allclose(shown, own[column].cast(pl.Float64).to_numpy(), rtol=1e-7, atol=1e-30)
+        # What is null in the table is no number on the page.
+        assert int(np.isfinite(table).sum()) == len(own)
+
+
+def test_percentiles_of_errors_are_those_of_the_result(result):
+    content = result_content(result)
+    shown = read_series(content.header, content.blob())["errors", "connection"]
+    frame = result.errors((10, 50, 90))
+    at = np.searchsorted(content.header["times_s"], frame["time_s"].to_numpy())
+    np.testing.assert_allclose(shown[2, at], frame["p50"].to_numpy(), rtol=1e-6, atol=1e-30)
+    assert np.isnan(np.delete(shown, at, axis=1)).all()
+
+
+def test_links_nodes_and_paths_are_known_by_number(result):
+    header = result_content(result).header
+    nodes, links = header["nodes"]["name"], header["links"]
+    assert nodes == ["west", "middle", "east"]
+    ends = [(nodes[a], nodes[b]) for a, b in zip(links["source"], links["target"], strict=True)]
+    assert ends[:2] == [("west", "middle"), ("middle", "west")]
+    assert links["twin"][:2] == [1, 0]
+    assert links["capacity_bps"][0] == 10e6
+    # "through" goes by the middle and by the detour.
+    paths = [[ends[link] for link in path] for path in header["subflows"]["path"]]
+    assert paths[0] == [("west", "middle"), ("middle", "east")]
+    assert paths[1] == [("west", "east")]
+    assert header["subflows"]["connection"] == [0, 0, 1, 2]
+
+
+def test_names_with_the_sign_between_names_are_found_in_paths(tmp_path):
+    text = """
+    link = [
+      { name = "a > b", source = "a", target = "b", capacity = "1 Mbit/s", delay = "1 ms" },
+      { name = "b", source = "b", target = "c", capacity = "1 Mbit/s", delay = "1 ms" },
+    ]
+    connection = [{ name = "x", source = "a", target = "c" }]
+    run = { duration = "1 s" }
+    """
+    file = tmp_path / "signs.toml"
+    file.write_text(text, encoding="utf-8")
+    header = result_content(ab.run(file)).header
+    names = [header["links"]["name"][link] for link in header["subflows"]["path"][0]]
+    assert names == ["a > b", "b"]
+
+
+@pytest.mark.parametrize("fairness", ["upward-max-min", "proportional"])
+def test_an_allocation_is_a_run_of_one_instant_with_its_bottlenecks(fairness):
+    scenario = ab.read_scenario(SCENARIOS / "two-paths.toml")
+    allocation = ab.solve(scenario.network, scenario.demands, paths=scenario.demands.paths, fairness=fairness)
+    header = allocation_content(allocation).header
+    arrays = read_series(header, allocation_content(allocation).blob())
+    assert header["times_s"] == [0.0]
+    assert header["connections"]["name"] == allocation.connections["name"].to_list()
+    np.testing.assert_allclose(arrays["connection", "granted_bps"][:, 0], allocation.connections["rate_bps"], rtol=1e-6)
+    np.testing.assert_allclose(arrays["link", "granted_bps"][:, 0], allocation.links["load_bps"], rtol=1e-6)
+    names = header["links"]["name"]
+    assert json.loads(json.dumps(header, allow_nan=False)) == header
+    if fairness == "upward-max-min":
+        held = [None if link is None else names[link] for link in header["subflows"]["bottleneck"]]
+        assert held == allocation.subflows["bottleneck"].to_list()
+
+
+def test_an_allocation_of_bare_numbers_is_refused():
+    allocation = ab.solve(ab.Problem([1.0], [0, 1], [0], [0]))
+    with pytest.raises(ScenarioError, match="has no network to show"):
+        allocation_content(allocation)
+
+
+def test_each_protocol_looks_different():
+    titles = [title for _, title, _ in ab._core.protocols()]
+    seen = looks(titles)
+    assert len({(look["colour"], look["marker"]) for look in seen.values()}) == len(titles)
+    assert {look["marker"] for look in seen.values()} <= set(MARKERS)
+    # The same, whatever stands beside it.
+    assert looks(titles[3:4])[titles[3]] == seen[titles[3]]
+
+
+def test_the_palette_is_that_of_the_figures():
+    from anabranch.figures.style import COLOURS
+
+    assert palette()["lines"] == list(COLOURS)
+    assert palette()["utilisation"][0] == "#c6cfda"
+    assert palette()["utilisation"][-1] == "#7f1842"
