@@ -3,6 +3,9 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+PAGE := python/anabranch/page/template.html
+MODULES := ui/node_modules/.package-lock.json
+UI := $(shell git ls-files -co --exclude-standard ui 2>/dev/null)
 RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.lock 2>/dev/null)
 
 .PHONY: demo test install bench docs lint format clean
@@ -23,9 +26,19 @@ test: install
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	cd ui && npm run --silent lint && npm run --silent test
 	$(BIN)/pytest
 
-install: $(BIN)/anabranch
+install: $(PAGE) $(BIN)/anabranch
+
+# The page, as one HTML file that the package carries.
+$(PAGE): $(MODULES) $(UI)
+	cd ui && npm run --silent build
+	touch $@
+
+$(MODULES): ui/package.json ui/package-lock.json
+	cd ui && npm ci --silent
+	touch $@
 
 # The environment, with the versions that are known to work together.
 $(BIN)/maturin: constraints.txt pyproject.toml
@@ -34,7 +47,7 @@ $(BIN)/maturin: constraints.txt pyproject.toml
 	$(BIN)/pip install --quiet --constraint constraints.txt --group dev
 	touch $@
 
-$(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml
+$(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
 	PIP_QUIET=1 PIP_CONSTRAINT=constraints.txt VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	touch $@
 
@@ -51,6 +64,7 @@ docs: install
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 lint: install
+	cd ui && npm run --silent lint
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -59,6 +73,7 @@ format: install
 	cargo fmt
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+	cd ui && npm run --silent format
 
 clean:
-	rm -rf target $(VENV) runs docs/_build docs/reference
+	rm -rf target $(VENV) ui/node_modules $(PAGE) runs docs/_build docs/reference

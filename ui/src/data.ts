@@ -1,0 +1,182 @@
+/** The runs that a page has, decoded from the header and the blob that Python wrote. */
+
+export interface Nodes {
+  name: string[];
+  x: number[];
+  y: number[];
+}
+
+export interface Links {
+  name: string[];
+  source: number[];
+  target: number[];
+  /** Null for no limit. */
+  capacity_bps: (number | null)[];
+  delay_s: (number | null)[];
+  twin: (number | null)[];
+}
+
+export interface Connections {
+  name: string[];
+  /** Null where there are several sources. */
+  source: (number | null)[];
+  target: (number | null)[];
+  protocol: string[];
+  demand_bps?: (number | null)[];
+  level_bps?: (number | null)[];
+  held_by?: string[];
+}
+
+export interface Subflows {
+  name: string[];
+  connection: number[];
+  /** Numbers of links in order. */
+  path: number[][];
+  /** Of an allocation: the link that holds the subflow back. */
+  bottleneck?: (number | null)[];
+  held_by?: string[];
+}
+
+export interface Place {
+  of: string;
+  name: string;
+  rows: number;
+  columns: number;
+  start: number;
+}
+
+export interface Header {
+  kind: "run" | "allocation";
+  name: string;
+  title: string;
+  finished?: boolean;
+  warnings?: string[];
+  summary?: Record<string, unknown>;
+  times_s: number[];
+  nodes: Nodes;
+  links: Links;
+  connections: Connections;
+  subflows: Subflows;
+  protocols: Record<string, Look>;
+  series: Place[];
+}
+
+export interface Look {
+  colour: string;
+  marker: string;
+}
+
+export interface Palette {
+  lines: string[];
+  utilisation: string[];
+}
+
+const VALUE_BYTES = 4;
+
+/** One array of the blob: a row for each thing, a column for each sample; what is not there is NaN. */
+export class Table {
+  constructor(
+    readonly rows: number,
+    readonly columns: number,
+    readonly values: Float32Array,
+  ) {}
+
+  at(row: number, column: number): number {
+    return this.values[row * this.columns + column] ?? Number.NaN;
+  }
+
+  row(row: number): Float32Array {
+    return this.values.subarray(row * this.columns, (row + 1) * this.columns);
+  }
+}
+
+/** Puts the planes of an array together, and undoes the exclusive or along its rows. */
+export function decodeTable(blob: Uint8Array, place: Place): Table {
+  const size = place.rows * place.columns;
+  if (place.start + size * VALUE_BYTES > blob.length) {
+    throw new Error(`the data end within ${place.of} ${place.name}; write the report again`);
+  }
+  const bits = new Uint32Array(size);
+  const [p0, p1, p2, p3] = [0, 1, 2, 3].map((plane) => place.start + plane * size) as [number, number, number, number];
+  for (let row = 0; row < place.rows; row++) {
+    let last = 0;
+    for (let i = row * place.columns; i < (row + 1) * place.columns; i++) {
+      const change =
+        (blob[p0 + i] as number) |
+        ((blob[p1 + i] as number) << 8) |
+        ((blob[p2 + i] as number) << 16) |
+        ((blob[p3 + i] as number) << 24);
+      last ^= change;
+      bits[i] = last;
+    }
+  }
+  return new Table(place.rows, place.columns, new Float32Array(bits.buffer));
+}
+
+/** A run: its header, and its tables, each decoded when it is first asked for. */
+export class Run {
+  readonly times: number[];
+  /** For each connection the numbers of its subflows. */
+  readonly subflowsOf: number[][];
+  private readonly places = new Map<string, Place>();
+  private readonly tables = new Map<string, Table>();
+
+  constructor(
+    readonly header: Header,
+    private readonly blob: Uint8Array,
+  ) {
+    this.times = header.times_s;
+    for (const place of header.series) this.places.set(`${place.of} ${place.name}`, place);
+    this.subflowsOf = header.connections.name.map(() => []);
+    header.subflows.connection.forEach((connection, subflow) => {
+      this.subflowsOf[connection]?.push(subflow);
+    });
+  }
+
+  /** The table of what was sampled of a kind of thing, if it was recorded. */
+  table(of: string, name: string): Table | undefined {
+    const key = `${of} ${name}`;
+    const known = this.tables.get(key);
+    const place = this.places.get(key);
+    if (known || !place) return known;
+    const table = decodeTable(this.blob, place);
+    this.tables.set(key, table);
+    return table;
+  }
+
+  /** The last sample at or before a time; the first one before there is any. */
+  sampleAt(time: number): number {
+    let [low, high] = [0, this.times.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.times[middle] as number) <= time) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+/** Reads what a report has in its scripts. */
+export async function embeddedRuns(page: Document): Promise<{ palette: Palette; runs: Run[] }> {
+  const palette = JSON.parse(page.getElementById("palette")?.textContent ?? "null") as Palette | null;
+  const runs: Run[] = [];
+  for (let number = 0; ; number++) {
+    const header = page.getElementById(`run-${number}`)?.textContent;
+    const blob = page.getElementById(`blob-${number}`)?.textContent;
+    if (!header || blob == null) break;
+    runs.push(new Run(JSON.parse(header) as Header, await inflate(bytesOf(blob))));
+  }
+  return { palette: palette ?? { lines: ["#0072b2"], utilisation: ["#c6cfda", "#7f1842"] }, runs };
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

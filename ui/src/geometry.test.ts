@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+
+import type { Links, Nodes } from "./data";
+import { distance, fitted, half, lanes, linkWidths, placed, zoomed } from "./geometry";
+
+const nodes: Nodes = { name: ["a", "b"], x: [0, 10], y: [0, 5] };
+// Two links from a to b, the first with a way back.
+const links = { source: [0, 1, 0], target: [1, 0, 1], twin: [1, 0, null], capacity_bps: [1e6, 1e6, 1e8] } as Links;
+
+test("the whole network lies within the margins, y upwards", () => {
+  const view = fitted(nodes, 256, 156);
+  // 200 x 100 pixels are left for 10 x 5 units: 20 for each.
+  expect(view.scale).toBe(20);
+  expect(placed(nodes, 0, view)).toEqual({ x: 28, y: 128 });
+  expect(placed(nodes, 1, view)).toEqual({ x: 228, y: 28 });
+});
+
+test("a lone node, and none, have a view too", () => {
+  expect(placed({ name: ["a"], x: [3], y: [4] }, 0, fitted({ name: ["a"], x: [3], y: [4] }, 200, 100))).toEqual({
+    x: 100,
+    y: 50,
+  });
+  expect(Number.isFinite(fitted({ name: [], x: [], y: [] }, 200, 100).scale)).toBe(true);
+});
+
+test("zooming keeps the point under the pointer", () => {
+  const view = fitted(nodes, 256, 156);
+  expect(placed(nodes, 1, zoomed(view, 3, { x: 228, y: 28 }))).toEqual({ x: 228, y: 28 });
+});
+
+test("a link and its twin share a lane, and parallel links lie side by side", () => {
+  const widths = linkWidths(links, 2, 8);
+  expect(widths).toEqual([2, 2, 8]);
+  // Two lanes, 8 + 2 apart; seen from b the lane of the twin lies on the other hand.
+  expect(lanes(links, widths)).toEqual([-5, 5, 5]);
+});
+
+test("halves of twins meet in the middle of one line", () => {
+  const [a, b] = [
+    { x: 0, y: 0 },
+    { x: 10, y: 0 },
+  ];
+  const [[, middle], [, other]] = [half(a, b, -5), half(b, a, 5)];
+  expect(middle).toEqual({ x: 5, y: 5 });
+  expect(other).toEqual({ x: 5, y: 5 });
+});
+
+test("the distance from a piece of line is that from its nearest point", () => {
+  const line: [{ x: number; y: number }, { x: number; y: number }] = [
+    { x: 0, y: 0 },
+    { x: 10, y: 0 },
+  ];
+  expect(distance({ x: 5, y: 3 }, line)).toBe(3);
+  expect(distance({ x: 13, y: 4 }, line)).toBe(5);
+});

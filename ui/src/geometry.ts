@@ -1,0 +1,102 @@
+/** Where nodes and links lie on the canvas; lengths in CSS pixels. */
+
+import type { Links, Nodes } from "./data";
+
+export interface View {
+  /** Pixels for a unit of the places; y of the places goes upwards. */
+  scale: number;
+  x: number;
+  y: number;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+const MARGIN = 28;
+
+/** The view in which all nodes are seen. */
+export function fitted(nodes: Nodes, width: number, height: number): View {
+  const [left, right] = extent(nodes.x);
+  const [low, high] = extent(nodes.y);
+  const scales = [(width - 2 * MARGIN) / (right - left), (height - 2 * MARGIN) / (high - low)];
+  const scale = Math.max(Math.min(...scales.filter((s) => Number.isFinite(s) && s > 0), 1e9), 1e-9);
+  const sure = right > left || high > low ? scale : 1;
+  return { scale: sure, x: width / 2 - (sure * (left + right)) / 2, y: height / 2 + (sure * (low + high)) / 2 };
+}
+
+function extent(values: number[]): [number, number] {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  return values.length ? [least, most] : [0, 0];
+}
+
+export function placed(nodes: Nodes, node: number, view: View): Point {
+  return { x: view.x + view.scale * (nodes.x[node] ?? 0), y: view.y - view.scale * (nodes.y[node] ?? 0) };
+}
+
+/** A view zoomed by a factor about a point that stays where it is. */
+export function zoomed(view: View, factor: number, about: Point): View {
+  return {
+    scale: view.scale * factor,
+    x: about.x + (view.x - about.x) * factor,
+    y: about.y + (view.y - about.y) * factor,
+  };
+}
+
+/** Widths by the logarithm of capacity, between two bounds; what has no limit is as wide as the widest. */
+export function linkWidths(links: Links, least: number, most: number): number[] {
+  const sure = links.capacity_bps.filter((c): c is number => c !== null && c > 0);
+  const [low, high] = extent(sure.map(Math.log));
+  return links.capacity_bps.map((capacity) => {
+    if (!(high > low)) return 0.75 * most;
+    if (capacity === null) return most;
+    return capacity > 0 ? least + ((most - least) * (Math.log(capacity) - low)) / (high - low) : least;
+  });
+}
+
+/** How far each link lies to the left of the straight line; a link and its twin share a lane. */
+export function lanes(links: Links, widths: number[]): number[] {
+  const together = new Map<string, number[]>();
+  links.source.forEach((source, link) => {
+    const twin = links.twin[link];
+    if (twin != null && twin < link) return;
+    const target = links.target[link] as number;
+    const key = `${Math.min(source, target)} ${Math.max(source, target)}`;
+    together.set(key, [...(together.get(key) ?? []), link]);
+  });
+  const beside: number[] = links.source.map(() => 0);
+  for (const own of together.values()) {
+    const step = Math.max(...own.map((link) => widths[link] as number)) + 2;
+    own.forEach((link, rank) => {
+      const offset = (rank - (own.length - 1) / 2) * step;
+      beside[link] = (links.source[link] as number) < (links.target[link] as number) ? offset : -offset;
+      const twin = links.twin[link];
+      if (twin != null) beside[twin] = -(beside[link] as number);
+    });
+  }
+  return beside;
+}
+
+/** The half of a link that is its own: from the node where it begins to the middle. */
+export function half(start: Point, end: Point, lane: number): [Point, Point] {
+  const length = Math.hypot(end.x - start.x, end.y - start.y) || 1;
+  // Canvas y goes downwards, so left of the direction is (dy, -dx).
+  const left = { x: ((end.y - start.y) / length) * lane, y: (-(end.x - start.x) / length) * lane };
+  return [
+    { x: start.x + left.x, y: start.y + left.y },
+    { x: (start.x + end.x) / 2 + left.x, y: (start.y + end.y) / 2 + left.y },
+  ];
+}
+
+/** How far a point is from a piece of line. */
+export function distance(point: Point, [a, b]: [Point, Point]): number {
+  const [dx, dy] = [b.x - a.x, b.y - a.y];
+  const along = ((point.x - a.x) * dx + (point.y - a.y) * dy) / (dx * dx + dy * dy || 1);
+  const t = Math.min(Math.max(along, 0), 1);
+  return Math.hypot(point.x - a.x - t * dx, point.y - a.y - t * dy);
+}

@@ -1,0 +1,24 @@
+/** Where the page begins: it reads what the file has, and says so where that fails. */
+
+import { render } from "preact";
+
+import { embeddedRuns } from "./data";
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { App } from "./views/App";
+
+async function begin(place: Element): Promise<void> {
+  render(<p class="empty">reading …</p>, place);
+  try {
+    const { palette, runs } = await embeddedRuns(document);
+    if (!runs.length) throw new Error("there is no run in this file; write one with `anabranch report`");
+    document.title = runs.map((run) => run.header.name).join(" · ");
+    render(<App runs={runs} palette={palette} />, place);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    render(<p class="failed">The page cannot be shown: {reason}</p>, place);
+  }
+}
+
+const place = document.getElementById("page");
+if (place) void begin(place);

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+
+import type { Header, Run, Table } from "./data";
+import { bottlenecks, byDistance, greatest, linksOf, matching, utilisation } from "./selection";
+
+/** A run of two samples with tables as plain rows. */
+function run(tables: Record<string, number[][]>, more: Partial<Header> = {}): Run {
+  const header = {
+    connections: { name: ["long", "short", "late"], protocol: ["d-SLEN", "Reno", "Reno"] },
+    subflows: { connection: [0, 0, 1], path: [[0, 1], [2], [0]] },
+    links: { capacity_bps: [10, null, 4] },
+    ...more,
+  } as unknown as Header;
+  const table = (of: string, name: string) => {
+    const rows = tables[`${of} ${name}`];
+    if (!rows) return undefined;
+    const at = (row: number, column: number) => rows[row]?.[column] ?? Number.NaN;
+    return { at, row: (row: number) => new Float32Array(rows[row] ?? []) } as Table;
+  };
+  return { header, table, subflowsOf: [[0, 1], [2], []] } as unknown as Run;
+}
+
+const NO = Number.NaN;
+
+test("the filter takes names and protocols", () => {
+  expect(matching(run({}), " RENO ")).toEqual([1, 2]);
+  expect(matching(run({}), "long")).toEqual([0]);
+  expect(matching(run({}), "")).toEqual([0, 1, 2]);
+});
+
+test("the farthest from fair is first, on either side, and what is not there last", () => {
+  const errors = run({ "connection error": [[0.1], [-0.5], [NO]] });
+  expect(byDistance(errors, [0, 1, 2], 0)).toEqual([1, 0, 2]);
+});
+
+test("of many rows those of the greatest mean size are shown, in their own order", () => {
+  const errors = run({
+    "connection error": [
+      [0.1, NO],
+      [-0.5, 0.1],
+      [0, 0.2],
+    ],
+  });
+  // Means 0.1 (of one value), 0.3 and 0.1: of the two equal ones the first.
+  expect(greatest(errors, "connection", "error", [0, 1, 2], 2)).toEqual([0, 1]);
+});
+
+test("a connection is held back by the bottlenecks on its paths", () => {
+  const errors = run({ "link error": [[0], [NO], [0.2]] });
+  expect([...linksOf(errors, 0)]).toEqual([0, 1, 2]);
+  expect([...bottlenecks(errors, 0, 0)]).toEqual([0, 2]);
+  expect([...bottlenecks(errors, 1, 0)]).toEqual([0]);
+});
+
+test("an allocation says itself what holds its subflows back", () => {
+  const subflows = { connection: [0, 0, 1], path: [[0, 1], [2], [0]], bottleneck: [1, null, 0] };
+  const solved = run({}, { subflows } as unknown as Partial<Header>);
+  expect([...bottlenecks(solved, 0, 0)]).toEqual([1]);
+});
+
+test("utilisation goes by the capacity of the instant where that changes", () => {
+  const loads = {
+    "link carried_bps": [
+      [5, 5],
+      [7, 7],
+      [1, 1],
+    ],
+  };
+  expect([0, 1, 2].map((link) => utilisation(run(loads), link, 0))).toEqual([0.5, 0, 0.25]);
+  const changing = run({
+    ...loads,
+    "link capacity_bps": [
+      [10, 5],
+      [NO, NO],
+      [4, 0],
+    ],
+  });
+  expect([0, 1, 2].map((link) => utilisation(changing, link, 1))).toEqual([1, 0, 0]);
+});

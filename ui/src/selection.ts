@@ -1,0 +1,86 @@
+/** What of a run is to be seen: by the connection chosen, by the filter, by how far from fair. */
+
+import type { Run } from "./data";
+
+/** What the reader has chosen; views are functions of data and this. */
+export interface State {
+  time_s: number;
+  playing: boolean;
+  /** How many seconds the whole run takes to play. */
+  playFor_s: number;
+  /** A connection by its name, which runs have in common. */
+  chosen: string | null;
+  hovered: string | null;
+  filter: string;
+}
+
+export type Update = (change: Partial<State>) => void;
+
+export const MOST_LINES = 8;
+
+/** Numbers of the connections whose name or protocol has the text of the filter. */
+export function matching(run: Run, filter: string): number[] {
+  const text = filter.trim().toLowerCase();
+  const { name, protocol } = run.header.connections;
+  const all = name.map((_, i) => i);
+  return text ? all.filter((i) => `${name[i]} ${protocol[i]}`.toLowerCase().includes(text)) : all;
+}
+
+/** The error of a connection at a sample: NaN while it is not there. */
+export function errorAt(run: Run, connection: number, sample: number): number {
+  return run.table("connection", "error")?.at(connection, sample) ?? Number.NaN;
+}
+
+/** Connections in order of their distance from fair at a sample, the farthest first, those that are not there last. */
+export function byDistance(run: Run, connections: number[], sample: number): number[] {
+  const far = new Map(connections.map((c) => [c, Math.abs(errorAt(run, c, sample))]));
+  const rank = (c: number) => {
+    const distance = far.get(c) as number;
+    return Number.isNaN(distance) ? -1 : distance;
+  };
+  return [...connections].sort((a, b) => rank(b) - rank(a) || a - b);
+}
+
+/** The rows with the greatest mean size of what was sampled, in their own order. */
+export function greatest(run: Run, of: string, name: string, rows: number[], most = MOST_LINES): number[] {
+  const table = run.table(of, name);
+  if (!table || rows.length <= most) return rows.slice(0, most);
+  const mean = new Map(rows.map((row) => [row, meanSize(table.row(row))]));
+  const order = [...rows].sort((a, b) => (mean.get(b) as number) - (mean.get(a) as number) || a - b);
+  return order.slice(0, most).sort((a, b) => a - b);
+}
+
+function meanSize(values: Float32Array): number {
+  let [sum, count] = [0, 0];
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    sum += Math.abs(value);
+    count++;
+  }
+  return count ? sum / count : 0;
+}
+
+/** Numbers of the links on any path of a connection. */
+export function linksOf(run: Run, connection: number): Set<number> {
+  return new Set((run.subflowsOf[connection] ?? []).flatMap((subflow) => run.header.subflows.path[subflow] ?? []));
+}
+
+/** The links that hold subflows of a connection back at a sample. */
+export function bottlenecks(run: Run, connection: number, sample: number): Set<number> {
+  const subflows = run.subflowsOf[connection] ?? [];
+  const { path, bottleneck } = run.header.subflows;
+  if (bottleneck) return new Set(subflows.flatMap((s) => bottleneck[s] ?? []));
+  const error = run.table("link", "error");
+  const links = subflows.flatMap((s) => path[s] ?? []);
+  // Under the fair rates a link has an error just where it is a bottleneck.
+  return new Set(error ? links.filter((link) => !Number.isNaN(error.at(link, sample))) : []);
+}
+
+/** Load by capacity of a link at a sample; 0 where the capacity has no limit or is not known. */
+export function utilisation(run: Run, link: number, sample: number): number {
+  const load = run.table("link", "carried_bps") ?? run.table("link", "granted_bps");
+  const now = run.table("link", "capacity_bps")?.at(link, sample);
+  const capacity = now ?? run.header.links.capacity_bps[link];
+  const share = capacity ? (load?.at(link, sample) ?? 0) / capacity : 0;
+  return Number.isFinite(share) ? share : 0;
+}

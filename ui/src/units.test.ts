@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+
+import { errorText, NONE, rateText, shareText, sizeText, spanText } from "./units";
+
+test("rates and sizes take the prefix that leaves few digits", () => {
+  expect([0, 999, 1000, 7.31e6, 1e9, 9.9999e8].map(rateText)).toEqual([
+    "0 bit/s",
+    "999 bit/s",
+    "1 kbit/s",
+    "7.31 Mbit/s",
+    "1 Gbit/s",
+    "1 Gbit/s",
+  ]);
+  expect(sizeText(1500)).toBe("1.5 kB");
+  expect(rateText(Number.POSITIVE_INFINITY)).toBe("unlimited");
+});
+
+test("times go down to nanoseconds", () => {
+  expect([0, 4, 0.008, 2.5e-5, 3e-9].map(spanText)).toEqual(["0 s", "4 s", "8 ms", "25 µs", "3 ns"]);
+});
+
+test("errors have a sign, and those that nobody sees are none", () => {
+  expect([0.0448, -0.5, 1e-7, -1e-7].map(errorText)).toEqual(["+4.48 %", "−50 %", "0 %", "0 %"]);
+});
+
+test("what is not there is a dash", () => {
+  expect([rateText(null), sizeText(Number.NaN), spanText(undefined), errorText(Number.NaN), shareText(null)]).toEqual(
+    Array(5).fill(NONE),
+  );
+});

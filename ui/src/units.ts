@@ -1,0 +1,51 @@
+/** Numbers with their units, for people. */
+
+const PREFIXES: [number, string][] = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+const SPANS: [number, string][] = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+  [1e-9, "ns"],
+];
+
+/** What stands where there is no number. */
+export const NONE = "–";
+
+/** A number to some digits, without zeros at its end. */
+export function digits(value: number, count = 3): string {
+  const rounded = Number(value.toPrecision(count));
+  return Object.is(rounded, -0) ? "0" : String(rounded);
+}
+
+function withPrefix(value: number | null | undefined, unit: string): string {
+  if (value == null || Number.isNaN(value)) return NONE;
+  if (!Number.isFinite(value)) return "unlimited";
+  const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(value) >= least * 0.9995) ?? [1, ""];
+  return `${digits(value / scale)} ${prefix}${unit}`;
+}
+
+export const rateText = (value: number | null | undefined): string => withPrefix(value, "bit/s");
+export const sizeText = (value: number | null | undefined): string => withPrefix(value, "B");
+
+export function spanText(value: number | null | undefined): string {
+  if (value == null || !Number.isFinite(value)) return NONE;
+  const [scale, unit] = SPANS.find(([least]) => Math.abs(value) >= least) ?? SPANS[value === 0 ? 0 : 3] ?? [1, "s"];
+  return `${digits(value / scale, 4)} ${unit}`;
+}
+
+/** An error, relative to the fair rate, with its sign. */
+export function errorText(value: number | null | undefined): string {
+  if (value == null || !Number.isFinite(value)) return NONE;
+  const percent = Number((value * 100).toPrecision(3));
+  if (Math.abs(percent) < 0.01) return "0 %";
+  return `${percent > 0 ? "+" : "−"}${Math.abs(percent)} %`;
+}
+
+export function shareText(value: number | null | undefined): string {
+  return value == null || !Number.isFinite(value) ? NONE : `${digits(value * 100)} %`;
+}
