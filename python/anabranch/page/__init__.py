@@ -1,7 +1,8 @@
-"""The page that shows runs: their data."""
+"""The page that shows runs: their data, and the file that holds page and data together."""
 
 from anabranch.page.content import Content
 from anabranch.page.of_allocation import allocation_content
 from anabranch.page.of_result import result_content
+from anabranch.page.report import report_html, write_report
 
-__all__ = ["Content", "allocation_content", "result_content"]
+__all__ = ["Content", "allocation_content", "report_html", "result_content", "write_report"]

@@ -5,9 +5,10 @@ refer to each other by number. ``series`` says of each array in the blob ``of`` 
 column, with its unit), its ``rows`` (a thing each, in the header's order), its ``columns`` (a sample each) and at which
 byte it starts.
 
-An array is of little-endian float32; a value that is not there is not a number. It lies in the blob as planes: the
-lowest bytes of all values, then the next ones. Before that each value is combined with the one before it in its row by
-exclusive or, so that what stays the same is 0. Both make it deflate well, and cost the reader next to nothing.
+An array is of little-endian float32, rounded to a part in 8,192: with all bits the file would be half as large again,
+and the page shows three or four digits. A value that is not there is not a number. An array lies in the blob as planes:
+the lowest bytes of all values, then the next ones. Before that each value is combined with the one before it in its row
+by exclusive or, so that what stays the same is 0. Both make it deflate well, and cost the reader next to nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 VALUE_BYTES = 4
+
+DROPPED_BITS = 11
+"""Of the 23 bits of the mantissa so many are rounded away."""
+
+NOTHING = 0x7FC00000
+"""The bits of the one value that is not a number."""
 
 
 @dataclass
@@ -66,7 +73,14 @@ def read_series(header: dict[str, Any], blob: bytes) -> dict[tuple[str, str], ND
 
 def _planes(table: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Give the bytes of an array, each value combined with the one before it, by their rank in the values."""
-    bits = np.ascontiguousarray(table).view("<u4")
+    bits = _rounded(table)
     changes = bits.copy()
     changes[:, 1:] ^= bits[:, :-1]
     return np.ascontiguousarray(changes.reshape(-1, 1).view(np.uint8).T)
+
+
+def _rounded(table: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """Give the bits of an array's values, rounded to nearest."""
+    bits = np.ascontiguousarray(table).view("<u4")
+    kept = (bits + np.uint32(1 << (DROPPED_BITS - 1))) >> np.uint32(DROPPED_BITS) << np.uint32(DROPPED_BITS)
+    return np.where(np.isnan(table), np.uint32(NOTHING), kept)

@@ -112,6 +112,8 @@ def _path(text: str, link: dict[str, int]) -> list[int]:
 def _add_series(content: Content, result: Result) -> None:
     """Add what was sampled, as it was recorded; what was not has no array."""
     samples = len(content.header["times_s"])
+    # Of the two loads of a link the measured one is shown, if data were sent.
+    unshown = ("link", "granted_bps" if result.links["carried_bytes"].sum() else "carried_bps")
     for of, columns in SHOWN.items():
         own = result.series.filter(pl.col("of") == of)
         if own.is_empty():
@@ -119,7 +121,7 @@ def _add_series(content: Content, result: Result) -> None:
         if len(own) % samples:
             raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
         for column in columns:
-            if own[column].count():
+            if own[column].count() and (of, column) != unshown:
                 content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
 
 

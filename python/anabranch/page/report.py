@@ -1,0 +1,71 @@
+"""A report: the page and the data of some runs in one HTML file, which opens anywhere without a server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from anabranch.errors import ScenarioError
+from anabranch.folder import check_place, put_file
+from anabranch.page.palette import palette
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from anabranch.page.content import Content
+
+TEMPLATE = "template.html"
+PLACE = "<!-- runs -->"
+"""Where in the template the data go."""
+
+LEVEL = 6
+"""Of deflating; more takes several times as long for a few parts in a hundred."""
+
+
+def report_html(contents: Sequence[Content]) -> str:
+    """Give the page with the data of these runs in it.
+
+    Raises
+    ------
+    ScenarioError
+        The page was not built.
+    """
+    template = files("anabranch.page") / TEMPLATE
+    if not template.is_file():
+        raise ScenarioError(f"{template}: the page is not there; build it by `make install`, which needs Node.js")
+    page = template.read_text(encoding="utf-8")
+    data = [_script("application/json", "palette", json.dumps(palette()))]
+    for number, content in enumerate(contents):
+        header = json.dumps(content.header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        blob = base64.b64encode(zlib.compress(content.blob(), LEVEL)).decode("ascii")
+        data += [_script("application/json", f"run-{number}", _harmless(header))]
+        data += [_script("application/octet-stream", f"blob-{number}", blob)]
+    before, _, after = page.partition(PLACE)
+    return before + "\n".join(data) + after
+
+
+def write_report(contents: Sequence[Content], file: Path) -> None:
+    """Write a report; it is there whole or not at all, and takes the place of one that was there.
+
+    Raises
+    ------
+    ScenarioError
+        It cannot be written there, or the page was not built.
+    """
+    check_place(file)
+    text = report_html(contents)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    put_file(text, file)
+
+
+def _script(kind: str, name: str, text: str) -> str:
+    return f'<script type="{kind}" id="{name}">{text}</script>'
+
+
+def _harmless(header: str) -> str:
+    """Give the same JSON without what could end a script: names come from files of any kind."""
+    return header.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

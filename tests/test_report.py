@@ -1,0 +1,115 @@
+"""``anabranch report``: one file with page and data, there whole or not at all."""
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import anabranch as ab
+from anabranch.cli import app
+from anabranch.errors import ScenarioError
+from anabranch.page import report_html, result_content
+from anabranch.page.content import read_series
+
+JOIN = Path(__file__).parents[1] / "scenarios" / "join-and-leave.toml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("runs") / "join"
+    ab.run(JOIN).write(place)
+    return place
+
+
+def command(*arguments):
+    """The outcome of ``anabranch report``."""
+    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+def script(page, name):
+    """The text of a script of the page, by its id."""
+    return re.search(rf'<script type="[^"]+" id="{name}">(.*?)</script>', page, re.DOTALL).group(1)
+
+
+def runs_of(page):
+    """What the page reads of each run: header and arrays."""
+    found = []
+    while f'id="run-{len(found)}"' in page:
+        header = json.loads(script(page, f"run-{len(found)}"))
+        blob = zlib.decompress(base64.b64decode(script(page, f"blob-{len(found)}")))
+        found.append((header, read_series(header, blob)))
+    return found
+
+
+def test_the_file_has_the_numbers_of_the_tables(folder, tmp_path):
+    file = tmp_path / "join.html"
+    done = command(folder, "--out", file)
+    assert (done.exit_code, done.stdout) == (0, f"{file}\n")
+    ((header, arrays),) = runs_of(file.read_text(encoding="utf-8"))
+    series = ab.read_result(folder).series
+    # The second connection joins at 1 s.
+    rates = series.filter(of="connection", name="first")["granted_bps"]
+    assert header["title"] == "Join and leave"
+    np.testing.assert_allclose(arrays["connection", "granted_bps"][1], rates, rtol=1e-3)
+
+
+def test_without_a_name_the_report_lies_beside_the_tables(folder):
+    done = command(folder)
+    assert done.exit_code == 0
+    assert (folder / "report.html").is_file()
+    # Once more takes its place, and the folder can be read as before.
+    assert command(folder).exit_code == 0
+    assert ab.read_result(folder).meta["title"] == "Join and leave"
+
+
+def test_several_runs_stand_in_one_file_by_the_names_of_their_folders(folder, tmp_path):
+    other = tmp_path / "again"
+    ab.read_result(folder).write(other)
+    file = tmp_path / "both.html"
+    assert command(folder, other, "--out", file).exit_code == 0
+    names = [header["name"] for header, _ in runs_of(file.read_text(encoding="utf-8"))]
+    assert names == ["join", "again"]
+
+
+def test_the_file_asks_for_nothing_from_elsewhere(folder, tmp_path):
+    file = tmp_path / "alone.html"
+    command(folder, "--out", file)
+    page = file.read_text(encoding="utf-8")
+    assert not re.search(r"<(?:script|img|iframe|link)[^>]+(?:src|href)=[\"'](?!data:)", page)
+    assert "@import" not in page
+
+
+def test_names_cannot_leave_their_script(tmp_path):
+    text = """
+    title = "</script><script>alert(1)</script>"
+    link = [{ name = "<!--", source = "a", target = "b", capacity = "1 Mbit/s", delay = "1 ms" }]
+    connection = [{ name = "</SCRIPT>", source = "a", target = "b" }]
+    run = { duration = "100 ms" }
+    """
+    file = tmp_path / "signs.toml"
+    file.write_text(text, encoding="utf-8")
+    page = report_html([result_content(ab.run(file))])
+    ((header, _),) = runs_of(page)
+    assert header["title"] == "</script><script>alert(1)</script>"
+    assert header["connections"]["name"] == ["</SCRIPT>"]
+    assert "alert(1)</script>" not in page
+
+
+def test_a_folder_without_a_run_is_refused_and_leaves_nothing(folder, tmp_path):
+    for runs in ([tmp_path / "none"], [folder, tmp_path]):
+        done = command(*runs, "--out", tmp_path / "x.html")
+        assert isinstance(done.exception, ScenarioError)
+        assert "name a folder that `anabranch run --out` has written" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_is_refused(folder, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    done = command(folder, "--out", tmp_path / "file" / "x.html")
+    assert isinstance(done.exception, ScenarioError)
+    assert "it cannot be put there" in str(done.exception)
