@@ -15,6 +15,11 @@ export interface ChartSpec {
   ofConnections?: boolean;
 }
 
+const NOTHING = new Float32Array();
+
+/** So large a share of the samples may lie beyond an axis. */
+const PEAKS = 0.005;
+
 type Shown = Pick<State, "chosen" | "filter">;
 
 /** The charts of a run: rates, subflows of the chosen connection, queues, errors. */
@@ -47,9 +52,9 @@ function rates(run: Run, filter: string, chosen: number, palette: Palette, sever
   const lines: Line[] = [];
   const granted = run.table("connection", "granted_bps");
   const fair = run.table("connection", "fair_bps");
-  for (const row of rows) {
+  for (const [rank, row] of rows.entries()) {
     const label = run.header.connections.name[row] ?? "";
-    const colour = lineColour(run, row, palette, several, own);
+    const colour = lineColour(run, row, palette, several, own, rank);
     const width = row === chosen ? 3 : 1.5;
     if (fair) lines.push({ label: `${label}, fair`, colour, values: fair.row(row), width: 1, dashed: true });
     if (granted) lines.push({ label, colour, values: granted.row(row), width });
@@ -65,7 +70,7 @@ function subflows(run: Run, chosen: number, palette: Palette, own: Inks): ChartS
   const lines = (run.subflowsOf[chosen] ?? []).map((row, rank) => ({
     label: run.header.subflows.name[row] ?? "",
     colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
-    values: table?.row(row) ?? new Float32Array(),
+    values: table?.row(row) ?? NOTHING,
   }));
   const title = `subflows of ${run.header.connections.name[chosen]}`;
   return { title, lines: table ? lines : [], range: fromZero([table], lines), text: rateText };
@@ -74,12 +79,12 @@ function subflows(run: Run, chosen: number, palette: Palette, own: Inks): ChartS
 function queues(run: Run, chosen: number, palette: Palette, own: Inks): ChartSpec {
   const table = run.table("link", "backlog_bytes");
   const all = run.header.links.name.map((_, link) => link);
-  const own_links = chosen >= 0 ? [...linksOf(run, chosen)] : all;
-  const rows = table ? greatest(run, "link", "backlog_bytes", own_links) : [];
+  const links = chosen >= 0 ? [...linksOf(run, chosen)] : all;
+  const rows = table ? greatest(run, "link", "backlog_bytes", links) : [];
   const lines = rows.map((row, rank) => ({
     label: run.header.links.name[row] ?? "",
     colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
-    values: table?.row(row) ?? new Float32Array(),
+    values: table?.row(row) ?? NOTHING,
   }));
   const title = chosen >= 0 ? "queues on its paths" : "queues, the longest ones";
   return { title, lines, range: fromZero([table], lines), text: sizeText };
@@ -98,24 +103,20 @@ function errors(run: Run, palette: Palette, own: Inks): ChartSpec {
         width: row === 2 ? 2 : 1,
       }))
     : [];
-  const [low, high] = extent(lines.slice(1, 4));
-  const reach = Math.max(0.01, 1.15 * Math.max(-low, high));
+  const [low, high] = [lines[1]?.values ?? NOTHING, lines[3]?.values ?? NOTHING];
+  const reach = 1.15 * Math.max(0.01, -quantile(low, PEAKS), quantile(high, 1 - PEAKS));
   const title = "errors of connections: median, 10 % and 90 %, extremes";
   return { title, lines, range: [-reach, reach], text: errorText };
 }
 
+/** From 0 to what all but the highest peaks keep below; what lasts a few samples only is cut. */
 function fromZero(tables: (Table | undefined)[], lines: Line[]): [number, number] {
-  const high = tables.some(Boolean) ? extent(lines)[1] : 0;
+  const high = tables.some(Boolean) ? Math.max(0, ...lines.map((line) => quantile(line.values, 1 - PEAKS))) : 0;
   return [0, high > 0 ? 1.06 * high : 1];
 }
 
-function extent(lines: Line[]): [number, number] {
-  let [low, high] = [0, 0];
-  for (const line of lines) {
-    for (const value of line.values) {
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-  }
-  return [low, high];
+/** The value that a share of those that are there stay below. */
+function quantile(values: Float32Array, share: number): number {
+  const there = values.filter((value) => !Number.isNaN(value)).sort();
+  return there[Math.min(Math.floor(share * there.length), there.length - 1)] ?? 0;
 }

@@ -21,11 +21,18 @@ export const seen = (colour: string, own: Inks): string =>
 
 /**
  * The colour of a connection's lines: that of its protocol where the page has several,
- * else one after the other from the palette.
+ * else that of its rank among the connections drawn.
  */
-export function lineColour(run: Run, connection: number, palette: Palette, several: boolean, own: Inks): string {
+export function lineColour(
+  run: Run,
+  connection: number,
+  palette: Palette,
+  several: boolean,
+  own: Inks,
+  rank = connection,
+): string {
   const look = run.header.protocols[run.header.connections.protocol[connection] ?? ""];
-  const colour = several ? look?.colour : palette.lines[connection % palette.lines.length];
+  const colour = several ? look?.colour : palette.lines[rank % palette.lines.length];
   return seen(colour ?? LIGHT.ink, own);
 }
 

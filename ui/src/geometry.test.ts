@@ -8,11 +8,11 @@ const nodes: Nodes = { name: ["a", "b"], x: [0, 10], y: [0, 5] };
 const links = { source: [0, 1, 0], target: [1, 0, 1], twin: [1, 0, null], capacity_bps: [1e6, 1e6, 1e8] } as Links;
 
 test("the whole network lies within the margins, y upwards", () => {
-  const view = fitted(nodes, 256, 156);
+  const view = fitted(nodes, 280, 180);
   // 200 x 100 pixels are left for 10 x 5 units: 20 for each.
   expect(view.scale).toBe(20);
-  expect(placed(nodes, 0, view)).toEqual({ x: 28, y: 128 });
-  expect(placed(nodes, 1, view)).toEqual({ x: 228, y: 28 });
+  expect(placed(nodes, 0, view)).toEqual({ x: 40, y: 140 });
+  expect(placed(nodes, 1, view)).toEqual({ x: 240, y: 40 });
 });
 
 test("a lone node, and none, have a view too", () => {
@@ -24,8 +24,8 @@ test("a lone node, and none, have a view too", () => {
 });
 
 test("zooming keeps the point under the pointer", () => {
-  const view = fitted(nodes, 256, 156);
-  expect(placed(nodes, 1, zoomed(view, 3, { x: 228, y: 28 }))).toEqual({ x: 228, y: 28 });
+  const view = fitted(nodes, 280, 180);
+  expect(placed(nodes, 1, zoomed(view, 3, { x: 240, y: 40 }))).toEqual({ x: 240, y: 40 });
 });
 
 test("a link and its twin share a lane, and parallel links lie side by side", () => {

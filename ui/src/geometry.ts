@@ -14,7 +14,8 @@ export interface Point {
   y: number;
 }
 
-const MARGIN = 28;
+/** Room around the nodes, for names and buttons. */
+const MARGIN = 40;
 
 /** The view in which all nodes are seen. */
 export function fitted(nodes: Nodes, width: number, height: number): View {
@@ -91,6 +92,14 @@ export function half(start: Point, end: Point, lane: number): [Point, Point] {
     { x: start.x + left.x, y: start.y + left.y },
     { x: (start.x + end.x) / 2 + left.x, y: (start.y + end.y) / 2 + left.y },
   ];
+}
+
+/** The halves of all links. */
+export function halves(nodes: Nodes, links: Links, beside: number[], view: View): [Point, Point][] {
+  return links.source.map((source, link) => {
+    const target = links.target[link] as number;
+    return half(placed(nodes, source, view), placed(nodes, target, view), beside[link] as number);
+  });
 }
 
 /** How far a point is from a piece of line. */

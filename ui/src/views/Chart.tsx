@@ -22,14 +22,19 @@ interface Props {
   range: [number, number];
   text: (value: number | null | undefined) => string;
   time_s: number;
+  sample: number;
   onTime: (time_s: number) => void;
+  /** A line is pointed at, or none. */
   onLine?: (label: string | null) => void;
+  /** A line is chosen by its key. */
+  onChoose?: (label: string) => void;
   own: Inks;
 }
 
 const HEIGHT = 150;
 
-export function Chart({ title, times, lines, range, text, time_s, onTime, onLine, own }: Props) {
+export function Chart(props: Props) {
+  const { title, times, lines, range, text, time_s, onTime, onLine, own } = props;
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const present = useRef<HTMLDivElement | null>(null);
@@ -96,7 +101,36 @@ export function Chart({ title, times, lines, range, text, time_s, onTime, onLine
     <figure class="chart">
       <figcaption>{title}</figcaption>
       {lines.length ? <div ref={place} /> : <p class="empty">nothing of this was recorded</p>}
+      <Keys {...props} />
     </figure>
+  );
+}
+
+/** What the lines are, and their values at the instant. */
+function Keys({ lines, sample, text, onLine, onChoose }: Props) {
+  return (
+    <ul class="keys">
+      {lines
+        .filter((line) => !line.dashed)
+        .map((line) => {
+          const swatch = <span class="swatch" style={{ background: line.colour }} />;
+          const value = <span class="value">{text(line.values[sample])}</span>;
+          if (!onChoose) {
+            return (
+              <li key={line.label}>
+                {swatch} {line.label} {value}
+              </li>
+            );
+          }
+          return (
+            <li key={line.label} onMouseEnter={() => onLine?.(line.label)} onMouseLeave={() => onLine?.(null)}>
+              <button type="button" onClick={() => onChoose(line.label)}>
+                {swatch} {line.label} {value}
+              </button>
+            </li>
+          );
+        })}
+    </ul>
   );
 }
 

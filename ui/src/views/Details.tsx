@@ -18,7 +18,7 @@ export function Details({ run, connection, sample }: { run: Run; connection: num
           const why = own.flatMap((link) => (link == null ? [] : [links.name[link]])).join(", ");
           return (
             <li key={subflow}>
-              <b>{rateText(granted?.at(subflow, sample))}</b> over {path.map((link) => links.name[link]).join(" › ")}
+              <b>{rateText(granted?.at(subflow, sample))}</b> over {path.map((link) => links.name[link]).join(" > ")}
               {why ? <em> · full: {why}</em> : null}
               {!why && subflows.held_by ? <em> · held back by {subflows.held_by[subflow]}</em> : null}
             </li>

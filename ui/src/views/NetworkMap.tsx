@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { type Inks, lineColour, utilisationColour } from "../colours";
 import type { Palette, Run } from "../data";
-import { distance, fitted, half, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
+import { distance, fitted, half, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
 import { bottlenecks, linksOf, utilisation } from "../selection";
 import { rateText, shareText, sizeText } from "../units";
 
@@ -19,6 +19,8 @@ interface Props {
 }
 
 const SATURATED = 0.99;
+/** Steps of colour. */
+const LEVELS = 64;
 const MOST_NAMES = 60;
 const NEAR = 8;
 
@@ -34,7 +36,9 @@ export function NetworkMap(props: Props) {
   const most = Math.min(Math.max(0.1 * room, 2), 9);
   const widths = useMemo(() => linkWidths(links, Math.max(1, most / 3), most), [links, most]);
   const beside = useMemo(() => lanes(links, widths), [links, widths]);
-  const shown = view ?? fitted(nodes, size.width, size.height);
+  const { width, height } = size;
+  const shown = useMemo(() => view ?? fitted(nodes, width, height), [view, nodes, width, height]);
+  const lines = useMemo(() => halves(nodes, links, beside, shown), [nodes, links, beside, shown]);
 
   useEffect(() => {
     const element = canvas.current;
@@ -62,7 +66,7 @@ export function NetworkMap(props: Props) {
     canvas.current.width = size.width * ratio;
     canvas.current.height = size.height * ratio;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(context, { ...props, view: shown, widths, beside, room });
+    draw(context, { ...props, view: shown, lines, widths, beside, room });
   });
 
   const move = (event: PointerEvent) => {
@@ -72,7 +76,7 @@ export function NetworkMap(props: Props) {
       drag.current = here;
       return;
     }
-    setPointed(nearest(run, shown, beside, here));
+    setPointed(nearest(lines, here));
   };
   const zoom = (factor: number) =>
     setView(factor ? zoomed(shown, factor, { x: size.width / 2, y: size.height / 2 }) : null);
@@ -89,25 +93,27 @@ export function NetworkMap(props: Props) {
         onPointerMove={move}
         onPointerLeave={() => setPointed(null)}
       />
-      <div class="zoom">
-        <button type="button" aria-label="zoom in" onClick={() => zoom(1.5)}>
-          +
-        </button>
-        <button type="button" aria-label="zoom out" onClick={() => zoom(1 / 1.5)}>
-          −
-        </button>
-        <button type="button" aria-label="whole network" onClick={() => zoom(0)}>
-          ⤢
-        </button>
-      </div>
       <figcaption>
-        {pointed !== null ? (
-          <LinkFacts run={run} link={pointed} sample={sample} />
-        ) : lit !== null ? (
-          `${run.header.connections.name[lit]}: its paths; bottlenecks have a rim`
-        ) : (
-          <Legend palette={props.palette} ink={own.ink} />
-        )}
+        <div class="fact">
+          {pointed !== null ? (
+            <LinkFacts run={run} link={pointed} sample={sample} />
+          ) : lit !== null ? (
+            `${run.header.connections.name[lit]}: its paths; bottlenecks have a rim`
+          ) : (
+            <Legend palette={props.palette} ink={own.ink} />
+          )}
+        </div>
+        <div class="zoom">
+          <button type="button" aria-label="zoom in" onClick={() => zoom(1.5)}>
+            +
+          </button>
+          <button type="button" aria-label="zoom out" onClick={() => zoom(1 / 1.5)}>
+            −
+          </button>
+          <button type="button" aria-label="whole network" onClick={() => zoom(0)}>
+            ⤢
+          </button>
+        </div>
       </figcaption>
     </figure>
   );
@@ -139,49 +145,70 @@ function LinkFacts({ run, link, sample }: { run: Run; link: number; sample: numb
 
 interface Drawing extends Props {
   view: View;
+  /** The half of each link that is its own. */
+  lines: [Point, Point][];
   widths: number[];
   beside: number[];
   room: number;
 }
 
-function ends(drawing: { run: Run; view: View; beside: number[] }, link: number): [Point, Point] {
-  const { nodes, links } = drawing.run.header;
-  const start = placed(nodes, links.source[link] as number, drawing.view);
-  const end = placed(nodes, links.target[link] as number, drawing.view);
-  return half(start, end, drawing.beside[link] as number);
-}
-
-function nearest(run: Run, view: View, beside: number[], here: Point): number | null {
+function nearest(lines: [Point, Point][], here: Point): number | null {
   let [best, least]: [number | null, number] = [null, NEAR];
-  for (let link = 0; link < run.header.links.name.length; link++) {
-    const far = distance(here, ends({ run, view, beside }, link));
+  lines.forEach((line, link) => {
+    const far = distance(here, line);
     if (far < least) [best, least] = [link, far];
-  }
+  });
   return best;
 }
 
 function draw(context: CanvasRenderingContext2D, drawing: Drawing): void {
-  const { run, sample, lit, own } = drawing;
+  const { run, lit } = drawing;
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-  const onPath = lit === null ? null : linksOf(run, lit);
-  const held = lit === null ? null : bottlenecks(run, lit, sample);
-  const shares = run.header.links.name.map((_, link) => utilisation(run, link, sample));
-  // Idle below, busy above: where links cross, the one that matters is seen.
-  const order = shares.map((_, link) => link).sort((a, b) => (shares[a] as number) - (shares[b] as number));
-  context.lineCap = "butt";
-  for (const link of order) {
-    const [start, middle] = ends(drawing, link);
-    const width = drawing.widths[link] as number;
-    const share = shares[link] as number;
-    context.globalAlpha = onPath && !onPath.has(link) ? 0.18 : 1;
-    const rim = held ? held.has(link) : share >= SATURATED;
-    if (rim) stroke(context, start, middle, width + 2, own.ink);
-    stroke(context, start, middle, width, utilisationColour(share, drawing.palette));
+  const all = run.header.links.name.map((_, link) => link);
+  if (lit === null) {
+    drawLinks(context, drawing, all, (_, share) => share >= SATURATED);
+  } else {
+    const onPath = linksOf(run, lit);
+    const held = bottlenecks(run, lit, drawing.sample);
+    context.globalAlpha = 0.18;
+    drawLinks(context, drawing, all, () => false);
+    context.globalAlpha = 1;
+    drawLinks(context, drawing, [...onPath], (link) => held.has(link));
+    drawPaths(context, drawing, lit);
   }
-  context.globalAlpha = 1;
-  if (lit !== null) drawPaths(context, drawing, lit);
   drawQueues(context, drawing);
   drawNodes(context, drawing);
+}
+
+type HasRim = (link: number, share: number) => boolean;
+
+/** Draws links, those of like colour and width at once; idle ones below, so that where links cross the busy one is seen. */
+function drawLinks(context: CanvasRenderingContext2D, drawing: Drawing, links: number[], hasRim: HasRim): void {
+  const levels = new Map<string, { share: number; width: number; rim: boolean; links: number[] }>();
+  for (const link of links) {
+    const share = Math.round(LEVELS * Math.min(utilisation(drawing.run, link, drawing.sample), 1)) / LEVELS;
+    const [width, rim] = [drawing.widths[link] as number, hasRim(link, share)];
+    const key = `${share} ${width} ${rim}`;
+    const level = levels.get(key);
+    if (level) level.links.push(link);
+    else levels.set(key, { share, width, rim, links: [link] });
+  }
+  for (const level of [...levels.values()].sort((a, b) => a.share - b.share)) {
+    const path = new Path2D();
+    for (const link of level.links) {
+      const [start, middle] = drawing.lines[link] as [Point, Point];
+      path.moveTo(start.x, start.y);
+      path.lineTo(middle.x, middle.y);
+    }
+    if (level.rim) {
+      context.strokeStyle = drawing.own.ink;
+      context.lineWidth = level.width + 2;
+      context.stroke(path);
+    }
+    context.strokeStyle = utilisationColour(level.share, drawing.palette);
+    context.lineWidth = level.width;
+    context.stroke(path);
+  }
 }
 
 function stroke(context: CanvasRenderingContext2D, from: Point, to: Point, width: number, colour: string): void {
@@ -212,16 +239,18 @@ function drawQueues(context: CanvasRenderingContext2D, drawing: Drawing): void {
   const backlog = drawing.run.table("link", "backlog_bytes");
   if (!backlog) return;
   const most = greatestBacklog(drawing.run);
-  context.fillStyle = drawing.own.ink;
+  const discs = new Path2D();
   for (let link = 0; link < backlog.rows; link++) {
     const waiting = backlog.at(link, drawing.sample);
     if (!(waiting > 0)) continue;
-    const [start, middle] = ends(drawing, link);
+    const [start, middle] = drawing.lines[link] as [Point, Point];
     const radius = Math.sqrt(waiting / most) * Math.min(Math.max(0.12 * drawing.room, 3), 12);
-    context.beginPath();
-    context.arc(start.x + 0.45 * (middle.x - start.x), start.y + 0.45 * (middle.y - start.y), radius, 0, 7);
-    context.fill();
+    const at = { x: start.x + 0.45 * (middle.x - start.x), y: start.y + 0.45 * (middle.y - start.y) };
+    discs.moveTo(at.x + radius, at.y);
+    discs.arc(at.x, at.y, radius, 0, 2 * Math.PI);
   }
+  context.fillStyle = drawing.own.ink;
+  context.fill(discs);
 }
 
 const backlogs = new WeakMap<Run, number>();
@@ -239,24 +268,35 @@ function greatestBacklog(run: Run): number {
 function drawNodes(context: CanvasRenderingContext2D, { run, view, own, room }: Drawing): void {
   const { nodes } = run.header;
   const radius = Math.min(Math.max(0.065 * room - 0.3, 1), 6);
-  const named = nodes.name.length <= MOST_NAMES;
+  const places = nodes.name.map((_, node) => placed(nodes, node, view));
+  const discs = new Path2D();
+  for (const { x, y } of places) {
+    discs.moveTo(x + radius, y);
+    discs.arc(x, y, radius, 0, 2 * Math.PI);
+  }
+  context.fillStyle = radius > 2 ? own.paper : own.ink;
+  context.fill(discs);
+  context.strokeStyle = own.ink;
   context.lineWidth = 1.2;
+  context.stroke(discs);
+  if (places.length <= MOST_NAMES) drawNames(context, nodes.name, places, radius, own);
+}
+
+function drawNames(
+  context: CanvasRenderingContext2D,
+  names: string[],
+  places: Point[],
+  radius: number,
+  own: Inks,
+): void {
   context.font = "11px system-ui, sans-serif";
   context.textAlign = "center";
-  nodes.name.forEach((name, node) => {
-    const { x, y } = placed(nodes, node, view);
-    context.beginPath();
-    context.arc(x, y, radius, 0, 7);
-    context.fillStyle = radius > 2 ? own.paper : own.ink;
-    context.fill();
-    context.strokeStyle = own.ink;
-    context.stroke();
-    if (!named) return;
-    context.strokeStyle = own.paper;
-    context.lineWidth = 3;
+  context.strokeStyle = own.paper;
+  context.fillStyle = own.ink;
+  context.lineWidth = 3;
+  names.forEach((name, node) => {
+    const { x, y } = places[node] as Point;
     context.strokeText(name, x, y - radius - 5);
-    context.lineWidth = 1.2;
-    context.fillStyle = own.ink;
     context.fillText(name, x, y - radius - 5);
   });
 }

@@ -26,6 +26,7 @@ export function RunView({ run, charts, state, update, palette, several, own }: P
   const number = useMemo(() => new Map(header.connections.name.map((name, i) => [name, i])), [header]);
   const chosen = number.get(state.chosen ?? "") ?? null;
   const lit = number.get(state.hovered ?? "") ?? chosen;
+  const onChoose = (label: string) => update({ chosen: state.chosen === label ? null : label });
   const onLine = (label: string | null) => update({ hovered: label !== null && number.has(label) ? label : null });
   return (
     <article class="run">
@@ -52,8 +53,9 @@ export function RunView({ run, charts, state, update, palette, several, own }: P
               {...chart}
               times={run.times}
               time_s={state.time_s}
+              sample={sample}
               onTime={(time_s) => update({ time_s, playing: false })}
-              {...(chart.ofConnections ? { onLine } : {})}
+              {...(chart.ofConnections ? { onLine, onChoose } : {})}
               own={own}
             />
           ))}
