@@ -1,0 +1,152 @@
+"""The page as a person meets it, in a browser: a report is opened as a file, played, searched, compared."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from anabranch.page import allocation_content, result_content, write_report
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; install Debian's package of that name")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Files with one run, with two, and with an allocation."""
+    folder = tmp_path_factory.mktemp("reports")
+    one = result_content(ab.run(SCENARIOS / "join-and-leave.toml"), name="one")
+    other = ab.run(SCENARIOS / "join-and-leave.toml", sets=["defaults.connection.protocol=vo-le-tran"])
+    scenario = ab.read_scenario(SCENARIOS / "two-paths.toml")
+    solved = ab.solve(scenario.network, scenario.demands, paths=scenario.demands.paths)
+    contents = {"one": [one], "two": [one, result_content(other, name="two")], "solved": [allocation_content(solved)]}
+    for name, own in contents.items():
+        write_report(own, folder / f"{name}.html")
+    return folder
+
+
+@pytest.fixture
+def open_report(browser, reports):
+    """Give a function that opens a report; in the end, nothing may have been complained of or asked for."""
+    troubles, contexts = [], []
+
+    def opened(name, *, width=1280, dark=False):
+        scheme = "dark" if dark else "light"
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme))
+        page = contexts[-1].new_page()
+        file = f"file://{reports / name}.html"
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: request.url == file or troubles.append(request.url))
+        page.goto(file)
+        page.wait_for_selector("tbody tr")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def move_to(page, time_s):
+    """Move the slider."""
+    page.get_by_role("slider").fill(str(time_s))
+
+
+def row(page, name):
+    """The cells of a connection in the table."""
+    return [
+        cell.strip() for cell in page.get_by_role("row").filter(has_text=name).first.locator("th,td").all_inner_texts()
+    ]
+
+
+def test_the_table_follows_the_slider(open_report):
+    page = open_report("one")
+    # At 1.5 s "first" has the 8 Mbit/s that are left on the first link; in the end it has 7, level with "through".
+    move_to(page, 1.5)
+    assert row(page, "first")[2:5] == ["8 Mbit/s", "8 Mbit/s", "0 %"]
+    move_to(page, 4)
+    assert row(page, "first")[2:5] == ["7 Mbit/s", "7 Mbit/s", "0 %"]
+    # "last" is there no more.
+    assert row(page, "last")[3:5] == ["\u2013", "\u2013"]
+
+
+def test_play_moves_time_and_pause_holds_it(open_report):
+    page = open_report("one")
+    page.get_by_role("button", name="play").click()
+    page.wait_for_function("Number(document.querySelector('input[type=range]').value) > 0.05")
+    page.get_by_role("button", name="pause").click()
+    held = page.get_by_role("slider").input_value()
+    assert 0.0 < float(held) < 4.0
+    page.wait_for_timeout(100)
+    assert page.get_by_role("slider").input_value() == held
+
+
+def test_keys_play_step_and_choose_nothing(open_report):
+    page = open_report("one")
+    page.keyboard.press("Home")
+    assert float(page.get_by_role("slider").input_value()) == pytest.approx(0.0, abs=0.01)
+    page.keyboard.press("End")
+    assert page.get_by_role("slider").input_value() == "4"
+    page.keyboard.press("/")
+    page.keyboard.type("first")
+    assert page.get_by_role("row").count() == 2
+    page.get_by_role("row").nth(1).get_by_role("button").press("Enter")
+    assert page.get_by_label("chosen connection").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_label("chosen connection").is_visible()
+
+
+def test_a_chosen_connection_shows_its_subflows_and_what_holds_them_back(open_report):
+    page = open_report("one")
+    move_to(page, 1.5)
+    page.get_by_role("row", name="through").click()
+    told = page.get_by_label("chosen connection").inner_text()
+    # Both of its ways are full: "last" has the rest of the second link, and nobody else is on the detour.
+    assert "2 Mbit/s over west-middle > middle-east" in told
+    assert "4 Mbit/s over west-east · full: west-east" in told
+    assert page.get_by_text("subflows of through").is_visible()
+
+
+def test_a_filter_without_a_match_says_so(open_report):
+    page = open_report("one")
+    page.get_by_role("searchbox").fill("nobody")
+    assert page.get_by_text("no connection is called so").is_visible()
+
+
+def test_two_runs_move_together_and_share_their_axes(open_report):
+    page = open_report("two")
+    assert page.locator("article h2").all_inner_texts() == ["one", "two"]
+    move_to(page, 1.5)
+    assert row(page.locator("article").nth(0), "first")[1] == "d-SLEN"
+    assert row(page.locator("article").nth(1), "first")[1] == "Vo-Le-Tran (reconstruction)"
+    page.locator("article").nth(0).get_by_role("row", name="first").click()
+    assert page.get_by_label("chosen connection").count() == 2
+
+
+def test_an_allocation_says_why_a_connection_gets_no_more(open_report):
+    page = open_report("solved")
+    assert page.get_by_text("certified: every subflow has a bottleneck").is_visible()
+    assert page.get_by_role("slider").count() == 0
+    page.get_by_role("row", name="both").click()
+    assert "full: " in page.get_by_label("chosen connection").inner_text()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window(open_report, width, dark):
+    for name in ("one", "two", "solved"):
+        page = open_report(name, width=width, dark=dark)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
