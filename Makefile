@@ -10,12 +10,15 @@ RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.
 
 .PHONY: demo test install bench docs lint format clean
 
-# Solve a continental network, simulate a small one, draw both, and set the paper's tables and figures beside ours.
+# Solve a continental network, simulate a small one, draw both, set the paper's tables and figures beside ours,
+# and make a page to look at.
 demo: install
-	rm -rf runs/continent runs/join-and-leave
-	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:1Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg
+	rm -rf runs/continent runs/join-and-leave runs/vo-le-tran
+	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:1Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg --report runs/continent.html
 	$(BIN)/anabranch run scenarios/join-and-leave.toml --out runs/join-and-leave --figures
+	$(BIN)/anabranch run scenarios/join-and-leave.toml --set defaults.connection.protocol=vo-le-tran --out runs/vo-le-tran
 	$(BIN)/anabranch reproduce upward-max-min
+	$(BIN)/anabranch report runs/join-and-leave runs/vo-le-tran --out runs/report.html
 
 # Everything that a change must pass.
 test: install

@@ -113,3 +113,13 @@ def test_a_place_that_cannot_be_is_refused(folder, tmp_path):
     done = command(folder, "--out", tmp_path / "file" / "x.html")
     assert isinstance(done.exception, ScenarioError)
     assert "it cannot be put there" in str(done.exception)
+
+
+def test_an_allocation_is_solved_into_a_report(tmp_path):
+    file = tmp_path / "pages" / "solved.html"
+    done = CliRunner().invoke(app, ["solve", str(JOIN.with_name("two-paths.toml")), "--report", str(file)])
+    assert done.exit_code == 0
+    ((header, arrays),) = runs_of(file.read_text(encoding="utf-8"))
+    assert header["summary"]["certified"] is True
+    # 18 Mbit/s for three connections, all level at 6.
+    np.testing.assert_allclose(arrays["connection", "granted_bps"], np.full((3, 1), 6e6), rtol=1e-2)

@@ -31,6 +31,7 @@ from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.text import printable
 from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
 from anabranch.folder import check_place
+from anabranch.page import allocation_content, write_report
 from anabranch.paths import Paths, find_paths
 from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
 from anabranch.solve import solve as solve_network
@@ -99,6 +100,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder for Parquet tables and meta.json.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Picture of the solved network, .svg or .png.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Page to look at it, one HTML file.")] = None,
 ) -> None:
     """Run `HELP`."""
     if out is not None:
@@ -112,6 +114,8 @@ def command(
 
         check_suffix(figure)
         check_place(figure)
+    if report is not None:
+        check_place(report)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
     network, wanted = load_problem(input, demands, seed, topology)
     with progress_bar() as tell, warnings.catch_warnings():
@@ -135,10 +139,12 @@ def command(
             allow_unreachable=allow_unreachable,
             progress=tell,
         )
-    # Both places were looked at before, and each is filled aside and put in place whole.
+    # The places were looked at before, and each is filled aside and put in place whole.
     if figure is not None:
         figure.parent.mkdir(parents=True, exist_ok=True)
         draw_network(network, allocation, file=figure)
+    if report is not None:
+        write_report([allocation_content(allocation)], report)
     if out is not None:
         allocation.write(out, origin=_origin(context))
     if as_json:
