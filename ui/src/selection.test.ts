@@ -6,6 +6,7 @@ import { bottlenecks, byDistance, greatest, linksOf, matching, utilisation } fro
 /** A run of two samples with tables as plain rows. */
 function run(tables: Record<string, number[][]>, more: Partial<Header> = {}): Run {
   const header = {
+    kind: "run",
     connections: { name: ["long", "short", "late"], protocol: ["d-SLEN", "Reno", "Reno"] },
     subflows: { connection: [0, 0, 1], path: [[0, 1], [2], [0]] },
     links: { capacity_bps: [10, null, 4] },
@@ -31,6 +32,15 @@ test("the filter takes names and protocols", () => {
 test("the farthest from fair is first, on either side, and what is not there last", () => {
   const errors = run({ "connection error": [[0.1], [-0.5], [NO]] });
   expect(byDistance(errors, [0, 1, 2], 0)).toEqual([1, 0, 2]);
+});
+
+test("in an allocation those come first that are farthest from their demand", () => {
+  const connections = { demand_bps: [10, 4, null] };
+  const solved = { "connection granted_bps": [[9], [2], [7]] };
+  // 0.1 and 0.5 are lacking; who has no demand lacks nothing.
+  expect(
+    byDistance(run(solved, { kind: "allocation", connections } as unknown as Partial<Header>), [0, 1, 2], 0),
+  ).toEqual([1, 0, 2]);
 });
 
 test("of many rows those of the greatest mean size are shown, in their own order", () => {

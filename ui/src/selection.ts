@@ -31,9 +31,19 @@ export function errorAt(run: Run, connection: number, sample: number): number {
   return run.table("connection", "error")?.at(connection, sample) ?? Number.NaN;
 }
 
+/**
+ * How far a connection is from fair at a sample; NaN while it is not there.
+ * All are fair in an allocation: there, how far the rate is from the demand, relative to that.
+ */
+function distance(run: Run, connection: number, sample: number): number {
+  if (run.header.kind === "run") return Math.abs(errorAt(run, connection, sample));
+  const demand = run.header.connections.demand_bps?.[connection];
+  return demand ? 1 - (run.table("connection", "granted_bps")?.at(connection, sample) ?? 0) / demand : 0;
+}
+
 /** Connections in order of their distance from fair at a sample, the farthest first, those that are not there last. */
 export function byDistance(run: Run, connections: number[], sample: number): number[] {
-  const far = new Map(connections.map((c) => [c, Math.abs(errorAt(run, c, sample))]));
+  const far = new Map(connections.map((c) => [c, distance(run, c, sample)]));
   const rank = (c: number) => {
     const distance = far.get(c) as number;
     return Number.isNaN(distance) ? -1 : distance;

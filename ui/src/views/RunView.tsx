@@ -28,6 +28,7 @@ export function RunView({ run, charts, state, update, palette, several, own }: P
   const lit = number.get(state.hovered ?? "") ?? chosen;
   const onChoose = (label: string) => update({ chosen: state.chosen === label ? null : label });
   const onLine = (label: string | null) => update({ hovered: label !== null && number.has(label) ? label : null });
+  const details = chosen !== null ? <Details run={run} connection={chosen} sample={sample} /> : null;
   return (
     <article class="run">
       <h2>{header.name}</h2>
@@ -43,10 +44,11 @@ export function RunView({ run, charts, state, update, palette, several, own }: P
       <div class="pictures">
         <div>
           <NetworkMap {...{ run, sample, lit, palette, several, own }} />
-          {chosen !== null ? <Details run={run} connection={chosen} sample={sample} /> : null}
           {header.summary ? <Proof summary={header.summary} /> : null}
+          {charts.length ? details : null}
         </div>
         <div>
+          {charts.length ? null : (details ?? <p class="empty">choose a connection to see why it gets no more</p>)}
           {charts.map((chart) => (
             <Chart
               key={chart.title.split(" ")[0]}
