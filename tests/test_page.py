@@ -120,6 +120,13 @@ def test_a_chosen_connection_shows_its_subflows_and_what_holds_them_back(open_re
     assert page.get_by_text("subflows of through").is_visible()
 
 
+def test_any_recorded_variable_of_subflows_is_drawn(open_report):
+    page = open_report("one")
+    page.get_by_role("row", name="through").click()
+    page.get_by_label("of subflows").select_option("delivered")
+    assert page.get_by_text("subflows of through: delivered").is_visible()
+
+
 def test_a_filter_without_a_match_says_so(open_report):
     page = open_report("one")
     page.get_by_role("searchbox").fill("nobody")

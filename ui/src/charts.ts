@@ -3,7 +3,7 @@
 import { type Inks, lineColour, seen } from "./colours";
 import type { Palette, Run, Table } from "./data";
 import { greatest, linksOf, matching, type State } from "./selection";
-import { errorText, rateText, sizeText } from "./units";
+import { errorText, rateText, sizeText, textOf } from "./units";
 import type { Line } from "./views/Chart";
 
 export interface ChartSpec {
@@ -20,14 +20,26 @@ const NOTHING = new Float32Array();
 /** So large a share of the samples may lie beyond an axis. */
 const PEAKS = 0.005;
 
-type Shown = Pick<State, "chosen" | "filter">;
+type Shown = Pick<State, "chosen" | "filter" | "variable">;
+
+const VARIABLES: Record<string, string> = {
+  granted_bps: "granted",
+  delivered_bps: "delivered",
+  window_bytes: "window",
+  rtt_s: "round trip",
+  pace_bps: "pace",
+  marked_share: "marked share",
+};
+
+/** What a recorded variable of subflows is called. */
+export const variableName = (variable: string): string => VARIABLES[variable] ?? variable;
 
 /** The charts of a run: rates, subflows of the chosen connection, queues, errors. */
 export function chartsOf(run: Run, state: Shown, palette: Palette, several: boolean, own: Inks): ChartSpec[] {
   if (run.header.kind === "allocation") return [];
   const chosen = run.header.connections.name.indexOf(state.chosen ?? "");
   const charts = [rates(run, state.filter, chosen, palette, several, own)];
-  if (chosen >= 0) charts.push(subflows(run, chosen, palette, own));
+  if (chosen >= 0) charts.push(subflows(run, chosen, state.variable, palette, own));
   charts.push(queues(run, chosen, palette, own), errors(run, palette, own));
   return charts;
 }
@@ -65,15 +77,15 @@ function rates(run: Run, filter: string, chosen: number, palette: Palette, sever
   return { title, lines, range: fromZero([granted, fair], lines), text: rateText, ofConnections: true };
 }
 
-function subflows(run: Run, chosen: number, palette: Palette, own: Inks): ChartSpec {
-  const table = run.table("subflow", "granted_bps");
+function subflows(run: Run, chosen: number, variable: string, palette: Palette, own: Inks): ChartSpec {
+  const table = run.table("subflow", variable);
   const lines = (run.subflowsOf[chosen] ?? []).map((row, rank) => ({
     label: run.header.subflows.name[row] ?? "",
     colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
     values: table?.row(row) ?? NOTHING,
   }));
-  const title = `subflows of ${run.header.connections.name[chosen]}`;
-  return { title, lines: table ? lines : [], range: fromZero([table], lines), text: rateText };
+  const title = `subflows of ${run.header.connections.name[chosen]}: ${variableName(variable)}`;
+  return { title, lines: table ? lines : [], range: fromZero([table], lines), text: textOf(variable) };
 }
 
 function queues(run: Run, chosen: number, palette: Palette, own: Inks): ChartSpec {

@@ -133,6 +133,11 @@ export class Run {
     });
   }
 
+  /** What was recorded of a kind of thing. */
+  variables(of: string): string[] {
+    return this.header.series.filter((place) => place.of === of).map((place) => place.name);
+  }
+
   /** The table of what was sampled of a kind of thing, if it was recorded. */
   table(of: string, name: string): Table | undefined {
     const key = `${of} ${name}`;

@@ -12,6 +12,8 @@ export interface State {
   chosen: string | null;
   hovered: string | null;
   filter: string;
+  /** What is drawn of subflows, by the name of its column. */
+  variable: string;
 }
 
 export type Update = (change: Partial<State>) => void;

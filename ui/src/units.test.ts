@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { errorText, NONE, rateText, shareText, sizeText, spanText } from "./units";
+import { errorText, NONE, rateText, shareText, sizeText, spanText, textOf } from "./units";
 
 test("rates and sizes take the prefix that leaves few digits", () => {
   expect([0, 999, 1000, 7.31e6, 1e9, 9.9999e8].map(rateText)).toEqual([
@@ -27,4 +27,11 @@ test("what is not there is a dash", () => {
   expect([rateText(null), sizeText(Number.NaN), spanText(undefined), errorText(Number.NaN), shareText(null)]).toEqual(
     Array(5).fill(NONE),
   );
+});
+
+test("a column has its unit in its name", () => {
+  expect(textOf("granted_bps")(2e6)).toBe("2 Mbit/s");
+  expect(textOf("window_bytes")(3000)).toBe("3 kB");
+  expect(textOf("rtt_s")(0.01)).toBe("10 ms");
+  expect(textOf("marked_share")(0.25)).toBe("25 %");
 });

@@ -49,3 +49,10 @@ export function errorText(value: number | null | undefined): string {
 export function shareText(value: number | null | undefined): string {
   return value == null || !Number.isFinite(value) ? NONE : `${digits(value * 100)} %`;
 }
+
+/** How the values of a column are written, by the unit in its name. */
+export function textOf(column: string): (value: number | null | undefined) => string {
+  if (column.endsWith("_bps")) return rateText;
+  if (column.endsWith("_bytes")) return sizeText;
+  return column.endsWith("_s") ? spanText : shareText;
+}

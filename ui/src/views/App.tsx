@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { chartsOf, withCommonAxes } from "../charts";
+import { chartsOf, variableName, withCommonAxes } from "../charts";
 import { inks } from "../colours";
 import type { Palette, Run } from "../data";
 import type { State } from "../selection";
@@ -27,15 +27,17 @@ export function App({ runs, palette }: Props) {
     chosen: null,
     hovered: null,
     filter: "",
+    variable: "granted_bps",
   });
   const update = (change: Partial<State>) => setState((old) => ({ ...old, ...change }));
   const own = inks(useDark());
   const several = new Set(runs.flatMap((run) => Object.keys(run.header.protocols))).size > 1;
-  const { chosen, filter } = state;
+  const { chosen, filter, variable } = state;
   const charts = useMemo(
-    () => withCommonAxes(runs.map((run) => chartsOf(run, { chosen, filter }, palette, several, own))),
-    [runs, chosen, filter, palette, several, own],
+    () => withCommonAxes(runs.map((run) => chartsOf(run, { chosen, filter, variable }, palette, several, own))),
+    [runs, chosen, filter, variable, palette, several, own],
   );
+  const variables = useMemo(() => [...new Set(runs.flatMap((run) => run.variables("subflow")))], [runs]);
   usePlay(state, setState, start_s, end_s);
   useKeys(state, setState, start_s, end_s, step_s);
 
@@ -43,6 +45,18 @@ export function App({ runs, palette }: Props) {
     <main class={runs.length > 1 ? "several" : "one"}>
       <header>
         <h1>{runs.length === 1 ? runs[0]?.header.title || runs[0]?.header.name : `${runs.length} runs`}</h1>
+        {variables.length > 1 ? (
+          <label>
+            <span>of subflows </span>
+            <select value={variable} onChange={(event) => update({ variable: event.currentTarget.value })}>
+              {variables.map((name) => (
+                <option key={name} value={name}>
+                  {variableName(name)}
+                </option>
+              ))}
+            </select>
+          </label>
+        ) : null}
         <label class="filter">
           <span>filter</span>
           <input
