@@ -255,12 +255,14 @@ def test_the_demo_of_the_makefile_runs(tmp_path):
     root = Path(__file__).parents[1]
     recipe = (root / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
     commands = [line.split()[1:] for line in recipe.splitlines() if line.startswith("\t$(BIN)/anabranch ")]
-    assert len(commands) == 3
+    assert len(commands) == 5
     for name in ("scenarios", "experiments"):
         (tmp_path / name).symlink_to(root / name)
     for command in commands:
         done = run(*command, cwd=tmp_path)
         assert done.returncode == 0, (command, done.stderr)
+    assert done.stdout == "runs/report.html\n"
+    assert (tmp_path / "runs" / "report.html").is_file()
 
 
 def test_the_version_is_printed():
