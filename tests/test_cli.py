@@ -247,7 +247,7 @@ def test_reproduce_has_codes_and_json():
     rows = json.loads(done.stdout)
     assert done.returncode == 0
     printed = {"item", "quantity", "published", "ours", "tolerance", "within", "borne_out", "note"}
-    assert set(rows[0]) == printed | {"half_width", "seeds", "against"}
+    assert set(rows[0]) == printed | {"paper", "half_width", "seeds", "against", "difference"}
     assert run("reproduce", "no-such-paper").returncode == 2
 
 

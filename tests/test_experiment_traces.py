@@ -8,7 +8,8 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.experiment import read_experiment
-from anabranch.reproduce import report, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.site import report
 
 SCENARIO = """
 [run]

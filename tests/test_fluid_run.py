@@ -12,7 +12,8 @@ from anabranch.errors import ScenarioError
 from anabranch.experiment import read_experiment
 from anabranch.experiment_figure import item_name
 from anabranch.figures import draw_fluid
-from anabranch.reproduce import Rows, report, reproduce
+from anabranch.reproduce import Rows, reproduce
+from anabranch.site import report
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 ITEMS = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]

@@ -11,8 +11,10 @@ from anabranch.errors import ScenarioError
 from anabranch.estimate import estimate, student_t
 from anabranch.experiment import read_experiment
 from anabranch.optimum import Optimum
-from anabranch.reproduce import Rows, columns, report, reproduce, seeds_note
+from anabranch.reproduce import Rows, reproduce
 from anabranch.scenario import read_plan
+from anabranch.site import report
+from anabranch.site.table import columns, seeds_note
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 

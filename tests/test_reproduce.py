@@ -18,12 +18,13 @@ from anabranch.experiment import find_experiments, list_experiments, read_experi
 from anabranch.experiment_quantity import MEASURES
 from anabranch.outcome_measures import quotient
 from anabranch.problem import Problem
-from anabranch.reproduce import Rows, report, reproduce, verdicts
+from anabranch.reproduce import Rows, reproduce, verdicts
 from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
 from anabranch.simulated_means import OF_STAY, OF_TIME, OF_WAITS
 from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
 from anabranch.simulated_samples import OF_SAMPLES
+from anabranch.site import report
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
@@ -152,7 +153,7 @@ def test_turns_of_a_quantity_with_a_window_are_those_of_that_time(rows: Rows) ->
 def test_rows_are_plain_data(rows: Rows) -> None:
     found = json.loads(json.dumps([asdict(row) for row in rows]))
     printed = {"item", "quantity", "published", "ours", "tolerance", "within", "note", "borne_out"}
-    assert set(found[0]) == printed | {"half_width", "seeds", "against"}
+    assert set(found[0]) == printed | {"half_width", "seeds", "against", "difference"}
     assert rows.frame.height == len(rows)
 
 
@@ -174,12 +175,12 @@ def test_a_report_has_rows_table_and_figures(rows: Rows, tmp_path: Path) -> None
     names = {p.name for p in (tmp_path / "report").iterdir()}
     files = ("figure-1", "figure-7", "figure-10", "figure-10-over-time")
     figures = {f"{file}{suffix}" for file in files for suffix in (".svg", ".png", ".csv")}
-    assert names == {"rows.json", "report.md", *figures}
+    assert names == {"rows.json", "report.md", "index.html", *figures}
     text = (tmp_path / "report" / "report.md").read_text()
     assert f"{len(rows)} rows, 0 outside their band, {len(NOT_BORNE_OUT)} claims not borne out." in text
     assert text.count("| **not borne out** |") == sum(item in {row.item for row in rows} for item, _ in NOT_BORNE_OUT)
     assert "passes, passes" not in text
-    assert "| iewf rate c1, Mbit/s | 8.15 | 8.15 |" in text
+    assert "| iewf rate c1, Mbit/s | 8.15 | 8.15 | 0 |" in text
     assert "](figure-10-over-time.svg)" in text
     with pytest.raises(ScenarioError, match="exists already"):
         report(rows, tmp_path / "report")
@@ -518,4 +519,4 @@ def test_an_experiment_needs_no_registration(tmp_path: Path) -> None:
     (row,) = reproduce("mine", experiments=tmp_path)
     assert (row.ours, row.within) == (5.0, True)
     report([row], tmp_path / "report")
-    assert {p.name for p in (tmp_path / "report").iterdir()} == {"rows.json", "report.md"}
+    assert {p.name for p in (tmp_path / "report").iterdir()} == {"rows.json", "report.md", "index.html"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.reproduce import report, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.site import report
 
 if TYPE_CHECKING:
     from pathlib import Path

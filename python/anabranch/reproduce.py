@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,30 +13,27 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
-from anabranch.experiment import Experiment, find_experiments, list_experiments, read_experiment
+from anabranch.experiment import Experiment, find_experiments, read_experiment
 from anabranch.experiment_figure import item_name, make_figure
 from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
 from anabranch.experiment_traces import missing
-from anabranch.folder import new_folder
 from anabranch.outcome import execute
 from anabranch.outcome_measures import estimate_ratio
+from anabranch.papers import read_papers
 from anabranch.repetition import missed, repeat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from anabranch.experiment_figure import Figure
     from anabranch.outcome import Outcome, Simulations
+    from anabranch.papers import Paper
 
     Progress = Callable[[str, float, float, int], None]
 
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
-
-
-RIGHT = ("published", "judged against", "ours", "tolerance")
-"""Columns that stand to the right."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +63,8 @@ class Row:
         Over how many seeds ours is a mean, if over several.
     against : float or None
         What ours is judged against, where that is not what is published: of another run, such as the optimum.
+    difference : float or None
+        Ours less what it is judged against: what is published, what is right, or what was recorded; None for a claim.
     """
 
     item: str
@@ -80,12 +78,13 @@ class Row:
     half_width: float | None = None
     seeds: int | None = None
     against: float | None = None
+    difference: float | None = None
 
     @property
     def ours_text(self) -> str:
         """Ours for people, with its interval."""
         if self.half_width is None or isinstance(self.ours, str):
-            return _text(self.ours)
+            return text_of(self.ours)
         return str(Estimate(self.ours, self.half_width, self.seeds or 1))
 
     @property
@@ -119,10 +118,12 @@ class Made:
 
 
 class Rows(list[Row]):
-    """Rows, the figures of their report, the simulations that were made for them, and what was left out, and why."""
+    """Rows, and what they come from: experiments, figures, simulations; and what was left out, and why."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
+        super().__init__(rows)
+        self.paper = paper
+        self.experiments: list[Experiment] = []
         self.left_out: list[str] = []
         self.figures: list[Figure] = []
         self.made: list[Made] = []
@@ -131,7 +132,7 @@ class Rows(list[Row]):
     def frame(self) -> pl.DataFrame:
         """The rows as a table of text and numbers."""
         columns = {name: [getattr(row, name) for row in self] for name in Row.__dataclass_fields__}
-        text = {name: [None if v is None else _text(v) for v in columns[name]] for name in ("published", "ours")}
+        text = {name: [None if v is None else text_of(v) for v in columns[name]] for name in ("published", "ours")}
         return pl.DataFrame(columns | text, strict=False)
 
 
@@ -178,18 +179,19 @@ def reproduce(
         An unknown paper or item; a mistake in an experiment's files.
     """
     folder = find_experiments(experiments)
-    papers = list_experiments(folder)
+    papers = read_papers(folder)
     if name not in papers:
         near = _core.nearest_name(name, list(papers))
         hint = f" (did you mean `{near}`?)" if near else ""
-        raise ScenarioError(f"{folder}: there is no paper `{name}`{hint}; there is {', '.join(papers)}")
-    if item is not None and item not in papers[name]:
-        raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(papers[name])}")
+        raise ScenarioError(f"{folder}: there is no paper `{name}`{hint}; there is {', '.join(sorted(papers))}")
+    paper = papers[name]
+    if item is not None and item not in paper.items:
+        raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(paper.items)}")
     if not 0.0 < scale <= 1.0:
         raise ValueError(f"scale is {scale}; it must be over 0 and at most 1")
-    rows = Rows()
+    rows = Rows(paper=paper)
     simulations: Simulations = {}
-    for own in papers[name] if item is None else [item]:
+    for own in paper.items if item is None else [item]:
         experiment = read_experiment(folder / f"{name}-{own}")
         lacking = missing(experiment.traces)
         if lacking is None:
@@ -233,6 +235,7 @@ def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, pro
         if not known.issuperset(own):
             rows.made.append(_made(experiment.item, name, outcome))
             known |= own
+    rows.experiments.append(experiment)
     rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
     rows.figures += [
         make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes, place)
@@ -271,13 +274,14 @@ def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome
         experiment.item,
         label,
         published,
-        found.mean if math.isfinite(found.mean) else _text(found.mean),
+        found.mean if math.isfinite(found.mean) else text_of(found.mean),
         quantity.tolerance,
         abs(found.mean - aim) <= quantity.tolerance,
         "; ".join(n for n in notes if n),
         half_width=found.half_width,
         seeds=_several(found),
         against=against,
+        difference=found.mean - aim if math.isfinite(found.mean) else None,
     )
 
 
@@ -296,7 +300,7 @@ def _aim(quantity: Quantity, digits: int, against: float | None) -> tuple[float,
     if isinstance(quantity.published, float):
         return quantity.published, quantity.published, ""
     assert quantity.recorded is not None, "the reader asks for one of the two"
-    return quantity.recorded, None, f"ours on record: {_text(quantity.recorded)}"
+    return quantity.recorded, None, f"ours on record: {text_of(quantity.recorded)}"
 
 
 def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -> tuple[bool, str, int | None]:
@@ -328,83 +332,8 @@ def _unit(experiment: Experiment, address: Address) -> str:
     return "" if unit in address.measure.split("-") else unit
 
 
-def report(rows: Iterable[Row], folder: str | Path) -> None:
-    """Write rows and figures to a new folder: ``rows.json``, ``report.md``, and each figure with its numbers as CSV.
-
-    Parameters
-    ----------
-    rows : Rows or iterable of Row
-        From `reproduce`; a plain list gives no figures.
-
-    Raises
-    ------
-    ScenarioError
-        The folder exists or cannot be made.
-    """
-    all_rows, counts = list(rows), verdicts(rows)
-    figures, made = (rows.figures, rows.made) if isinstance(rows, Rows) else ([], [])
-    with new_folder(folder) as aside:
-        text = json.dumps([asdict(row) for row in all_rows], indent=1, ensure_ascii=False)
-        (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
-        (aside / "report.md").write_text(_markdown(all_rows, counts, figures, made), encoding="utf-8")
-        for figure in figures:
-            figure.write(aside)
-
-
-def _markdown(rows: list[Row], counts: str, figures: list[Figure], made: list[Made]) -> str:
-    lines = ["# Published and ours", "", "\n\n".join(f"{line}." for line in counts.splitlines())]
-    for item in dict.fromkeys(row.item for row in rows):
-        lines += ["", f"## {item_name(item)}", "", *_table([r for r in rows if r.item == item])]
-        for figure in (f for f in figures if f.item == item):
-            file = figure.plan.file
-            lines += ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
-            lines += ["", f"Numbers: [{file}.csv]({file}.csv)"]
-    if made:
-        lines += ["", "## What the simulations took", ""]
-        lines += ["| item | run | simulated | took | threads | packet-hops | a second |"]
-        lines += ["|---|---|---:|---:|---:|---:|---:|"]
-    for m in made:
-        times, hops = f"{m.simulated_s:g} s | {m.wall_s:.3g} s", f"{m.packet_hops:,} | {m.packet_hops / m.wall_s:.3g}"
-        lines.append(f"| {m.item} | {m.run} | {times} | {m.threads} | {hops} |")
-    return "\n".join(lines) + "\n"
-
-
-def columns(rows: Sequence[Row]) -> list[tuple[str, list[object]]]:
-    """Give the columns of the table of an item, by their headings; those that would be empty are left out."""
-    aims: list[object] = [row.against for row in rows]
-    return [
-        ("quantity", [row.quantity for row in rows]),
-        ("published", [row.published for row in rows]),
-        *([("judged against", aims)] if any(aim is not None for aim in aims) else []),
-        ("ours", [row.ours_text for row in rows]),
-        ("tolerance", [row.tolerance for row in rows]),
-        ("within", [row.verdict for row in rows]),
-        ("note", [row.note for row in rows]),
-    ]
-
-
-def seeds_note(rows: Sequence[Row]) -> str:
-    """Say over how many seeds numbers are means; empty if over none."""
-    counts = sorted({row.seeds for row in rows if row.seeds is not None})
-    if not counts:
-        return ""
-    runs = " or ".join(map(str, counts))
-    return f"Ours are means over {runs} seeds or traces, with 95 % confidence intervals (Student's t)."
-
-
-def _table(rows: Sequence[Row]) -> list[str]:
-    named = columns(rows)
-    lines = ["| " + " | ".join(name for name, _ in named) + " |"]
-    lines.append("|" + "|".join("---:" if name in RIGHT else "---" for name, _ in named) + "|")
-    for cells in zip(*(values for _, values in named), strict=True):
-        own = ["" if c is None else _text(c).replace("|", "\\|") for c in cells]
-        own = [f"**{c}**" if name == "within" and c != "yes" else c for (name, _), c in zip(named, own, strict=True)]
-        lines.append("| " + " | ".join(own) + " |")
-    note = seeds_note(rows)
-    return [*lines, "", note] if note else lines
-
-
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """Write a number as people read it; text as it is."""
     if value == math.inf:
         return "never"
     return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,85 @@
+"""The report of a reproduction: a folder with a page, the same as Markdown and JSON, and figures with their numbers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from anabranch.experiment_figure import item_name
+from anabranch.folder import new_folder
+from anabranch.reproduce import Rows, verdicts
+from anabranch.site.paper import paper_page
+from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from anabranch.experiment_figure import Figure
+    from anabranch.reproduce import Made, Row
+
+
+def report(rows: Iterable[Row], folder: str | Path) -> None:
+    """Write rows and figures to a new folder.
+
+    ``index.html`` is a page to look at, ``report.md`` the same as Markdown, ``rows.json`` the rows as data; each figure
+    is there as SVG and PNG, with its numbers as CSV.
+
+    Parameters
+    ----------
+    rows : Rows or iterable of Row
+        From `anabranch.reproduce.reproduce`; a plain list gives no figures.
+
+    Raises
+    ------
+    ScenarioError
+        The folder exists or cannot be made.
+    """
+    own = rows if isinstance(rows, Rows) else Rows(rows)
+    with new_folder(folder) as aside:
+        text = json.dumps([asdict(row) for row in own], indent=1, ensure_ascii=False)
+        (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
+        (aside / "report.md").write_text(_markdown(own), encoding="utf-8")
+        (aside / "index.html").write_text(paper_page(own), encoding="utf-8")
+        for figure in own.figures:
+            figure.write(aside)
+
+
+def _markdown(rows: Rows) -> str:
+    lines = ["# Published and ours", "", "\n\n".join(f"{line}." for line in verdicts(rows).splitlines())]
+    for item in dict.fromkeys(row.item for row in rows):
+        lines += ["", f"## {item_name(item)}", "", *_table([r for r in rows if r.item == item])]
+        for figure in (f for f in rows.figures if f.item == item):
+            lines += _figure(figure)
+    return "\n".join([*lines, *_made(rows.made)]) + "\n"
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    named = columns(rows)
+    lines = ["| " + " | ".join(name for name, _ in named) + " |"]
+    lines.append("|" + "|".join("---:" if name in RIGHT else "---" for name, _ in named) + "|")
+    for cells in zip(*(values for _, values in named), strict=True):
+        own = [cell_text(c).replace("|", "\\|") for c in cells]
+        own = [f"**{c}**" if name == "within" and c != "yes" else c for (name, _), c in zip(named, own, strict=True)]
+        lines.append("| " + " | ".join(own) + " |")
+    note = seeds_note(rows)
+    return [*lines, "", note] if note else lines
+
+
+def _figure(figure: Figure) -> list[str]:
+    file = figure.plan.file
+    picture = ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
+    return [*picture, "", f"Numbers: [{file}.csv]({file}.csv)"]
+
+
+def _made(made: Sequence[Made]) -> list[str]:
+    if not made:
+        return []
+    lines = ["", "## What the simulations took", ""]
+    lines += ["| item | run | simulated | took | threads | packet-hops | a second |"]
+    lines += ["|---|---|---:|---:|---:|---:|---:|"]
+    for m in made:
+        times, hops = f"{m.simulated_s:g} s | {m.wall_s:.3g} s", f"{m.packet_hops:,} | {m.packet_hops / m.wall_s:.3g}"
+        lines.append(f"| {m.item} | {m.run} | {times} | {m.threads} | {hops} |")
+    return lines
