@@ -13,7 +13,7 @@ from anabranch.errors import ScenarioError
 from anabranch.page import allocation_content, result_content
 from anabranch.page.content import Content, read_series
 from anabranch.page.of_result import SHOWN
-from anabranch.page.palette import MARKERS, looks, palette
+from anabranch.page.palette import looks, palette
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 ROUNDED = 1.23e-4
@@ -154,13 +154,12 @@ def test_an_allocation_of_bare_numbers_is_refused():
         allocation_content(allocation)
 
 
-def test_each_protocol_looks_different():
+def test_protocols_look_as_in_figures():
+    from anabranch.figures.looks import protocol_looks
+
     titles = [title for _, title, _ in ab._core.protocols()]
-    seen = looks(titles)
-    assert len({(look["colour"], look["marker"]) for look in seen.values()}) == len(titles)
-    assert {look["marker"] for look in seen.values()} <= set(MARKERS)
-    # The same, whatever stands beside it.
-    assert looks(titles[3:4])[titles[3]] == seen[titles[3]]
+    drawn = protocol_looks()
+    assert looks(titles) == {title: {"colour": drawn[title].colour, "marker": drawn[title].marker} for title in titles}
 
 
 def test_the_palette_is_that_of_the_figures():

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from anabranch.figures.grouped import draw_grouped
-from anabranch.figures.style import COLOURS, GREY, INK, SOFT_INK
+from anabranch.figures.looks import looks_of
+from anabranch.figures.style import GREY, INK, SOFT_INK
 
 if TYPE_CHECKING:
     import os
@@ -80,7 +81,7 @@ def _looks(bars: pl.DataFrame, names: list[str]) -> dict[str, dict[str, Any]]:
         for name, hatch in zip(given, cycle(HATCHES), strict=False)
     }
     filled = [name for name in names if name not in outlined]
-    return outlined | {name: {"facecolor": colour} for name, colour in zip(filled, cycle(COLOURS), strict=False)}
+    return outlined | {name: {"facecolor": look.colour} for name, look in looks_of(filled).items()}
 
 
 def _write_numbers(

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from anabranch.errors import ScenarioError
+from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import check_window, draw_legend, draw_words, heading, named, shortened
 from anabranch.figures.save import any_glyph, check_suffix, save
-from anabranch.figures.style import COLOURS, GRID, INK
+from anabranch.figures.style import GRID, INK
 from anabranch.settling import by_amount
 
 if TYPE_CHECKING:
@@ -21,12 +22,11 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from anabranch.figures.looks import Look
     from anabranch.figures.panels import Results
     from anabranch.result import Result
 
-    Style = tuple[str, str, str]
-
-MARKERS = "osD^vPX"
+    Style = tuple[Look, str]
 
 
 def draw_longest_queue(
@@ -63,11 +63,13 @@ def draw_longest_queue(
     all_results = named(results)
 
     def draw(axes: Axes, result: Result, style: Style) -> None:
-        colour, _, label = style
+        look, label = style
         rows = result.series.filter((pl.col("of") == "run") & pl.col("peak_packets").is_not_null())
         if not len(rows):
             raise ScenarioError('queues were not recorded; add "errors" to record under [run]')
-        axes.plot(rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy(), linewidth=1.4, color=colour, label=label)
+        axes.plot(
+            rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy(), linewidth=1.4, color=look.colour, label=label
+        )
 
     figure, axes = _lines(all_results, draw, title or heading(all_results, "Longest queue"), "")
     axes.set_yscale("symlog", linthresh=10.0)
@@ -104,12 +106,12 @@ def draw_completions(
     all_results = named(results)
 
     def draw(axes: Axes, result: Result, style: Style) -> None:
-        colour, marker, label = style
+        look, label = style
         rows = by_amount(result)
         if not len(rows):
             raise ScenarioError("no transfer was completed; give connections an amount, and a longer run")
         size, time = rows["amount_bytes"].to_numpy() / 1e3, rows["completion_s"].to_numpy()
-        axes.plot(size, time, marker=marker, markersize=4.0, linewidth=1.2, color=colour, label=label)
+        axes.plot(size, time, markersize=4.0, linewidth=1.2, label=label, **look.style)
 
     note = "means over bins with about as many transfers each"
     figure, axes = _lines(all_results, draw, title or heading(all_results, "Completion times"), note)
@@ -131,9 +133,9 @@ def _lines(
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     with any_glyph():
-        for number, (name, result) in enumerate(results.items()):
-            place = number % len(COLOURS)
-            draw(axes, result, (COLOURS[place], MARKERS[place], shortened(name)))
+        looks = looks_of(results)
+        for name, result in results.items():
+            draw(axes, result, (looks[name], shortened(name)))
         axes.grid(visible=True, color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

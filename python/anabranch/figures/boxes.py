@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,8 @@ import polars as pl
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from anabranch.figures.grouped import draw_grouped
-from anabranch.figures.style import COLOURS, INK
+from anabranch.figures.looks import looks_of
+from anabranch.figures.style import INK
 
 if TYPE_CHECKING:
     import os
@@ -66,7 +66,7 @@ def draw_boxes(
     matplotlib.figure.Figure
     """
     names = boxes["name"].unique(maintain_order=True).to_list()
-    colours = dict(zip(names, cycle(COLOURS), strict=False))
+    colours = {name: look.colour for name, look in looks_of(names).items()}
     least, most = _reach(boxes)
 
     def draw(axes: Axes, name: str, at: NDArray[np.float64], width: float) -> None:

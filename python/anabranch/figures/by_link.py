@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from anabranch.errors import ScenarioError
+from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import (
     MOST_LINES,
     check_known,
@@ -87,13 +88,14 @@ def draw_bars(
     below_in = 0.55 + (0.26 * -(-len(results) // 2) if len(results) > 1 else 0.0) + (0.22 if note else 0.0)
     figure = Figure(figsize=(8.6, 0.55 + plot_in + below_in), facecolor="white")
     width, height = figure.get_size_inches()
+    looks = looks_of(results)
     with any_glyph():
         axes = figure.subplots()
         for number, (name, result) in enumerate(results.items()):
             table = dict(result.links.select("link", value.alias("value")).iter_rows())
             numbers = np.array([table.get(link) or 0.0 for link in links])
             at = np.arange(len(links)) + (number - (len(results) - 1) / 2.0) * thickness
-            bars = axes.barh(at, numbers, 0.92 * thickness, color=COLOURS[number % len(COLOURS)], label=name)
+            bars = axes.barh(at, numbers, 0.92 * thickness, color=looks[name].colour, label=name)
             axes.bar_label(
                 bars, [f"{n:.0f}" if whole else f"{n:.1f}" for n in numbers], padding=3, size=7.5, color=SOFT_INK
             )

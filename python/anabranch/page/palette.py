@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-from anabranch import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-MARKERS = ("circle", "square", "triangle", "diamond", "cross", "star", "ring")
-"""Shapes at the ends of lines; the page has drawings by these names."""
 
 
 def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -18,16 +14,11 @@ def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
 
     What is no protocol, as the method of a solver, looks like the first.
     """
-    from anabranch.figures.style import COLOURS
+    from anabranch.figures.looks import protocol_looks
 
-    ranks = {title: rank for rank, (_, title, _) in enumerate(_core.protocols())}
-    known = {}
-    for title in protocols:
-        rank = ranks.get(title, 0)
-        # Those that share a colour differ by marker.
-        marker = MARKERS[(rank + rank // len(COLOURS)) % len(MARKERS)]
-        known[title] = {"colour": COLOURS[rank % len(COLOURS)], "marker": marker}
-    return known
+    known = protocol_looks()
+    first = next(iter(known.values()))
+    return {title: asdict(known.get(title, first)) for title in protocols}
 
 
 def palette() -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""How protocols look: a colour and a marker each, the same in every figure, on every page and in every report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from anabranch import _core
+from anabranch.figures.style import COLOURS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MARKERS = ("circle", "square", "triangle", "diamond", "cross", "star", "ring")
+"""Shapes; the page has drawings by these names."""
+
+DRAWN: dict[str, Any] = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x", "ring": "o"}
+DRAWN["star"] = (6, 2, 0)
+"""What matplotlib calls them."""
+
+OPEN = "ring"
+"""The shape that is not filled."""
+
+RIVALS = (
+    ("slbn", "bfyz", "rcp", "piqi-rcp-like", "erica", "cobb-like", "b-neck"),
+    ("s-perc", "vo-le-tran", "d-slen", "perc", "charny", "xcp", "qi-rcp-like"),
+    ("nmcc", "lia", "uncoupled", "olia", "balia", "ewtcp", "coupled"),
+    ("lgcc", "abc", "lgc", "dctcp", "log-rate", "cubic", "reno"),
+    ("copa", "bbr", "vegas", "wvegas"),
+)
+"""Protocols that papers draw together stand in a row, which has all colours; one that is not named comes after."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A colour, as matplotlib and the page write it, and the name of a marker."""
+
+    colour: str
+    marker: str
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """What matplotlib needs to draw a line so."""
+        fill = "none" if self.marker == OPEN else "full"
+        return {"color": self.colour, "marker": DRAWN[self.marker], "fillstyle": fill}
+
+
+def protocol_looks() -> dict[str, Look]:
+    """Give the look of each protocol by its title; no two have the same."""
+    places = {name: (row, number) for row, names in enumerate(RIVALS) for number, name in enumerate(names)}
+    last = len(RIVALS) - 1
+    after = ((row, number) for row in range(last, len(MARKERS)) for number in range(len(COLOURS)))
+    free = (place for place in after if place not in places.values())
+    return {title: _look(*(places.get(name) or next(free))) for name, title, _ in _core.protocols()}
+
+
+def looks_of(names: Iterable[str]) -> dict[str, Look]:
+    """Give the names in a figure their looks: to protocols their own, to others the colours that these leave.
+
+    A protocol that has the colour of one before it is an other: bars and boxes have no markers.
+    """
+    known = {title.lower(): look for title, look in protocol_looks().items()}
+    own: dict[str, Look] = {}
+    others = []
+    for name in dict.fromkeys(names):
+        look = known.get(name.lower())
+        if look is None or look.colour in {taken.colour for taken in own.values()}:
+            others.append(name)
+        else:
+            own[name] = look
+    taken = {look.colour for look in own.values()}
+    left = [number for number, colour in enumerate(COLOURS) if colour not in taken] or range(len(COLOURS))
+    return own | {name: _look(0, number) for name, number in zip(others, cycle(left), strict=False)}
+
+
+def _look(row: int, number: int) -> Look:
+    """Give the look of a place; in a row no two have the same colour or marker."""
+    return Look(COLOURS[number], MARKERS[(number + row) % len(MARKERS)])
