@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -100,12 +101,40 @@ def test_names_cannot_leave_their_script(tmp_path):
     assert "alert(1)</script>" not in page
 
 
-def test_a_folder_without_a_run_is_refused_and_leaves_nothing(folder, tmp_path):
-    for runs in ([tmp_path / "none"], [folder, tmp_path]):
-        done = command(*runs, "--out", tmp_path / "x.html")
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    place = tmp_path_factory.mktemp("solved") / "two-paths"
+    scenario = ab.read_scenario(JOIN.with_name("two-paths.toml"))
+    ab.solve(scenario.network, scenario.demands, fairness="proportional").write(place)
+    return place
+
+
+def test_folders_without_a_run_are_told_apart_and_leave_nothing(folder, solved, tmp_path):
+    bare = tmp_path / "bare"
+    ab.solve(ab.Problem([1.0], [0, 1], [0], [0])).write(bare)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    reasons = {
+        "none": "there is no such folder",
+        "file": "it is a file",
+        "empty": "it holds neither a run nor an allocation",
+        "bare": "it has an allocation without its paths.parquet: it is of bare numbers, or older than that file",
+    }
+    for name, reason in reasons.items():
+        done = command(folder, solved, tmp_path / name, "--out", tmp_path / "x.html")
         assert isinstance(done.exception, ScenarioError)
-        assert "name a folder that `anabranch run --out` has written" in str(done.exception)
-    assert list(tmp_path.iterdir()) == []
+        assert f"{tmp_path / name}: {reason}" in str(done.exception)
+        assert "name a folder that `anabranch run --out` or `anabranch solve --out` has written" in str(done.exception)
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_runs_and_allocations_stand_in_one_report(folder, solved, tmp_path):
+    file = tmp_path / "mixed.html"
+    assert command(folder, solved, "--out", file).exit_code == 0
+    (run, _), (allocation, arrays) = runs_of(file.read_text(encoding="utf-8"))
+    assert (run["kind"], allocation["kind"]) == ("run", "allocation")
+    rates = pl.read_parquet(solved / "connections.parquet")["rate_bps"]
+    np.testing.assert_allclose(arrays["connection", "granted_bps"][:, 0], rates, rtol=1.3e-4)
 
 
 def test_a_place_that_cannot_be_is_refused(folder, tmp_path):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch import generate
 from anabranch.allocation import Allocation
+from anabranch.allocation_folder import read_allocation
 from anabranch.demands import Demands, demands
 from anabranch.errors import CertificateError, ConvergenceWarning, RunInterrupted, ScenarioError, SolverError
 from anabranch.filters import filters
@@ -59,6 +60,7 @@ __all__ = [
     "hot_spots",
     "problem_of",
     "random_pairs",
+    "read_allocation",
     "read_demands",
     "read_network",
     "read_result",

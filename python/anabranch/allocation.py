@@ -48,6 +48,8 @@ class Allocation:
         Passes over the whole problem (for ``"lp"``: linear programs).
     converged : bool
         Whether the method's stop rule was met and the certificate bears the answer out.
+    unmet : str or None
+        What would have let the method go on, if it stopped before its stop rule was met.
     shortcoming : str or None
         What is wrong with the answer, and what would do, if it did not converge.
     residual : float
@@ -74,7 +76,7 @@ class Allocation:
         self.method = method
         self.tolerance = tolerance
         self.passes = passes
-        self._unmet = unmet
+        self.unmet = unmet
         for array in (self.path_rates, self.connection_rates):
             array.flags.writeable = False
 
@@ -91,11 +93,11 @@ class Allocation:
     @cached_property
     def shortcoming(self) -> str | None:
         """What is wrong with the answer, and what would do; None if nothing is."""
-        if self._unmet is not None:
+        if self.unmet is not None:
             passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
             return (
                 f"{self.method} stopped at its limit of {passes} with a residual of {self.residual:.3g} (tolerance"
-                f" {self.tolerance:g}): {self._unmet}"
+                f" {self.tolerance:g}): {self.unmet}"
             )
         # IEWF overloads by design, and the paper's stop rule asks for no certificate.
         if self.method in {"iewf", "c-slen"} or self.certificate.holds:
@@ -318,7 +320,9 @@ class Allocation:
     def write(self, folder: str | Path, *, origin: dict[str, Any] | None = None) -> None:
         """Write ``connections``, ``subflows`` and ``links`` as Parquet tables, and ``meta.json``, to a new folder.
 
-        The folder appears when it is whole, or not at all.
+        From a network also ``nodes``, ``paths`` (the numbers of the links of each), and in ``links`` the ``delay_s``
+        and ``twin`` of each: with these `read_allocation` reads it back. The folder appears when it is whole, or not at
+        all.
 
         Parameters
         ----------
@@ -333,9 +337,24 @@ class Allocation:
         with new_folder(folder) as aside:
             self.connections.write_parquet(aside / "connections.parquet")
             self.subflows.write_parquet(aside / "subflows.parquet")
-            self.links.write_parquet(aside / "links.parquet")
-            meta = {"anabranch": version("anabranch"), "summary": self.summary(), "origin": origin or {}}
+            self._links_to_write().write_parquet(aside / "links.parquet")
+            if self.paths is not None:
+                self.paths.demands.network.nodes.write_parquet(aside / "nodes.parquet")
+                self.paths.links().write_parquet(aside / "paths.parquet")
+            meta = {
+                "anabranch": version("anabranch"),
+                "title": "" if self.paths is None else self.paths.demands.network.name,
+                "summary": self.summary(),
+                "unmet": self.unmet,
+                "origin": origin or {},
+            }
             (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+    def _links_to_write(self) -> pl.DataFrame:
+        """Give the table of links with all that the network knows of them."""
+        if self.paths is None:
+            return self.links
+        return self.links.hstack(self.paths.demands.network.links.select("delay_s", "twin"))
 
     def __repr__(self) -> str:
         core = self.problem.core

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -75,6 +76,13 @@ class Paths:
         first = names[core.link_source[self.path_links[self.path_offsets[:-1]]]].tolist()
         rest = ends.group_by("path", maintain_order=True).agg(pl.col("node").str.join(" > "))
         return (pl.Series(first) + " > " + rest["node"]).rename("path")
+
+    def links(self) -> pl.DataFrame:
+        """Give a row for each path: the number of its ``connection``, and those of its ``links`` in order."""
+        numbers = [self.path_links[a:b].tolist() for a, b in itertools.pairwise(self.path_offsets.tolist())]
+        return pl.DataFrame(
+            {"connection": self.connection, "links": numbers}, schema_overrides={"links": pl.List(pl.UInt32)}
+        )
 
 
 def find_paths(

@@ -40,25 +40,27 @@ class PricedAllocation(Allocation):
     def __init__(
         self,
         problem: Problem,
-        priced: _core.Priced,
+        path_rates: NDArray[np.float64],
+        link_prices: NDArray[np.float64],
         *,
         alpha: float,
         fairness: str,
         method: str,
         tolerance: float,
+        passes: int,
         paths: Paths | None = None,
     ) -> None:
         super().__init__(
             problem,
-            priced.path_rates,
+            path_rates,
             fairness=fairness,
             method=method,
             tolerance=tolerance,
-            passes=priced.steps,
+            passes=passes,
             paths=paths,
         )
         self.alpha = alpha
-        self.link_prices: NDArray[np.float64] = priced.link_prices
+        self.link_prices: NDArray[np.float64] = link_prices
         self.link_prices.flags.writeable = False
 
     @cached_property

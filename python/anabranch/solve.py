@@ -229,13 +229,16 @@ def solve(
 
 def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, tolerance: float) -> PricedAllocation:
     """Maximise the utility; warn where numbers lie too far apart for that."""
+    priced = _core.alpha_fair(problem.core, alpha)
     allocation = PricedAllocation(
         problem,
-        _core.alpha_fair(problem.core, alpha),
+        priced.path_rates,
+        priced.link_prices,
         alpha=alpha,
         fairness=fairness,
         method="interior-point",
         tolerance=tolerance,
+        passes=priced.steps,
         paths=found,
     )
     if allocation.shortcoming is not None:

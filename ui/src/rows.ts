@@ -1,0 +1,83 @@
+/** What the table of connections has in its columns, as numbers and as text. */
+
+import type { Run } from "./data";
+import { byDistance, errorAt, matching } from "./selection";
+import { errorText, NONE, rateText, shareText } from "./units";
+
+export interface Column {
+  heading: string;
+  /** The name of the column in a file, with its unit. */
+  name: string;
+  value: (connection: number, sample: number) => number | string | null | undefined;
+  text: (connection: number, sample: number) => string;
+}
+
+/** The columns of a run, or of an allocation, after name and protocol. */
+export function columnsOf(run: Run): Column[] {
+  const { connections } = run.header;
+  const rate = (heading: string, name: string): Column => {
+    const table = run.table("connection", name);
+    const value = (c: number, sample: number) => table?.at(c, sample);
+    return { heading, name, value, text: (c, sample) => rateText(value(c, sample)) };
+  };
+  if (run.header.kind === "run") {
+    return [
+      rate("granted", "granted_bps"),
+      rate("fair", "fair_bps"),
+      {
+        heading: "error",
+        name: "error",
+        value: (c, sample) => errorAt(run, c, sample),
+        text: (c, sample) => errorText(errorAt(run, c, sample)),
+      },
+      rate("delivered", "delivered_bps"),
+    ];
+  }
+  const granted = rate("rate", "granted_bps");
+  const demand = (c: number) => connections.demand_bps?.[c];
+  const met = (c: number) => {
+    const wanted = demand(c);
+    return wanted ? Number(granted.value(c, 0)) / wanted : null;
+  };
+  const holder = (c: number) => connections.bottleneck?.[c] ?? connections.held_by?.[c];
+  return [
+    granted,
+    {
+      heading: "demand",
+      name: "demand_bps",
+      value: demand,
+      text: (c) => rateText(demand(c) ?? Number.POSITIVE_INFINITY),
+    },
+    { heading: "met", name: "met", value: met, text: (c) => shareText(met(c)) },
+    {
+      heading: "level",
+      name: "level_bps",
+      value: (c) => connections.level_bps?.[c],
+      text: (c) => rateText(connections.level_bps?.[c]),
+    },
+    { heading: "held by", name: "held_by", value: holder, text: (c) => holder(c) ?? NONE },
+  ];
+}
+
+/** The rows as the table has them: those of the filter, the farthest from fair first. */
+export const rowsOf = (run: Run, filter: string, sample: number): number[] =>
+  byDistance(run, matching(run, filter), sample);
+
+/** The table at a sample as names and rows for a file, all of what the filter leaves. */
+export function tableRows(
+  run: Run,
+  filter: string,
+  sample: number,
+): { names: string[]; rows: (string | number | null | undefined)[][] } {
+  const columns = columnsOf(run);
+  const { connections } = run.header;
+  const label = run.header.kind === "run" ? "protocol" : "method";
+  return {
+    names: ["connection", label, ...columns.map((column) => column.name)],
+    rows: rowsOf(run, filter, sample).map((c) => [
+      connections.name[c],
+      connections.protocol[c],
+      ...columns.map((column) => column.value(c, sample)),
+    ]),
+  };
+}

@@ -1,0 +1,49 @@
+/** The keys and what the pointer does, over the page. */
+
+import { useEffect, useRef } from "preact/hooks";
+
+const KEYS: [string, string][] = [
+  ["space", "play or pause"],
+  ["← →", "a sample back or forward"],
+  ["Home End", "to the first or the last sample"],
+  ["/", "to the filter"],
+  ["Esc", "choose nothing; all of the time"],
+  ["?", "these keys"],
+  ["on the map: arrows + − 0", "move, zoom, the whole network"],
+];
+const POINTER: [string, string][] = [
+  ["click on a connection", "its paths, its subflows, what holds it back"],
+  ["click on a link", "who crosses it, its load and its queue"],
+  ["drag, wheel, pinch on the map", "move and zoom"],
+  ["click into a chart", "go to that time"],
+  ["drag over a chart", "zoom into a part of the time; double click: all of it"],
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-label="keys" onClose={onClose}>
+      <h2>Keys</h2>
+      <Pairs pairs={KEYS} />
+      <h2>Pointer</h2>
+      <Pairs pairs={POINTER} />
+      <button type="button" onClick={onClose}>
+        close
+      </button>
+    </dialog>
+  );
+}
+
+function Pairs({ pairs }: { pairs: [string, string][] }) {
+  return (
+    <dl>
+      {pairs.map(([key, does]) => (
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

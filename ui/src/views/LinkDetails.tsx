@@ -1,0 +1,35 @@
+/** The chosen link: what it carries, and for whom. */
+
+import type { Run } from "../data";
+import { ratesOver, type Update } from "../selection";
+import { rateText } from "../units";
+import { linkFacts } from "./LinkFacts";
+import { ConnectionName } from "./LinkName";
+
+/** Of more connections the rest is counted. */
+const MOST = 12;
+
+export function LinkDetails({ run, link, sample, update }: { run: Run; link: number; sample: number; update: Update }) {
+  const over = ratesOver(run, link, sample);
+  const sending = over.filter(({ rate }) => rate > 0);
+  const level = run.header.connections.level_bps;
+  return (
+    <section class="details" aria-label="chosen link">
+      <h3>{run.header.links.name[link]}</h3>
+      <p class="facts">{linkFacts(run, link, sample).join(" · ")}</p>
+      <p>
+        {sending.length === 1 ? "1 connection sends" : `${sending.length} connections send`} over it, of {over.length}{" "}
+        with a path there.
+      </p>
+      <ul class="others">
+        {sending.slice(0, MOST).map(({ connection, rate }) => (
+          <li key={connection}>
+            <ConnectionName {...{ run, connection, update }} /> <b>{rateText(rate)}</b>
+            {level ? <em> · level {rateText(level[connection])}</em> : null}
+          </li>
+        ))}
+      </ul>
+      {sending.length > MOST ? <p class="more">and {sending.length - MOST} more, of smaller rates</p> : null}
+    </section>
+  );
+}

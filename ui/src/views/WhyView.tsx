@@ -1,0 +1,118 @@
+/** Why a connection of an allocation gets no more, in words. */
+
+import type { Run } from "../data";
+import type { Update } from "../selection";
+import { priceText, rateText, shareText } from "../units";
+import { type Reason, type Why, whyOf } from "../why";
+import { ConnectionName, LinkName } from "./LinkName";
+import { PathLinks } from "./PathLinks";
+
+interface Props {
+  run: Run;
+  connection: number;
+  update: Update;
+}
+
+/** Of more others on a link the rest is counted. */
+const MOST = 6;
+
+export function WhyView({ run, connection, update }: Props) {
+  const why = whyOf(run, connection);
+  const { connections } = run.header;
+  const asked = why.demand === null ? "with no limit to what it can use" : `of ${rateText(why.demand)} asked for`;
+  return (
+    <section class="details" aria-label="chosen connection">
+      <h3>{connections.name[connection]}: why no more?</h3>
+      <p>
+        It gets <b>{rateText(why.rate)}</b> {asked}
+        {why.demand ? ` (${shareText(why.rate / why.demand)})` : ""}; its level is {rateText(why.level)}
+        {connections.claim && connections.claim[connection] !== 1
+          ? `, by a claim of ${connections.claim[connection]}`
+          : ""}
+        .
+      </p>
+      {why.isPriced ? <Worth run={run} connection={connection} why={why} /> : null}
+      {why.isMet ? <p class="because">It has all that it asked for.</p> : null}
+      {why.reasons.length ? null : <p class="because">It has no path.</p>}
+      <ol>
+        {why.reasons.map((reason) => (
+          <li key={reason.subflow}>
+            <b>{rateText(reason.rate)}</b> over{" "}
+            <PathLinks run={run} path={run.header.subflows.path[reason.subflow] ?? []} update={update} />
+            {why.isPriced ? (
+              <Cost {...{ run, reason, why, update }} />
+            ) : why.isMet ? null : (
+              <Held {...{ run, reason, why, update }} />
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** What holds a subflow back: the full link, and why nobody there has to give way. */
+function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why; update: Update }) {
+  const { bottleneck, others } = reason;
+  if (bottleneck === null) {
+    return <p class="because">No link holds it back to the tolerance: to this subflow the allocation is not fair.</p>;
+  }
+  const lower = others.length - reason.level;
+  const capacity = run.header.links.capacity_bps[bottleneck];
+  return (
+    <>
+      <p class="because">
+        <LinkName run={run} link={bottleneck} update={update} />{" "}
+        {capacity ? `is full, with ${rateText(capacity)}` : "has no capacity"}
+        {others.length === 0
+          ? ", and nobody else sends over it."
+          : `. Nobody there has a greater level than ${rateText(why.level)}: of ${others.length} ${others.length === 1 ? "other" : "others"}, ${reason.level} ${reason.level === 1 ? "is" : "are"} at the same level and ${lower} lower, held back elsewhere or by their demands. More for this one would be less for one that has no more.`}
+      </p>
+      <ul class="others">
+        {others.slice(0, MOST).map((other) => (
+          <li key={other.connection}>
+            <ConnectionName run={run} connection={other.connection} update={update} /> <b>{rateText(other.rate)}</b>
+            <em> · level {rateText(other.level)}</em>
+          </li>
+        ))}
+      </ul>
+      {others.length > MOST ? <p class="more">and {others.length - MOST} more</p> : null}
+    </>
+  );
+}
+
+/** What one more unit of rate is worth to a connection, and what it would cost. */
+function Worth({ run, connection, why }: { run: Run; connection: number; why: Why }) {
+  const alpha = Number(run.header.summary?.alpha ?? 1);
+  const worth = run.header.connections.marginal_utility?.[connection];
+  const rule = why.isMet
+    ? "That is what its paths cost, or more: only its demand holds it back."
+    : "That is what its cheapest paths cost: more would cost others more than it is worth to it.";
+  return (
+    <p class="because">
+      One more unit of rate would be worth {priceText(worth, alpha)} to it. {rule}
+    </p>
+  );
+}
+
+/** What a path costs by what it is worth, and who charges that. */
+function Cost({ run, reason, why, update }: { run: Run; reason: Reason; why: Why; update: Update }) {
+  const tolerance = Number(run.header.summary?.tolerance ?? 0);
+  const cheapest = Math.min(...why.reasons.map((other) => other.cost ?? Number.POSITIVE_INFINITY));
+  const isCheapest = reason.cost !== null && reason.cost <= cheapest * (1 + 10 * tolerance);
+  return (
+    <p class="because">
+      {reason.cost === null
+        ? "It leads over a link without capacity."
+        : `It costs ${shareText(reason.cost)} of what more is worth, ${isCheapest ? "the least of its paths" : "more than its cheapest path: it stays unused"}.`}
+      {reason.charges.length ? " Charged by " : ""}
+      {reason.charges.map(({ link, share }, i) => (
+        <span key={link}>
+          {i ? ", " : ""}
+          <LinkName {...{ run, link, update }} /> ({shareText(share)})
+        </span>
+      ))}
+      {reason.charges.length ? "." : ""}
+    </p>
+  );
+}

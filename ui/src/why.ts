@@ -1,0 +1,141 @@
+/** Why a connection of an allocation gets no more: what its certificate says of it, as numbers. */
+
+import type { Run } from "./data";
+
+/** Another connection on a link. */
+export interface Other {
+  connection: number;
+  /** What it sends over the link. */
+  rate: number;
+  level: number;
+}
+
+/** What holds a subflow back, or what it costs. */
+export interface Reason {
+  subflow: number;
+  rate: number;
+  /** The full link on which no other connection has a greater level; of a priced allocation the dearest one. */
+  bottleneck: number | null;
+  /** Who else sends over the bottleneck, those of the greatest level first. */
+  others: Other[];
+  /** How many of the others are at the connection's own level, to the tolerance. */
+  level: number;
+  /** Of a priced allocation: what the path costs, by what one more unit of rate is worth to the connection. */
+  cost: number | null;
+  /** The links that charge for it, with their shares of the path's price. */
+  charges: { link: number; share: number }[];
+}
+
+export interface Why {
+  rate: number;
+  demand: number | null;
+  level: number;
+  /** Whether it has all that it asked for. */
+  isMet: boolean;
+  isPriced: boolean;
+  reasons: Reason[];
+}
+
+/** What is to be said of a connection of an allocation. */
+export function whyOf(run: Run, connection: number): Why {
+  const { connections, subflows, summary } = run.header;
+  const tolerance = Number(summary?.tolerance ?? 0);
+  const own = { connection, level: connections.level_bps?.[connection] ?? 0 };
+  const reasons = (run.subflowsOf[connection] ?? []).map((subflow) => {
+    const bottleneck = subflows.bottleneck?.[subflow] ?? null;
+    const others = bottleneck === null ? [] : othersOn(run, bottleneck, connection, tolerance);
+    return {
+      subflow,
+      rate: subflows.granted_bps?.[subflow] ?? 0,
+      bottleneck,
+      others,
+      level: others.filter((other) => other.level >= own.level * (1 - tolerance)).length,
+      cost: costOf(run, subflow, connection),
+      charges: chargesOf(run, subflow),
+    };
+  });
+  return {
+    rate: connections.granted_bps?.[connection] ?? 0,
+    demand: connections.demand_bps?.[connection] ?? null,
+    level: own.level,
+    isMet: connections.held_by?.[connection] === "demand",
+    isPriced: connections.marginal_utility !== undefined,
+    reasons,
+  };
+}
+
+/** Who else sends over a link more than next to nothing of its rate, as the certificate counts. */
+function othersOn(run: Run, link: number, connection: number, tolerance: number): Other[] {
+  const { connections, subflows } = run.header;
+  const sums = new Map<number, number>();
+  for (const subflow of run.subflowsOver[link] ?? []) {
+    const other = subflows.connection[subflow] as number;
+    const rate = subflows.granted_bps?.[subflow] ?? 0;
+    const all = connections.granted_bps?.[other] ?? 0;
+    if (other !== connection && rate > tolerance * all) sums.set(other, (sums.get(other) ?? 0) + rate);
+  }
+  return [...sums]
+    .map(([other, rate]) => ({ connection: other, rate, level: connections.level_bps?.[other] ?? 0 }))
+    .sort((a, b) => b.level - a.level || a.connection - b.connection);
+}
+
+function costOf(run: Run, subflow: number, connection: number): number | null {
+  const price = run.header.subflows.price?.[subflow];
+  const worth = run.header.connections.marginal_utility?.[connection];
+  return price != null && worth ? price / worth : null;
+}
+
+function chargesOf(run: Run, subflow: number): { link: number; share: number }[] {
+  const { links, subflows } = run.header;
+  const price = subflows.price?.[subflow];
+  if (!price) return [];
+  return (subflows.path[subflow] ?? [])
+    .map((link) => ({ link, share: (links.price?.[link] ?? 0) / price }))
+    .filter(({ share }) => share >= LEAST_SHARE)
+    .sort((a, b) => b.share - a.share);
+}
+
+/** A link that charges less of a path's price than this is not named. */
+const LEAST_SHARE = 1e-3;
+
+/** A link that holds subflows back. */
+export interface Bottleneck {
+  link: number;
+  /** How many connections it holds back, on some path. */
+  held: number;
+  /** The greatest level of these. */
+  level: number;
+  price: number | null;
+}
+
+/** The links that hold subflows back: the dearest first, or those of the lowest level. */
+export function bottlenecksOf(run: Run): Bottleneck[] {
+  const { connections, links, subflows } = run.header;
+  const held = new Map<number, Set<number>>();
+  subflows.bottleneck?.forEach((link, subflow) => {
+    if (link === null) return;
+    const own = held.get(link) ?? new Set();
+    held.set(link, own.add(subflows.connection[subflow] as number));
+  });
+  const found = [...held].map(([link, own]) => ({
+    link,
+    held: own.size,
+    level: Math.max(...[...own].map((connection) => connections.level_bps?.[connection] ?? 0)),
+    price: links.price?.[link] ?? null,
+  }));
+  return found.sort((a, b) => (b.price ?? 0) - (a.price ?? 0) || a.level - b.level || a.link - b.link);
+}
+
+/** The certificate in a sentence. */
+export function proofOf(summary: Record<string, unknown>): string {
+  const number = (key: string) => Number(Number(summary[key]).toPrecision(3));
+  const how = `${String(summary.fairness)}${summary.fairness === "alpha" ? ` ${String(summary.alpha)}` : ""} by ${String(summary.method)}`;
+  const overload = `links are overloaded by at most ${number("overload")}`;
+  if ("gap" in summary) {
+    const found = `the duality gap is ${number("gap")}, prices and rates are within ${number("residual")} of the optimum's`;
+    return `${how}; ${summary.certified ? "certified" : "not certified"}: ${found} (tolerance ${String(summary.tolerance)}), ${overload}`;
+  }
+  return summary.certified
+    ? `${how}; certified: every subflow has a bottleneck to ${String(summary.tolerance)} (worst ${number("residual")}), ${overload}`
+    : `${how}; not certified: the residual is ${number("residual")} (tolerance ${String(summary.tolerance)}), ${overload}`;
+}
