@@ -1,5 +1,6 @@
 """What tests share."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,3 +14,44 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the public data sets are not there: {SHARED}")
     return SHARED
+
+
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+"""Of chromium: it draws by the processor alone, and asks for nothing of its own accord."""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser to open pages in; tests that want one are skipped where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium; install Debian's package of that name")
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_file(browser):
+    """Give a function that opens a report; in the end, nothing may have been complained of or asked for."""
+    troubles, contexts = [], []
+
+    def opened(file, *, width=1280, dark=False, hash="", touch=False):
+        scheme = "dark" if dark else "light"
+        size = {"width": width, "height": 900}
+        contexts.append(browser.new_context(viewport=size, color_scheme=scheme, has_touch=touch))
+        page = contexts[-1].new_page()
+        address = f"file://{file}"
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: request.url.startswith(("blob:", address)) or troubles.append(request.url))
+        page.goto(address + hash)
+        page.wait_for_selector("article")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []

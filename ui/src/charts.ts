@@ -1,111 +1,123 @@
 /** Which charts a run has, as lines; views draw them. */
 
-import { type Inks, lineColour, seen } from "./colours";
-import type { Palette, Run, Table } from "./data";
-import { greatest, linksOf, matching, type State } from "./selection";
-import { errorText, rateText, sizeText, textOf } from "./units";
-import type { Line } from "./views/Chart";
+import {
+  type ChartSpec,
+  fromZero,
+  type Line,
+  type Making,
+  NOTHING,
+  PEAKS,
+  quantile,
+  type Range,
+  variableName,
+} from "./chart_spec";
+import { lineColour, seen } from "./colours";
+import { capacities, loadOf, queues } from "./link_charts";
+import { greatest, matching, ratesOver } from "./selection";
+import { errorText, rateText, textOf } from "./units";
 
-export interface ChartSpec {
-  title: string;
-  lines: Line[];
-  range: [number, number];
-  text: (value: number | null | undefined) => string;
-  /** Whether its lines are connections, which can be pointed at. */
-  ofConnections?: boolean;
-}
-
-const NOTHING = new Float32Array();
-
-/** So large a share of the samples may lie beyond an axis. */
-const PEAKS = 0.005;
-
-type Shown = Pick<State, "chosen" | "filter" | "variable">;
-
-const VARIABLES: Record<string, string> = {
-  granted_bps: "granted",
-  delivered_bps: "delivered",
-  window_bytes: "window",
-  rtt_s: "round trip",
-  pace_bps: "pace",
-  marked_share: "marked share",
-};
-
-/** What a recorded variable of subflows is called. */
-export const variableName = (variable: string): string => VARIABLES[variable] ?? variable;
-
-/** The charts of a run: rates, subflows of the chosen connection, queues, errors. */
-export function chartsOf(run: Run, state: Shown, palette: Palette, several: boolean, own: Inks): ChartSpec[] {
+/** The charts of a run: rates, subflows of the chosen connection, queues, errors, what is of the whole run. */
+export function chartsOf(making: Making): ChartSpec[] {
+  const { run, shown } = making;
   if (run.header.kind === "allocation") return [];
-  const chosen = run.header.connections.name.indexOf(state.chosen ?? "");
-  const charts = [rates(run, state.filter, chosen, palette, several, own)];
-  if (chosen >= 0) charts.push(subflows(run, chosen, state.variable, palette, own));
-  charts.push(queues(run, chosen, palette, own), errors(run, palette, own));
-  return charts;
+  const chosen = run.header.connections.name.indexOf(shown.chosen ?? "");
+  const link = run.header.links.name.indexOf(shown.link ?? "");
+  const charts = [rates(making, chosen, link)];
+  if (chosen >= 0) charts.push(subflows(making, chosen));
+  if (link >= 0) charts.push(loadOf(making, link));
+  else charts.push(...capacities(making));
+  charts.push(queues(making, chosen, link), errors(making, "connection"));
+  if (run.table("errors", "link")) charts.push(errors(making, "link"));
+  return [...charts, ...ofRun(making)];
 }
 
 /** The same charts with the axes that they have in all runs, so that these can be compared. */
 export function withCommonAxes(runs: ChartSpec[][]): ChartSpec[][] {
   return runs.map((own) =>
     own.map((chart) => {
-      const alike = runs.flatMap((other) => other.filter((o) => o.text === chart.text && axisOf(o) === axisOf(chart)));
-      const low = Math.min(...alike.map((a) => a.range[0]));
-      const high = Math.max(...alike.map((a) => a.range[1]));
-      return { ...chart, range: [low, high] };
+      const alike = runs.flatMap((other) => other.filter((o) => o.kind === chart.kind && o.text === chart.text));
+      return { ...chart, range: span(alike.map((a) => a.range)), whole: span(alike.map((a) => a.whole)) };
     }),
   );
 }
 
-const axisOf = (chart: ChartSpec): string => chart.title.split(" ")[0] ?? "";
+const span = (ranges: Range[]): Range => [
+  Math.min(...ranges.map(([low]) => low)),
+  Math.max(...ranges.map(([, high]) => high)),
+];
 
-function rates(run: Run, filter: string, chosen: number, palette: Palette, several: boolean, own: Inks): ChartSpec {
-  const rows = greatest(run, "connection", "error", matching(run, filter));
-  if (chosen >= 0 && !rows.includes(chosen)) rows.push(chosen);
-  const lines: Line[] = [];
-  const granted = run.table("connection", "granted_bps");
-  const fair = run.table("connection", "fair_bps");
-  for (const [rank, row] of rows.entries()) {
-    const label = run.header.connections.name[row] ?? "";
-    const colour = lineColour(run, row, palette, several, own, rank);
-    const width = row === chosen ? 3 : 1.5;
-    if (fair) lines.push({ label: `${label}, fair`, colour, values: fair.row(row), width: 1, dashed: true });
-    if (granted) lines.push({ label, colour, values: granted.row(row), width });
-  }
+/** The rows that the chart of rates has: those farthest from fair, or those that send the most over the chosen link. */
+function shownRows({ run, shown }: Making, chosen: number, link: number): { rows: number[]; which: string } {
   const count = run.header.connections.name.length;
-  const which = rows.length < count ? `, ${rows.length} of ${count}: the farthest from fair` : "";
-  const title = `rates granted, and fair ones dashed${which}`;
-  return { title, lines, range: fromZero([granted, fair], lines), text: rateText, ofConnections: true };
+  if (link >= 0) {
+    const over = ratesOver(run, link, run.times.length - 1).map(({ connection }) => connection);
+    const rows = greatest(run, "connection", "granted_bps", over);
+    return { rows, which: ` of connections over ${run.header.links.name[link]}${part(rows, over.length)}` };
+  }
+  const rows = greatest(run, "connection", "error", matching(run, shown.filter));
+  if (chosen >= 0 && !rows.includes(chosen)) rows.push(chosen);
+  return { rows, which: rows.length < count ? `${part(rows, count)}: the farthest from fair` : "" };
 }
 
-function subflows(run: Run, chosen: number, variable: string, palette: Palette, own: Inks): ChartSpec {
+const part = (rows: number[], count: number): string => (rows.length < count ? `, ${rows.length} of ${count}` : "");
+
+const RATES = ["granted_bps", "delivered_bps"];
+
+function rates(making: Making, chosen: number, link: number): ChartSpec {
+  const { run, shown, palette, several, own } = making;
+  const { connections, protocols } = run.header;
+  const { rows, which } = shownRows(making, chosen, link);
+  const variables = run.variables("connection").filter((name) => RATES.includes(name));
+  const variable = variables.includes(shown.drawn.connection) ? shown.drawn.connection : (variables[0] ?? "");
+  const table = run.table("connection", variable);
+  const fair = run.table("connection", "fair_bps");
+  const lines: Line[] = [];
+  for (const [rank, row] of rows.entries()) {
+    const label = connections.name[row] ?? "";
+    const colour = lineColour(run, row, palette, several, own, rank);
+    const marker = protocols[connections.protocol[row] ?? ""]?.marker ?? "circle";
+    if (fair) {
+      lines.push({ label: `${label}, fair`, colour, values: fair.row(row), width: 1, dashed: true, stepped: true });
+    }
+    if (table) lines.push({ label, colour, values: table.row(row), width: row === chosen ? 3 : 1.5, marker });
+  }
+  return {
+    kind: "rates",
+    title: `rates${which}${fair ? "; fair ones dashed" : ""}`,
+    axis: variableName(variable),
+    lines,
+    ...fromZero(lines),
+    text: rateText,
+    of: "connections",
+    choice: { of: "connection", label: "of connections", options: variables, value: variable },
+  };
+}
+
+function subflows({ run, shown, palette, own }: Making, chosen: number): ChartSpec {
+  const options = run.variables("subflow");
+  const variable = options.includes(shown.drawn.subflow) ? shown.drawn.subflow : (options[0] ?? "granted_bps");
   const table = run.table("subflow", variable);
   const lines = (run.subflowsOf[chosen] ?? []).map((row, rank) => ({
     label: run.header.subflows.name[row] ?? "",
     colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
     values: table?.row(row) ?? NOTHING,
   }));
-  const title = `subflows of ${run.header.connections.name[chosen]}: ${variableName(variable)}`;
-  return { title, lines: table ? lines : [], range: fromZero([table], lines), text: textOf(variable) };
-}
-
-function queues(run: Run, chosen: number, palette: Palette, own: Inks): ChartSpec {
-  const table = run.table("link", "backlog_bytes");
-  const all = run.header.links.name.map((_, link) => link);
-  const links = chosen >= 0 ? [...linksOf(run, chosen)] : all;
-  const rows = table ? greatest(run, "link", "backlog_bytes", links) : [];
-  const lines = rows.map((row, rank) => ({
-    label: run.header.links.name[row] ?? "",
-    colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
-    values: table?.row(row) ?? NOTHING,
-  }));
-  const title = chosen >= 0 ? "queues on its paths" : "queues, the longest ones";
-  return { title, lines, range: fromZero([table], lines), text: sizeText };
+  return {
+    kind: `subflows ${variable}`,
+    title: `subflows of ${run.header.connections.name[chosen]}`,
+    axis: variableName(variable),
+    lines: table ? lines : [],
+    ...fromZero(lines),
+    text: textOf(variable),
+    choice: { of: "subflow", label: "of subflows", options, value: variable },
+  };
 }
 
 const SPREAD = ["least", "10 %", "median", "90 %", "greatest"];
 
-function errors(run: Run, palette: Palette, own: Inks): ChartSpec {
-  const table = run.table("errors", "connection");
+/** How errors are spread: of connections, or of the links that are bottlenecks under fair rates. */
+function errors({ run, palette, own }: Making, of: "connection" | "link"): ChartSpec {
+  const table = run.table("errors", of);
   const [inner, outer] = [palette.lines[0] ?? "", palette.lines[1] ?? ""].map((colour) => seen(colour, own));
   const lines = table
     ? SPREAD.map((label, row) => ({
@@ -117,18 +129,36 @@ function errors(run: Run, palette: Palette, own: Inks): ChartSpec {
     : [];
   const [low, high] = [lines[1]?.values ?? NOTHING, lines[3]?.values ?? NOTHING];
   const reach = 1.15 * Math.max(0.01, -quantile(low, PEAKS), quantile(high, 1 - PEAKS));
-  const title = "errors of connections: median, 10 % and 90 %, extremes";
-  return { title, lines, range: [-reach, reach], text: errorText };
+  const [least, most] = [lines[0]?.values ?? NOTHING, lines[4]?.values ?? NOTHING];
+  const all = Math.max(reach, -1.05 * quantile(least, 0), 1.05 * quantile(most, 1));
+  const whose = of === "connection" ? "connections" : "bottlenecks";
+  return {
+    kind: `errors ${of}`,
+    title: `errors of ${whose}: median, 10 % and 90 %, extremes`,
+    axis: "error",
+    lines,
+    range: [-reach, reach],
+    whole: [-all, all],
+    text: errorText,
+  };
 }
 
-/** From 0 to what all but the highest peaks keep below; what lasts a few samples only is cut. */
-function fromZero(tables: (Table | undefined)[], lines: Line[]): [number, number] {
-  const high = tables.some(Boolean) ? Math.max(0, ...lines.map((line) => quantile(line.values, 1 - PEAKS))) : 0;
-  return [0, high > 0 ? 1.06 * high : 1];
-}
-
-/** The value that a share of those that are there stay below. */
-function quantile(values: Float32Array, share: number): number {
-  const there = values.filter((value) => !Number.isNaN(value)).sort();
-  return there[Math.min(Math.floor(share * there.length), there.length - 1)] ?? 0;
+/** What was recorded of the whole run: how many connections are there, how far all is from fair. */
+function ofRun({ run, shown, palette, own }: Making): ChartSpec[] {
+  const options = run.variables("run");
+  const variable = options.includes(shown.drawn.run) ? shown.drawn.run : options[0];
+  const values = variable && run.table("run", variable)?.row(0);
+  if (!variable || !values) return [];
+  const lines = [{ label: variableName(variable), colour: seen(palette.lines[0] ?? "", own), values, stepped: true }];
+  return [
+    {
+      kind: `run ${variable}`,
+      title: "the whole run",
+      axis: variableName(variable),
+      lines,
+      ...fromZero(lines),
+      text: textOf(variable),
+      choice: { of: "run", label: "of the run", options, value: variable },
+    },
+  ];
 }

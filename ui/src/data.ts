@@ -14,6 +14,10 @@ export interface Links {
   capacity_bps: (number | null)[];
   delay_s: (number | null)[];
   twin: (number | null)[];
+  /** Of a priced allocation, in (bit/s)^-alpha; null where it is infinite. */
+  price?: (number | null)[];
+  /** Packets that a run dropped. */
+  dropped?: (number | null)[];
 }
 
 export interface Connections {
@@ -22,9 +26,17 @@ export interface Connections {
   source: (number | null)[];
   target: (number | null)[];
   protocol: string[];
+  /** Of an allocation the rates with all digits; of a run those at its end. */
+  granted_bps?: (number | null)[];
   demand_bps?: (number | null)[];
+  /** Weight times QoS factor, of an allocation. */
+  claim?: number[];
   level_bps?: (number | null)[];
   held_by?: string[];
+  /** The name of the link that holds the largest subflow back. */
+  bottleneck?: (string | null)[];
+  /** What one more unit of rate is worth, of a priced allocation; null where that is infinite. */
+  marginal_utility?: (number | null)[];
 }
 
 export interface Subflows {
@@ -32,9 +44,12 @@ export interface Subflows {
   connection: number[];
   /** Numbers of links in order. */
   path: number[][];
+  granted_bps?: (number | null)[];
   /** Of an allocation: the link that holds the subflow back. */
   bottleneck?: (number | null)[];
   held_by?: string[];
+  /** The sum of its links' prices, of a priced allocation. */
+  price?: (number | null)[];
 }
 
 export interface Place {
@@ -118,6 +133,7 @@ export class Run {
   readonly times: number[];
   /** For each connection the numbers of its subflows. */
   readonly subflowsOf: number[][];
+  private crossings: number[][] | undefined;
   private readonly places = new Map<string, Place>();
   private readonly tables = new Map<string, Table>();
 
@@ -131,6 +147,17 @@ export class Run {
     header.subflows.connection.forEach((connection, subflow) => {
       this.subflowsOf[connection]?.push(subflow);
     });
+  }
+
+  /** For each link the numbers of the subflows over it. */
+  get subflowsOver(): number[][] {
+    if (this.crossings) return this.crossings;
+    const over: number[][] = this.header.links.name.map(() => []);
+    this.header.subflows.path.forEach((path, subflow) => {
+      for (const link of path) over[link]?.push(subflow);
+    });
+    this.crossings = over;
+    return over;
   }
 
   /** What was recorded of a kind of thing. */

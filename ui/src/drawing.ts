@@ -1,6 +1,6 @@
 /** Drawing the network on a canvas: links, the paths of a connection, queues, nodes. */
 
-import { type Inks, lineColour, utilisationColour } from "./colours";
+import { type Inks, utilisationColour } from "./colours";
 import type { Palette, Run } from "./data";
 import { half, type Point, placed, type View } from "./geometry";
 import { bottlenecks, linksOf, utilisation } from "./selection";
@@ -8,18 +8,34 @@ import { bottlenecks, linksOf, utilisation } from "./selection";
 const SATURATED = 0.99;
 /** Steps of colour. */
 const LEVELS = 64;
-const MOST_NAMES = 60;
+/** Of more connections than these the paths are not drawn apart. */
+const MOST_PATHS = 8;
+/** Names are drawn where at most so many nodes are seen. */
+const MOST_NAMES = 80;
+/** The least radius of a disc that is round. */
+const LEAST_DISC = 2;
+/** How far something may reach beyond the middle of its line. */
+const EDGE = 20;
+
+/** A view, and how much of it the canvas shows. */
+export interface Seen extends View {
+  width: number;
+  height: number;
+}
 
 /** What is to be drawn, and where. */
 export interface Drawing {
   run: Run;
   sample: number;
-  /** The connection to be lit, by number. */
-  lit: number | null;
+  /** The connections to be lit, by number; null for none in particular. */
+  lit: number[] | null;
+  /** The chosen link. */
+  link: number | null;
+  /** The colour of a connection's paths. */
+  colourOf: (connection: number) => string;
   palette: Palette;
-  several: boolean;
   own: Inks;
-  view: View;
+  view: Seen;
   /** The half of each link that is its own. */
   lines: [Point, Point][];
   widths: number[];
@@ -28,52 +44,68 @@ export interface Drawing {
 }
 
 export function draw(context: CanvasRenderingContext2D, drawing: Drawing): void {
-  const { run, lit } = drawing;
+  const { run, lit, link } = drawing;
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-  const all = run.header.links.name.map((_, link) => link);
+  const all = visible(drawing);
+  if (link !== null) drawHalo(context, drawing, link);
   if (lit === null) {
     drawLinks(context, drawing, all, (_, share) => share >= SATURATED);
   } else {
-    const onPath = linksOf(run, lit);
-    const held = bottlenecks(run, lit, drawing.sample);
+    const onPath = new Set(lit.flatMap((connection) => [...linksOf(run, connection)]));
+    const held = new Set(
+      lit.length > MOST_PATHS ? [] : lit.flatMap((connection) => [...bottlenecks(run, connection, drawing.sample)]),
+    );
     context.globalAlpha = 0.18;
     drawLinks(context, drawing, all, () => false);
     context.globalAlpha = 1;
-    drawLinks(context, drawing, [...onPath], (link) => held.has(link));
-    drawPaths(context, drawing, lit);
+    drawLinks(
+      context,
+      drawing,
+      all.filter((own) => onPath.has(own)),
+      (own) => held.has(own),
+    );
+    if (lit.length <= MOST_PATHS) drawPaths(context, drawing, lit);
   }
   drawQueues(context, drawing);
   drawNodes(context, drawing);
 }
 
+/** Links of which something lies on the canvas. */
+function visible({ lines, view }: Drawing): number[] {
+  const [right, bottom] = [view.width + EDGE, view.height + EDGE];
+  const seen: number[] = [];
+  lines.forEach(([a, b], link) => {
+    const isBeside = (a.x < -EDGE && b.x < -EDGE) || (a.x > right && b.x > right);
+    const isAbove = (a.y < -EDGE && b.y < -EDGE) || (a.y > bottom && b.y > bottom);
+    if (!isBeside && !isAbove) seen.push(link);
+  });
+  return seen;
+}
+
+/** What shows which link is chosen. */
+function drawHalo(context: CanvasRenderingContext2D, drawing: Drawing, link: number): void {
+  const [start, middle] = drawing.lines[link] as [Point, Point];
+  context.lineCap = "round";
+  stroke(context, start, middle, (drawing.widths[link] as number) + 9, drawing.own.halo);
+  context.lineCap = "butt";
+}
+
 type HasRim = (link: number, share: number) => boolean;
 
-/** Draws links, those of like colour and width at once; idle ones below, so that where links cross the busy one is seen. */
+/** Draws links one by one, which is faster than many in one path; idle ones first, so that the busy one is seen. */
 function drawLinks(context: CanvasRenderingContext2D, drawing: Drawing, links: number[], hasRim: HasRim): void {
-  const levels = new Map<string, { share: number; width: number; rim: boolean; links: number[] }>();
-  for (const link of links) {
-    const share = Math.round(LEVELS * Math.min(utilisation(drawing.run, link, drawing.sample), 1)) / LEVELS;
-    const [width, rim] = [drawing.widths[link] as number, hasRim(link, share)];
-    const key = `${share} ${width} ${rim}`;
-    const level = levels.get(key);
-    if (level) level.links.push(link);
-    else levels.set(key, { share, width, rim, links: [link] });
-  }
-  for (const level of [...levels.values()].sort((a, b) => a.share - b.share)) {
-    const path = new Path2D();
-    for (const link of level.links) {
+  const { run, sample, own, palette, widths } = drawing;
+  const levels: number[][] = Array.from({ length: LEVELS + 1 }, () => []);
+  for (const link of links) levels[Math.round(LEVELS * Math.min(utilisation(run, link, sample), 1))]?.push(link);
+  for (const [level, like] of levels.entries()) {
+    const share = level / LEVELS;
+    const colour = utilisationColour(share, palette);
+    for (const link of like) {
       const [start, middle] = drawing.lines[link] as [Point, Point];
-      path.moveTo(start.x, start.y);
-      path.lineTo(middle.x, middle.y);
+      const width = widths[link] as number;
+      if (hasRim(link, share)) stroke(context, start, middle, width + 2, own.ink);
+      stroke(context, start, middle, width, colour);
     }
-    if (level.rim) {
-      context.strokeStyle = drawing.own.ink;
-      context.lineWidth = level.width + 2;
-      context.stroke(path);
-    }
-    context.strokeStyle = utilisationColour(level.share, drawing.palette);
-    context.lineWidth = level.width;
-    context.stroke(path);
   }
 }
 
@@ -86,18 +118,23 @@ function stroke(context: CanvasRenderingContext2D, from: Point, to: Point, width
   context.stroke();
 }
 
-/** The paths of a connection as thin lines beside their links. */
-function drawPaths(context: CanvasRenderingContext2D, drawing: Drawing, connection: number): void {
-  const { run, view, beside, widths, palette, several, own } = drawing;
+/** The paths of connections as thin lines beside their links. */
+function drawPaths(context: CanvasRenderingContext2D, drawing: Drawing, lit: number[]): void {
+  const { run, view, beside, widths } = drawing;
   const { nodes, links } = run.header;
-  const colour = lineColour(run, connection, palette, several, own);
-  for (const link of linksOf(run, connection)) {
-    const start = placed(nodes, links.source[link] as number, view);
-    const end = placed(nodes, links.target[link] as number, view);
-    const lane = (beside[link] as number) + (widths[link] as number) / 2 + 3;
-    const [from] = half(start, end, lane);
-    const [to] = half(end, start, -lane);
-    stroke(context, from, to, 2, colour);
+  const taken = new Map<number, number>();
+  for (const connection of lit) {
+    const colour = drawing.colourOf(connection);
+    for (const link of linksOf(run, connection)) {
+      const rank = taken.get(link) ?? 0;
+      taken.set(link, rank + 1);
+      const start = placed(nodes, links.source[link] as number, view);
+      const end = placed(nodes, links.target[link] as number, view);
+      const lane = (beside[link] as number) + (widths[link] as number) / 2 + 3 + 3 * rank;
+      const [from] = half(start, end, lane);
+      const [to] = half(end, start, -lane);
+      stroke(context, from, to, 2, colour);
+    }
   }
 }
 
@@ -105,18 +142,26 @@ function drawQueues(context: CanvasRenderingContext2D, drawing: Drawing): void {
   const backlog = drawing.run.table("link", "backlog_bytes");
   if (!backlog) return;
   const most = greatestBacklog(drawing.run);
-  const discs = new Path2D();
+  context.fillStyle = drawing.own.ink;
   for (let link = 0; link < backlog.rows; link++) {
     const waiting = backlog.at(link, drawing.sample);
     if (!(waiting > 0)) continue;
     const [start, middle] = drawing.lines[link] as [Point, Point];
     const radius = Math.sqrt(waiting / most) * Math.min(Math.max(0.12 * drawing.room, 3), 12);
-    const at = { x: start.x + 0.45 * (middle.x - start.x), y: start.y + 0.45 * (middle.y - start.y) };
-    discs.moveTo(at.x + radius, at.y);
-    discs.arc(at.x, at.y, radius, 0, 2 * Math.PI);
+    disc(context, start.x + 0.45 * (middle.x - start.x), start.y + 0.45 * (middle.y - start.y), radius);
   }
-  context.fillStyle = drawing.own.ink;
-  context.fill(discs);
+}
+
+/** A disc, filled; one that is too small to be told from a square is one, since that is far faster. */
+function disc(context: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
+  if (radius < LEAST_DISC) {
+    const side = radius * Math.sqrt(Math.PI);
+    context.fillRect(x - side / 2, y - side / 2, side, side);
+    return;
+  }
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
 }
 
 const backlogs = new WeakMap<Run, number>();
@@ -135,21 +180,24 @@ function drawNodes(context: CanvasRenderingContext2D, { run, view, own, room }: 
   const { nodes } = run.header;
   const radius = Math.min(Math.max(0.065 * room - 0.3, 1), 6);
   const places = nodes.name.map((_, node) => placed(nodes, node, view));
-  const discs = new Path2D();
-  for (const { x, y } of places) {
-    discs.moveTo(x + radius, y);
-    discs.arc(x, y, radius, 0, 2 * Math.PI);
-  }
-  context.fillStyle = radius > 2 ? own.paper : own.ink;
-  context.fill(discs);
   context.strokeStyle = own.ink;
   context.lineWidth = 1.2;
-  context.stroke(discs);
-  if (places.length <= MOST_NAMES) drawNames(context, nodes.name, places, radius, own);
+  context.fillStyle = radius < LEAST_DISC ? own.ink : own.paper;
+  for (const { x, y } of places) {
+    disc(context, x, y, radius);
+    if (radius >= LEAST_DISC) context.stroke();
+  }
+  const { width, height } = view;
+  const seen = places.flatMap(({ x, y }, node) => (x > -EDGE && x < width + EDGE && y > 0 && y < height ? [node] : []));
+  if (seen.length <= MOST_NAMES) drawNames(context, seen, nodes.name, places, radius, own);
 }
 
+const NAME_HEIGHT = 12;
+
+/** Names above their nodes; one that would lie on another is left out. */
 function drawNames(
   context: CanvasRenderingContext2D,
+  seen: number[],
   names: string[],
   places: Point[],
   radius: number,
@@ -160,9 +208,18 @@ function drawNames(
   context.strokeStyle = own.paper;
   context.fillStyle = own.ink;
   context.lineWidth = 3;
-  names.forEach((name, node) => {
+  const taken: { left: number; right: number; y: number }[] = [];
+  for (const node of seen) {
+    const name = names[node] ?? "";
     const { x, y } = places[node] as Point;
-    context.strokeText(name, x, y - radius - 5);
-    context.fillText(name, x, y - radius - 5);
-  });
+    const reach = context.measureText(name).width / 2 + 2;
+    const own = { left: x - reach, right: x + reach, y: y - radius - 5 };
+    const isTaken = taken.some(
+      (other) => own.left < other.right && other.left < own.right && Math.abs(own.y - other.y) < NAME_HEIGHT,
+    );
+    if (isTaken) continue;
+    taken.push(own);
+    context.strokeText(name, x, own.y);
+    context.fillText(name, x, own.y);
+  }
 }

@@ -49,12 +49,22 @@ export function zoomed(view: View, factor: number, about: Point): View {
   };
 }
 
-/** Widths by the logarithm of capacity, between two bounds; what has no limit is as wide as the widest. */
+/**
+ * Widths by the logarithm of capacity, between two bounds; what has no limit is as wide as the widest.
+ *
+ * Narrow ones are one pixel wide: such lines are drawn several times faster, and a large network has them all over.
+ */
 export function linkWidths(links: Links, least: number, most: number): number[] {
+  return byCapacity(links, least, most).map((width) => (width < NARROW ? 1 : width));
+}
+
+const NARROW = 1.5;
+
+function byCapacity(links: Links, least: number, most: number): number[] {
   const sure = links.capacity_bps.filter((c): c is number => c !== null && c > 0);
   const [low, high] = extent(sure.map(Math.log));
   return links.capacity_bps.map((capacity) => {
-    if (!(high > low)) return 0.75 * most;
+    if (!(high > low)) return 0.6 * most;
     if (capacity === null) return most;
     return capacity > 0 ? least + ((most - least) * (Math.log(capacity) - low)) / (high - low) : least;
   });

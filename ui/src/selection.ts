@@ -10,10 +10,23 @@ export interface State {
   playFor_s: number;
   /** A connection by its name, which runs have in common. */
   chosen: string | null;
+  /** A link by its name; where one is chosen, no connection is. */
+  link: string | null;
   hovered: string | null;
   filter: string;
-  /** What is drawn of subflows, by the name of its column. */
-  variable: string;
+  /** What is drawn of each kind of thing, by the name of its column. */
+  drawn: Drawn;
+  /** The part of the time that charts show; null for all of it. */
+  span: [number, number] | null;
+  /** Whether axes reach to the highest peaks. */
+  whole: boolean;
+}
+
+export interface Drawn {
+  connection: string;
+  subflow: string;
+  link: string;
+  run: string;
 }
 
 export type Update = (change: Partial<State>) => void;
@@ -77,6 +90,25 @@ export function linksOf(run: Run, connection: number): Set<number> {
   return new Set((run.subflowsOf[connection] ?? []).flatMap((subflow) => run.header.subflows.path[subflow] ?? []));
 }
 
+/** Numbers of the connections with a subflow over a link. */
+export function crossing(run: Run, link: number): number[] {
+  return [...new Set((run.subflowsOver[link] ?? []).map((s) => run.header.subflows.connection[s] as number))];
+}
+
+/** What connections send over a link at a sample, the most first: the sums of their subflows there. */
+export function ratesOver(run: Run, link: number, sample: number): { connection: number; rate: number }[] {
+  const granted = run.table("subflow", "granted_bps");
+  const rates = new Map<number, number>();
+  for (const subflow of run.subflowsOver[link] ?? []) {
+    const connection = run.header.subflows.connection[subflow] as number;
+    const rate = granted?.at(subflow, sample) ?? Number.NaN;
+    rates.set(connection, (rates.get(connection) ?? 0) + (Number.isNaN(rate) ? 0 : rate));
+  }
+  return [...rates]
+    .map(([connection, rate]) => ({ connection, rate }))
+    .sort((a, b) => b.rate - a.rate || a.connection - b.connection);
+}
+
 /** The links that hold subflows of a connection back at a sample. */
 export function bottlenecks(run: Run, connection: number, sample: number): Set<number> {
   const subflows = run.subflowsOf[connection] ?? [];
@@ -88,11 +120,16 @@ export function bottlenecks(run: Run, connection: number, sample: number): Set<n
   return new Set(error ? links.filter((link) => !Number.isNaN(error.at(link, sample))) : []);
 }
 
+/** The capacity of a link at a sample; infinite where it has no limit. */
+export function capacityAt(run: Run, link: number, sample: number): number {
+  const now = run.table("link", "capacity_bps")?.at(link, sample);
+  const capacity = now ?? run.header.links.capacity_bps[link] ?? Number.POSITIVE_INFINITY;
+  return Number.isNaN(capacity) ? Number.POSITIVE_INFINITY : capacity;
+}
+
 /** Load by capacity of a link at a sample; 0 where the capacity has no limit or is not known. */
 export function utilisation(run: Run, link: number, sample: number): number {
   const load = run.table("link", "carried_bps") ?? run.table("link", "granted_bps");
-  const now = run.table("link", "capacity_bps")?.at(link, sample);
-  const capacity = now ?? run.header.links.capacity_bps[link];
-  const share = capacity ? (load?.at(link, sample) ?? 0) / capacity : 0;
+  const share = (load?.at(link, sample) ?? 0) / capacityAt(run, link, sample);
   return Number.isFinite(share) ? share : 0;
 }

@@ -50,8 +50,24 @@ export function shareText(value: number | null | undefined): string {
   return value == null || !Number.isFinite(value) ? NONE : `${digits(value * 100)} %`;
 }
 
+/** A count of things, which has no unit. */
+export function countText(value: number | null | undefined): string {
+  return value == null || !Number.isFinite(value) ? NONE : digits(value);
+}
+
+const packetText = (value: number | null | undefined): string =>
+  withPrefix(value, "packets").replace(/ ([kMGT])/, "$1 ");
+
+/** A price of an allocation: a utility for so much rate, to the power that the utility has. */
+export function priceText(value: number | null | undefined, alpha: number): string {
+  if (value == null || !Number.isFinite(value)) return "unlimited";
+  return alpha === 1 ? `${digits(value * 1e9)} per Gbit/s` : `${digits(value * 1e9 ** alpha)} per (Gbit/s)^${alpha}`;
+}
+
 /** How the values of a column are written, by the unit in its name. */
 export function textOf(column: string): (value: number | null | undefined) => string {
+  if (column === "present") return countText;
+  if (column.endsWith("_packets")) return packetText;
   if (column.endsWith("_bps")) return rateText;
   if (column.endsWith("_bytes")) return sizeText;
   return column.endsWith("_s") ? spanText : shareText;

@@ -46,11 +46,14 @@ class Content:
     planes: list[NDArray[np.uint8]] = field(default_factory=list)
     size: int = 0
 
+    def __post_init__(self) -> None:
+        self.header.setdefault("series", [])
+
     def add(self, of: str, name: str, values: ArrayLike) -> None:
         """Add what was sampled of all things of a kind: a row each, with a column for each sample."""
         table = np.atleast_2d(np.asarray(values, dtype="<f4"))
         place = {"of": of, "name": name, "rows": table.shape[0], "columns": table.shape[1], "start": self.size}
-        self.header.setdefault("series", []).append(place)
+        self.header["series"].append(place)
         self.planes.append(_planes(table))
         self.size += table.size * VALUE_BYTES
 

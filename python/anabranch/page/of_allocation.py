@@ -11,6 +11,7 @@ from anabranch.errors import ScenarioError
 from anabranch.page.content import Content
 from anabranch.page.of_network import finite, network_header
 from anabranch.page.palette import looks
+from anabranch.priced import PricedAllocation
 
 if TYPE_CHECKING:
     from anabranch.allocation import Allocation
@@ -48,6 +49,8 @@ def allocation_content(allocation: Allocation, *, name: str = "") -> Content:
         }
     )
     content.header["links"]["utilisation"] = allocation.links["utilisation"].to_list()
+    if isinstance(allocation, PricedAllocation):
+        _add_prices(content, allocation)
     content.add("connection", "granted_bps", allocation.connection_rates[:, np.newaxis])
     content.add("subflow", "granted_bps", allocation.path_rates[:, np.newaxis])
     content.add("link", "granted_bps", allocation.links["load_bps"].to_numpy()[:, np.newaxis])
@@ -66,8 +69,10 @@ def _connections(allocation: Allocation) -> dict[str, list[Any]]:
         "protocol": [allocation.method] * len(frame),
         "granted_bps": frame["rate_bps"].to_list(),
         "demand_bps": frame["demand_bps"].to_list(),
+        "claim": frame["claim"].to_list(),
         "level_bps": finite(frame["level_bps"].fill_null(np.nan)),
         "held_by": frame["held_by"].to_list(),
+        "bottleneck": frame["bottleneck"].to_list(),
     }
 
 
@@ -84,3 +89,11 @@ def _subflows(allocation: Allocation, paths: Paths) -> dict[str, list[Any]]:
         "bottleneck": [None if link is None else number[link] for link in frame["bottleneck"]],
         "held_by": frame["held_by"].to_list(),
     }
+
+
+def _add_prices(content: Content, allocation: PricedAllocation) -> None:
+    """Add what links charge, what paths cost, and what one more unit of rate is worth, in (bit/s) ** -alpha."""
+    header = content.header
+    header["links"]["price"] = finite(allocation.link_prices)
+    header["subflows"]["price"] = finite(allocation.path_prices)
+    header["connections"]["marginal_utility"] = finite(allocation.certificate.marginal_utilities)

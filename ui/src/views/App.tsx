@@ -1,11 +1,15 @@
 /** The page: runs side by side under one time, one choice and one filter. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { chartsOf, variableName, withCommonAxes } from "../charts";
-import { inks } from "../colours";
+import { chartsOf, withCommonAxes } from "../charts";
 import type { Palette, Run } from "../data";
+import { readHash, writeHash } from "../hash";
+import { keptState, useKept } from "../kept";
 import type { State } from "../selection";
+import { themeAfter, themeNamed, useTheme } from "../theme";
+import { Help } from "./Help";
+import { Protocols } from "./Protocols";
 import { RunView } from "./RunView";
 import { Timeline } from "./Timeline";
 
@@ -14,49 +18,47 @@ interface Props {
   palette: Palette;
 }
 
-const SCHEME = "(prefers-color-scheme: dark)";
+const BEGINNING: Omit<State, "time_s"> = {
+  playing: false,
+  playFor_s: 20,
+  chosen: null,
+  link: null,
+  hovered: null,
+  filter: "",
+  drawn: { connection: "granted_bps", subflow: "granted_bps", link: "backlog_bytes", run: "present" },
+  span: null,
+  whole: false,
+};
 
 export function App({ runs, palette }: Props) {
   const start_s = Math.min(...runs.map((run) => run.times[0] ?? 0));
   const end_s = Math.max(...runs.map((run) => run.times[run.times.length - 1] ?? 0));
   const step_s = (runs[0]?.times[1] ?? 0) - (runs[0]?.times[0] ?? 0) || (end_s - start_s) / 500 || 1;
-  const [state, setState] = useState<State>({
-    time_s: end_s,
-    playing: false,
-    playFor_s: 20,
-    chosen: null,
-    hovered: null,
-    filter: "",
-    variable: "granted_bps",
-  });
-  const update = (change: Partial<State>) => setState((old) => ({ ...old, ...change }));
-  const own = inks(useDark());
+  const [state, setState] = useState<State>(() => ({ ...BEGINNING, time_s: end_s, ...keptState() }));
+  const [theme, setTheme] = useState(() => themeNamed(readHash().get("theme")));
+  const [help, setHelp] = useState(false);
+  const update = useCallback((change: Partial<State>) => setState((old) => ({ ...old, ...change })), []);
+  const own = useTheme(theme);
   const several = new Set(runs.flatMap((run) => Object.keys(run.header.protocols))).size > 1;
-  const { chosen, filter, variable } = state;
-  const charts = useMemo(
-    () => withCommonAxes(runs.map((run) => chartsOf(run, { chosen, filter, variable }, palette, several, own))),
-    [runs, chosen, filter, variable, palette, several, own],
-  );
-  const variables = useMemo(() => [...new Set(runs.flatMap((run) => run.variables("subflow")))], [runs]);
+  const { chosen, link, filter, drawn } = state;
+  const charts = useMemo(() => {
+    const shown = { chosen, link, filter, drawn };
+    return withCommonAxes(runs.map((run) => chartsOf({ run, shown, palette, several, own })));
+  }, [runs, chosen, link, filter, drawn, palette, several, own]);
+  const span = useMemo(() => state.span ?? wholeSpan(start_s, end_s), [state.span, start_s, end_s]);
   usePlay(state, setState, start_s, end_s);
-  useKeys(state, setState, start_s, end_s, step_s);
+  useKeys(state, setState, start_s, end_s, step_s, () => setHelp(true));
+  useKept(state, end_s);
+  const changeTheme = () => {
+    const next = themeAfter(theme);
+    setTheme(next);
+    writeHash({ theme: next === "system" ? null : next });
+  };
 
   return (
     <main class={runs.length > 1 ? "several" : "one"}>
       <header>
         <h1>{runs.length === 1 ? runs[0]?.header.title || runs[0]?.header.name : `${runs.length} runs`}</h1>
-        {variables.length > 1 ? (
-          <label>
-            <span>of subflows </span>
-            <select value={variable} onChange={(event) => update({ variable: event.currentTarget.value })}>
-              {variables.map((name) => (
-                <option key={name} value={name}>
-                  {variableName(name)}
-                </option>
-              ))}
-            </select>
-          </label>
-        ) : null}
         <label class="filter">
           <span>filter</span>
           <input
@@ -67,28 +69,29 @@ export function App({ runs, palette }: Props) {
             onInput={(event) => update({ filter: event.currentTarget.value })}
           />
         </label>
+        <button type="button" onClick={changeTheme} title="light, dark, or as the system has it">
+          {theme === "system" ? "◐ system" : theme === "light" ? "☀ light" : "☾ dark"}
+        </button>
+        <button type="button" aria-label="keys" onClick={() => setHelp(true)}>
+          ?
+        </button>
       </header>
+      <Protocols runs={runs} own={own} />
       {end_s > start_s ? <Timeline {...{ state, update, start_s, end_s, step_s }} /> : null}
       <div class="runs" style={{ "--runs": runs.length }}>
         {runs.map((run, i) => (
-          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, update, palette, several, own }} />
+          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, several, own }} />
         ))}
       </div>
-      <footer>space: play or pause · ← →: a sample · Home, End · /: filter · Esc: choose nothing</footer>
+      <footer>space: play or pause · ← →: a sample · /: filter · Esc: choose nothing · ?: all keys</footer>
+      {help ? <Help onClose={() => setHelp(false)} /> : null}
     </main>
   );
 }
 
-function useDark(): boolean {
-  const [dark, setDark] = useState(() => window.matchMedia(SCHEME).matches);
-  useEffect(() => {
-    const scheme = window.matchMedia(SCHEME);
-    const follow = () => setDark(scheme.matches);
-    scheme.addEventListener("change", follow);
-    return () => scheme.removeEventListener("change", follow);
-  }, []);
-  return dark;
-}
+/** All of the time; a lone instant has some room around it. */
+const wholeSpan = (start_s: number, end_s: number): [number, number] =>
+  end_s > start_s ? [start_s, end_s] : [start_s - 0.5, start_s + 0.5];
 
 type SetState = (change: (old: State) => State) => void;
 
@@ -101,8 +104,9 @@ function usePlay(state: State, setState: SetState, start_s: number, end_s: numbe
       const passed_s = (((now - last) / 1000) * (end_s - start_s)) / state.playFor_s;
       last = now;
       setState((old) => {
+        if (!old.playing) return old;
         const time_s = Math.min(old.time_s + passed_s, end_s);
-        return { ...old, time_s, playing: old.playing && time_s < end_s };
+        return { ...old, time_s, playing: time_s < end_s };
       });
       frame = requestAnimationFrame(turn);
     };
@@ -112,16 +116,26 @@ function usePlay(state: State, setState: SetState, start_s: number, end_s: numbe
 }
 
 /** Keys for all of the page, where no field of a form has them. */
-function useKeys(state: State, setState: SetState, start_s: number, end_s: number, step_s: number): void {
+function useKeys(
+  state: State,
+  setState: SetState,
+  start_s: number,
+  end_s: number,
+  step_s: number,
+  onHelp: () => void,
+): void {
   const latest = useRef(state);
   latest.current = state;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const inField = event.target instanceof Element && event.target.closest("input, select, button") !== null;
-      if (event.key === "Escape") setState((old) => ({ ...old, chosen: null, hovered: null }));
+      if (event.key === "Escape" && !document.querySelector("dialog")) {
+        setState((old) => ({ ...old, chosen: null, link: null, hovered: null, span: null }));
+      }
       if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
       const change = changeBy(event.key, latest.current, start_s, end_s, step_s);
       if (event.key === "/") document.getElementById("filter")?.focus();
+      else if (event.key === "?") onHelp();
       else if (change) setState((old) => ({ ...old, ...change }));
       else return;
       event.preventDefault();

@@ -1,47 +1,45 @@
-/** One chart over time; all charts of the page share a cursor, and each marks the present. */
+/** One chart over time; all charts of the page share a cursor and a span of time, and each marks the present. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
+import { type ChartSpec, type Range, variableName } from "../chart_spec";
 import type { Inks } from "../colours";
-import { spanText } from "../units";
+import { dataOf, HEIGHT, optionsOf, type Told, widthOf } from "../plot";
+import { chartCsv, fileName, savePicture, saveText } from "../save";
+import type { Drawn } from "../selection";
+import { Keys } from "./Keys";
 
-export interface Line {
-  label: string;
-  colour: string;
-  values: Float32Array;
-  width?: number;
-  dashed?: boolean;
-}
-
-interface Props {
-  title: string;
+interface Props extends Told {
+  chart: ChartSpec;
+  /** Of which run. */
+  of: string;
   times: number[];
-  lines: Line[];
-  /** Least and greatest of the axis. */
-  range: [number, number];
-  text: (value: number | null | undefined) => string;
+  /** The part of the time that is shown. */
+  span: Range;
+  /** Whether the axis reaches to the highest peaks. */
+  whole: boolean;
   time_s: number;
+  /** The sample whose values stand beside the names of the lines. */
   sample: number;
-  onTime: (time_s: number) => void;
-  /** A line is pointed at, or none. */
-  onLine?: (label: string | null) => void;
+  onWhole: (whole: boolean) => void;
+  onDrawn: (drawn: Partial<Drawn>) => void;
   /** A line is chosen by its key. */
   onChoose?: (label: string) => void;
   own: Inks;
 }
 
-const HEIGHT = 150;
-
 export function Chart(props: Props) {
-  const { title, times, lines, range, text, time_s, onTime, onLine, own } = props;
+  const { chart, times, whole, time_s, sample, span, own, onChoose } = props;
+  const { lines, text } = chart;
   const place = useRef<HTMLDivElement>(null);
-  const chart = useRef<uPlot | null>(null);
+  const plot = useRef<uPlot | null>(null);
   const present = useRef<HTMLDivElement | null>(null);
-  const now = useRef(time_s);
-  now.current = time_s;
+  const latest = useRef(props);
+  latest.current = props;
+  const [low, high] = whole ? chart.whole : chart.range;
   const what = lines.map((l) => `${l.label} ${l.colour} ${l.width} ${l.dashed}`).join("\n");
-  const [low, high] = range;
+  const tables = lines.map((line) => line.values);
 
   useEffect(() => {
     const element = place.current;
@@ -49,111 +47,109 @@ export function Chart(props: Props) {
     const mark = document.createElement("div");
     mark.className = "present";
     present.current = mark;
-    const options: uPlot.Options = {
-      width: Math.max(element.clientWidth, 120),
-      height: HEIGHT,
-      legend: { show: false },
-      scales: { x: { time: false, range: bounds(times) }, y: { range: [low, high] } },
-      cursor: {
-        sync: { key: "time", setSeries: false },
-        focus: { prox: 12 },
-        drag: { x: false, y: false },
-        points: { size: 5 },
-      },
-      focus: { alpha: 0.35 },
-      axes: [
-        { ...axis(own), values: (_, ticks) => ticks.map(spanText), size: 28 },
-        { ...axis(own), values: (_, ticks) => ticks.map((tick) => text(tick)), size: 78 },
-      ],
-      series: [{}, ...lines.map((line) => drawn(line))],
-      hooks: {
-        ready: [
-          (u) => {
-            u.over.appendChild(mark);
-            moveTo(u, mark, now.current);
-            u.over.addEventListener("click", () => {
-              if (u.cursor.left != null && u.cursor.left >= 0) onTime(u.posToVal(u.cursor.left, "x"));
-            });
-          },
-        ],
-        setSeries: [(_, index) => onLine?.(index == null ? null : (lines[index - 1]?.label ?? null))],
-      },
-    };
-    const made = new uPlot(options, [times, ...lines.map((line) => gaps(line.values))], element);
-    chart.current = made;
+    const plotted = { times, lines, range: [low, high] as Range, axis: chart.axis, text, own };
+    const options = optionsOf(
+      plotted,
+      element,
+      () => latest.current.span,
+      () => latest.current,
+    );
+    const made = new uPlot(options, dataOf(plotted), element);
+    made.over.appendChild(mark);
+    moveTo(made, mark, latest.current.time_s);
+    plot.current = made;
     const watch = new ResizeObserver(() => {
-      made.setSize({ width: Math.max(element.clientWidth, 120), height: HEIGHT });
-      moveTo(made, mark, now.current);
+      made.setSize({ width: widthOf(element), height: HEIGHT });
+      moveTo(made, mark, latest.current.time_s);
     });
     watch.observe(element);
     return () => {
       watch.disconnect();
       made.destroy();
-      chart.current = null;
+      plot.current = null;
     };
-  }, [what, times, low, high, own]);
+    // Tables are looked up, never made anew; so the first stands for all.
+  }, [what, tables[0], times, low, high, own]);
 
   useEffect(() => {
-    if (chart.current && present.current) moveTo(chart.current, present.current, time_s);
-  }, [time_s]);
+    const [min, max] = span;
+    plot.current?.setScale("x", { min, max });
+  }, [span[0], span[1]]);
+
+  useEffect(() => {
+    if (plot.current && present.current) moveTo(plot.current, present.current, time_s);
+  }, [time_s, span[0], span[1]]);
 
   return (
     <figure class="chart">
-      <figcaption>{title}</figcaption>
-      {lines.length ? <div ref={place} /> : <p class="empty">nothing of this was recorded</p>}
-      <Keys {...props} />
+      <Caption {...props} canvas={() => plot.current?.ctx.canvas} />
+      {lines.length ? <div ref={place} role="img" aria-label={chart.title} /> : null}
+      {lines.length ? null : <p class="empty">nothing of this was recorded</p>}
+      {useMemo(
+        () => (
+          <Keys {...{ lines, sample, text, onChoose, onLine: (label) => latest.current.onLine(label) }} />
+        ),
+        [what, tables[0], sample, text, !onChoose],
+      )}
     </figure>
   );
 }
 
-/** What the lines are, and their values at the instant. */
-function Keys({ lines, sample, text, onLine, onChoose }: Props) {
+/** The title of a chart, what else may be drawn, and what its axis leaves out. */
+function Caption({ chart, of, times, span, whole, own, onWhole, onDrawn, canvas }: Props & { canvas: Canvas }) {
+  const { title, range, lines, choice, text } = chart;
+  const isCut = chart.whole[1] > range[1] || chart.whole[0] < range[0];
+  const name = `${of} ${title}`;
+  const picture = () => {
+    const drawn = canvas();
+    const keys = lines.filter((line) => !line.dashed);
+    if (drawn) savePicture(drawn, { title: `${of}: ${title}`, keys, own, name: fileName(name, "png") });
+  };
   return (
-    <ul class="keys">
-      {lines
-        .filter((line) => !line.dashed)
-        .map((line) => {
-          const swatch = <span class="swatch" style={{ background: line.colour }} />;
-          const value = <span class="value">{text(line.values[sample])}</span>;
-          if (!onChoose) {
-            return (
-              <li key={line.label}>
-                {swatch} {line.label} {value}
-              </li>
-            );
-          }
-          return (
-            <li key={line.label} onMouseEnter={() => onLine?.(line.label)} onMouseLeave={() => onLine?.(null)}>
-              <button type="button" onClick={() => onChoose(line.label)}>
-                {swatch} {line.label} {value}
-              </button>
-            </li>
-          );
-        })}
-    </ul>
+    <figcaption>
+      <span class="title">{title}</span>
+      {isCut ? (
+        <button type="button" class="plain" aria-pressed={whole} onClick={() => onWhole(!whole)}>
+          {whole ? "cut the peaks" : `▲ peaks to ${text(chart.whole[1])} are cut: show all`}
+        </button>
+      ) : null}
+      {choice && choice.options.length > 1 ? (
+        <select
+          aria-label={choice.label}
+          value={choice.value}
+          onChange={(event) => onDrawn({ [choice.of]: event.currentTarget.value })}
+        >
+          {choice.options.map((option) => (
+            <option key={option} value={option}>
+              {variableName(option)}
+            </option>
+          ))}
+        </select>
+      ) : null}
+      {lines.length ? (
+        <span class="save">
+          <button type="button" class="plain" aria-label={`save ${title} as PNG`} onClick={picture}>
+            PNG
+          </button>
+          <button
+            type="button"
+            class="plain"
+            aria-label={`save ${title} as CSV`}
+            onClick={() => saveText(chartCsv(chart, times, span), fileName(name, "csv"))}
+          >
+            CSV
+          </button>
+        </span>
+      ) : null}
+    </figcaption>
   );
 }
 
-function bounds(times: number[]): [number, number] {
-  const [first, last] = [times[0] ?? 0, times[times.length - 1] ?? 1];
-  return [first, last > first ? last : first + 1];
-}
+type Canvas = () => HTMLCanvasElement | undefined;
 
-function axis(own: Inks): uPlot.Axis {
-  const rule = { stroke: own.line, width: 1 };
-  return { stroke: own.soft, font: "11px system-ui, sans-serif", grid: rule, ticks: { ...rule, size: 4 }, gap: 4 };
-}
-
-function drawn(line: Line): uPlot.Series {
-  const dash = line.dashed ? { dash: [5, 4] } : {};
-  return { label: line.label, stroke: line.colour, width: line.width ?? 1.5, points: { show: false }, ...dash };
-}
-
-/** What is not there is a gap. */
-function gaps(values: Float32Array): (number | null)[] {
-  return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
-}
-
-function moveTo(chart: uPlot, mark: HTMLDivElement, time_s: number): void {
-  mark.style.transform = `translateX(${chart.valToPos(time_s, "x")}px)`;
+/** Puts the mark at an instant; it is hidden outside the span that is shown. */
+function moveTo(plot: uPlot, mark: HTMLDivElement, time_s: number): void {
+  const { min = 0, max = 0 } = plot.scales.x ?? {};
+  const isSeen = time_s >= (min ?? 0) && time_s <= (max ?? 0);
+  mark.style.transform = isSeen ? `translateX(${plot.valToPos(time_s, "x")}px)` : "translateX(-100vw)";
 }

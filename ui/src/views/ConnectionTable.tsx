@@ -1,78 +1,118 @@
-/** The connections, the farthest from fair first. */
+/** The connections, the farthest from fair first; of a long table only the rows that are seen are there. */
 
+import { useMemo, useRef, useState } from "preact/hooks";
 import { type Inks, seen } from "../colours";
 import type { Run } from "../data";
-import { byDistance, errorAt, matching, type State, type Update } from "../selection";
-import { errorText, NONE, rateText } from "../units";
+import { columnsOf, rowsOf, tableRows } from "../rows";
+import { csvText, fileName, saveText } from "../save";
+import type { Update } from "../selection";
+import { spanText } from "../units";
 import { Marker } from "./Marker";
 
 interface Props {
   run: Run;
   sample: number;
-  state: State;
+  filter: string;
+  chosen: string | null;
+  /** Connections to be lit besides. */
+  lit: number[] | null;
   update: Update;
   own: Inks;
 }
 
-const MOST_ROWS = 40;
+/** The height of a row, and of the part of the table that is seen, in pixels; the style has the same. */
+const ROW = 28;
+const HEIGHT = 420;
+/** Rows that are there beyond those that are seen. */
+const MARGIN = 6;
 
-export function ConnectionTable({ run, sample, state, update, own }: Props) {
-  const found = matching(run, state.filter);
-  const order = byDistance(run, found, sample);
-  const shown = order.slice(0, MOST_ROWS);
-  const solved = run.header.kind === "allocation";
-  const { connections } = run.header;
+export function ConnectionTable({ run, sample, filter, chosen, lit, update, own }: Props) {
+  const [top, setTop] = useState(0);
+  const latest = useRef(chosen);
+  latest.current = chosen;
+  const columns = useMemo(() => columnsOf(run), [run]);
+  const order = rowsOf(run, filter, sample);
+  const { connections, protocols } = run.header;
   if (!connections.name.length) return <p class="empty">there are no connections</p>;
+  const first = Math.min(Math.max(Math.floor(top / ROW) - MARGIN, 0), Math.max(order.length - 1, 0));
+  const shown = order.slice(first, first + Math.ceil(HEIGHT / ROW) + 2 * MARGIN);
+  const below = order.length - first - shown.length;
+  const choose = (name: string) => update({ chosen: latest.current === name ? null : name, link: null });
+  const save = () => {
+    const { names, rows } = tableRows(run, filter, sample);
+    saveText(csvText(names, rows), fileName(`${run.header.name} connections`, "csv"));
+  };
   return (
-    <div class="connections">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">connection</th>
-            <th scope="col">{solved ? "method" : "protocol"}</th>
-            <th scope="col">{solved ? "rate" : "granted"}</th>
-            <th scope="col">{solved ? "demand" : "fair"}</th>
-            <th scope="col">{solved ? "held by" : "error"}</th>
-            {solved ? null : <th scope="col">delivered</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((c) => {
-            const name = connections.name[c] ?? "";
-            const protocol = connections.protocol[c] ?? "";
-            const look = run.header.protocols[protocol];
-            const at = (column: string) => rateText(run.table("connection", column)?.at(c, sample));
-            return (
-              <tr
-                key={c}
-                class={state.chosen === name ? "chosen" : ""}
-                onMouseEnter={() => update({ hovered: name })}
-                onMouseLeave={() => update({ hovered: null })}
-                onClick={() => update({ chosen: state.chosen === name ? null : name })}
-              >
-                <th scope="row">
-                  <button type="button" aria-pressed={state.chosen === name}>
-                    {name}
-                  </button>
+    <section aria-label="connections">
+      <p class="facts above">
+        {order.length === connections.name.length ? order.length : `${order.length} of ${connections.name.length}`}{" "}
+        connections
+        {run.header.kind === "run"
+          ? ` at ${spanText(run.times[sample])}, the farthest from fair first`
+          : ", those that lack the most first"}
+        <button type="button" class="plain" aria-label="save the connections as CSV" onClick={save}>
+          CSV
+        </button>
+      </p>
+      <div class="connections" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+        <table class={run.header.kind} aria-rowcount={order.length + 1}>
+          <thead>
+            <tr>
+              <th scope="col">connection</th>
+              <th scope="col">{run.header.kind === "run" ? "protocol" : "method"}</th>
+              {columns.map((column) => (
+                <th scope="col" key={column.name}>
+                  {column.heading}
                 </th>
-                <td>
-                  {look ? <Marker shape={look.marker} colour={seen(look.colour, own)} /> : null} {protocol}
-                </td>
-                <td class="number">{at("granted_bps")}</td>
-                <td class="number">{solved ? rateText(connections.demand_bps?.[c]) : at("fair_bps")}</td>
-                <td class="number">
-                  {solved ? (connections.held_by?.[c] ?? NONE) : errorText(errorAt(run, c, sample))}
-                </td>
-                {solved ? null : <td class="number">{at("delivered_bps")}</td>}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {found.length ? null : <p class="empty">no connection is called so</p>}
-      {order.length > shown.length ? (
-        <p class="more">and {order.length - shown.length} more; filter by name to see them</p>
-      ) : null}
-    </div>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {first ? <Gap rows={first} /> : null}
+            {shown.map((c, i) => {
+              const name = connections.name[c] ?? "";
+              const protocol = connections.protocol[c] ?? "";
+              const look = protocols[protocol];
+              const classes = `${chosen === name ? "chosen" : ""} ${lit?.includes(c) ? "lit" : ""}`;
+              return (
+                <tr
+                  key={c}
+                  class={classes}
+                  aria-rowindex={first + i + 2}
+                  onMouseEnter={() => update({ hovered: name })}
+                  onMouseLeave={() => update({ hovered: null })}
+                  onClick={() => choose(name)}
+                >
+                  <th scope="row" title={name}>
+                    <button type="button" class="plain" aria-pressed={chosen === name}>
+                      {name}
+                    </button>
+                  </th>
+                  <td title={protocol}>
+                    {look ? <Marker shape={look.marker} colour={seen(look.colour, own)} /> : null} {protocol}
+                  </td>
+                  {columns.map((column) => (
+                    <td class="number" key={column.name}>
+                      {column.text(c, sample)}
+                    </td>
+                  ))}
+                </tr>
+              );
+            })}
+            {below > 0 ? <Gap rows={below} /> : null}
+          </tbody>
+        </table>
+        {order.length ? null : <p class="empty">no connection is called so</p>}
+      </div>
+    </section>
+  );
+}
+
+/** The room of rows that are not there. */
+function Gap({ rows }: { rows: number }) {
+  return (
+    <tr>
+      <td class="gap" style={{ height: `${rows * ROW}px` }} />
+    </tr>
   );
 }

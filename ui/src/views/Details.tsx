@@ -1,11 +1,20 @@
-/** The chosen connection: its subflows, where they go, and what holds each of them back. */
+/** The chosen connection of a run: its subflows, where they go, and what holds each of them back. */
 
 import type { Run } from "../data";
-import { bottlenecks } from "../selection";
+import { bottlenecks, type Update } from "../selection";
 import { rateText } from "../units";
+import { LinkName } from "./LinkName";
+import { PathLinks } from "./PathLinks";
 
-export function Details({ run, connection, sample }: { run: Run; connection: number; sample: number }) {
-  const { subflows, links, connections } = run.header;
+interface Props {
+  run: Run;
+  connection: number;
+  sample: number;
+  update: Update;
+}
+
+export function Details({ run, connection, sample, update }: Props) {
+  const { subflows, connections } = run.header;
   const held = bottlenecks(run, connection, sample);
   const granted = run.table("subflow", "granted_bps");
   return (
@@ -14,13 +23,22 @@ export function Details({ run, connection, sample }: { run: Run; connection: num
       <ol>
         {(run.subflowsOf[connection] ?? []).map((subflow) => {
           const path = subflows.path[subflow] ?? [];
-          const own = subflows.bottleneck ? [subflows.bottleneck[subflow]] : path.filter((link) => held.has(link));
-          const why = own.flatMap((link) => (link == null ? [] : [links.name[link]])).join(", ");
+          const own = path.filter((link) => held.has(link));
           return (
             <li key={subflow}>
-              <b>{rateText(granted?.at(subflow, sample))}</b> over {path.map((link) => links.name[link]).join(" > ")}
-              {why ? <em> · full: {why}</em> : null}
-              {!why && subflows.held_by ? <em> · held back by {subflows.held_by[subflow]}</em> : null}
+              <b>{rateText(granted?.at(subflow, sample))}</b> over <PathLinks {...{ run, path, update }} />
+              {own.length ? (
+                <em>
+                  {" "}
+                  · full:{" "}
+                  {own.map((link, i) => (
+                    <span key={link}>
+                      {i ? ", " : ""}
+                      <LinkName {...{ run, link, update }} />
+                    </span>
+                  ))}
+                </em>
+              ) : null}
             </li>
           );
         })}

@@ -5,37 +5,52 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Inks } from "../colours";
 import type { Palette, Run } from "../data";
 import { draw } from "../drawing";
-import { distance, fitted, halves, lanes, linkWidths, type Point, type View, zoomed } from "../geometry";
-import { utilisation } from "../selection";
-import { rateText, shareText, sizeText } from "../units";
+import { distance, fitted, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
+import { moved } from "../gestures";
+import { fileName, savePicture } from "../save";
+import { LinkFacts } from "./LinkFacts";
 
 interface Props {
   run: Run;
   sample: number;
-  /** The connection to be lit, by number. */
-  lit: number | null;
+  /** The connections to be lit, by number; null for none in particular. */
+  lit: number[] | null;
+  /** The chosen link. */
+  link: number | null;
+  /** What is said of what is lit. */
+  told: string | null;
+  colourOf: (connection: number) => string;
+  onLink: (link: number | null) => void;
   palette: Palette;
-  several: boolean;
   own: Inks;
 }
 
+/** So near is at a link or a node. */
 const NEAR = 8;
+/** A pointer that has moved farther than this between down and up drags, and does not choose. */
+const STILL = 5;
+const STEP = 60;
 
 export function NetworkMap(props: Props) {
-  const { run, sample, lit, own } = props;
+  const { run, sample, told, own, onLink } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [view, setView] = useState<View | null>(null);
-  const [pointed, setPointed] = useState<number | null>(null);
-  const drag = useRef<Point | null>(null);
+  const [pointed, setPointed] = useState<Pointed>({});
+  const fingers = useRef(new Map<number, Point>());
+  const way = useRef(0);
   const { nodes, links } = run.header;
-  const room = Math.sqrt((size.width * size.height) / Math.max(nodes.name.length, 1));
+  const { width, height } = size;
+  const room = Math.sqrt((width * height) / Math.max(nodes.name.length, 1));
   const most = Math.min(Math.max(0.1 * room, 2), 9);
   const widths = useMemo(() => linkWidths(links, Math.max(1, most / 3), most), [links, most]);
   const beside = useMemo(() => lanes(links, widths), [links, widths]);
-  const { width, height } = size;
-  const shown = useMemo(() => view ?? fitted(nodes, width, height), [view, nodes, width, height]);
+  const whole = useMemo(() => fitted(nodes, width, height), [nodes, width, height]);
+  const shown = view ?? whole;
   const lines = useMemo(() => halves(nodes, links, beside, shown), [nodes, links, beside, shown]);
+  const change = (by: (view: View) => View) => setView((old) => by(old ?? whole));
+  const latest = useRef(change);
+  latest.current = change;
 
   useEffect(() => {
     const element = canvas.current;
@@ -46,68 +61,109 @@ export function NetworkMap(props: Props) {
     const wheel = (event: WheelEvent) => {
       event.preventDefault();
       const about = { x: event.offsetX, y: event.offsetY };
-      const { clientWidth, clientHeight } = element;
-      setView((old) => zoomed(old ?? fitted(nodes, clientWidth, clientHeight), 0.998 ** event.deltaY, about));
+      latest.current((old) => zoomed(old, 0.998 ** event.deltaY, about));
     };
     element.addEventListener("wheel", wheel, { passive: false });
     return () => {
       watch.disconnect();
       element.removeEventListener("wheel", wheel);
     };
-  }, [nodes]);
+  }, []);
 
   useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (!canvas.current || !context || !size.width) return;
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || !width) return;
     const ratio = window.devicePixelRatio || 1;
-    canvas.current.width = size.width * ratio;
-    canvas.current.height = size.height * ratio;
+    // Only where it differs: to set the size clears the canvas and makes its memory anew.
+    if (element.width !== Math.round(width * ratio)) element.width = Math.round(width * ratio);
+    if (element.height !== Math.round(height * ratio)) element.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(context, { ...props, view: shown, lines, widths, beside, room });
+    // Zoomed in, nodes and discs grow with the network, but less.
+    const near = room * Math.min(Math.max(Math.sqrt(shown.scale / whole.scale), 0.7), 3);
+    draw(context, { ...props, view: { ...shown, width, height }, lines, widths, beside, room: near });
   });
 
+  const down = (event: PointerEvent) => {
+    if (event.button !== 0) return;
+    canvas.current?.setPointerCapture(event.pointerId);
+    fingers.current.set(event.pointerId, placeOf(event));
+    way.current = fingers.current.size > 1 ? Number.POSITIVE_INFINITY : 0;
+  };
   const move = (event: PointerEvent) => {
-    const here = { x: event.offsetX, y: event.offsetY };
-    if (drag.current && event.buttons) {
-      setView({ ...shown, x: shown.x + here.x - drag.current.x, y: shown.y + here.y - drag.current.y });
-      drag.current = here;
+    const here = placeOf(event);
+    const before = fingers.current.get(event.pointerId);
+    if (!before) {
+      setPointed(pointedAt(props.run, lines, shown, here));
       return;
     }
-    setPointed(nearest(lines, here));
+    const there = new Map(fingers.current);
+    way.current += Math.hypot(here.x - before.x, here.y - before.y);
+    if (way.current > STILL) change((old) => moved(old, there, event.pointerId, here));
+    fingers.current.set(event.pointerId, here);
   };
-  const zoom = (factor: number) =>
-    setView(factor ? zoomed(shown, factor, { x: size.width / 2, y: size.height / 2 }) : null);
+  const up = (event: PointerEvent) => {
+    if (!fingers.current.delete(event.pointerId) || event.type !== "pointerup" || way.current > STILL) return;
+    onLink(nearest(lines, placeOf(event)));
+  };
+  const zoom = (factor: number) => change((old) => zoomed(old, factor, { x: width / 2, y: height / 2 }));
+  const press = (event: KeyboardEvent) => {
+    const steps: Record<string, () => void> = {
+      ArrowLeft: () => change((old) => ({ ...old, x: old.x + STEP })),
+      ArrowRight: () => change((old) => ({ ...old, x: old.x - STEP })),
+      ArrowUp: () => change((old) => ({ ...old, y: old.y + STEP })),
+      ArrowDown: () => change((old) => ({ ...old, y: old.y - STEP })),
+      "+": () => zoom(1.5),
+      "-": () => zoom(1 / 1.5),
+      "0": () => setView(null),
+    };
+    const step = event.ctrlKey || event.metaKey || event.altKey ? undefined : steps[event.key];
+    if (!step) return;
+    step();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const picture = () => {
+    const title = `${run.header.name}: the network`;
+    if (canvas.current) savePicture(canvas.current, { title, keys: [], own, name: fileName(title, "png") });
+  };
 
   return (
     <figure class="map">
       <canvas
         ref={canvas}
+        tabIndex={0}
         role="img"
-        aria-label={`network of ${nodes.name.length} nodes and ${links.name.length} links`}
-        onPointerDown={(event) => {
-          drag.current = { x: event.offsetX, y: event.offsetY };
-        }}
+        aria-label={`network of ${nodes.name.length} nodes and ${links.name.length} links; arrows move it, + and − zoom, 0 shows it whole`}
+        class={pointed.link === undefined ? "" : "at-link"}
+        onPointerDown={down}
         onPointerMove={move}
-        onPointerLeave={() => setPointed(null)}
+        onPointerUp={up}
+        onPointerCancel={up}
+        onPointerLeave={() => setPointed({})}
+        onKeyDown={press}
       />
       <figcaption>
         <div class="fact">
-          {pointed !== null ? (
-            <LinkFacts run={run} link={pointed} sample={sample} />
-          ) : lit !== null ? (
-            `${run.header.connections.name[lit]}: its paths; bottlenecks have a rim`
+          {pointed.node !== undefined ? (
+            <b>{nodes.name[pointed.node]}</b>
+          ) : pointed.link !== undefined ? (
+            <LinkFacts run={run} link={pointed.link} sample={sample} />
           ) : (
-            <Legend palette={props.palette} ink={own.ink} />
+            (told ?? <Legend palette={props.palette} ink={own.ink} />)
           )}
         </div>
         <div class="zoom">
+          <button type="button" class="plain" aria-label="save the network as PNG" onClick={picture}>
+            PNG
+          </button>
           <button type="button" aria-label="zoom in" onClick={() => zoom(1.5)}>
             +
           </button>
           <button type="button" aria-label="zoom out" onClick={() => zoom(1 / 1.5)}>
             −
           </button>
-          <button type="button" aria-label="whole network" onClick={() => zoom(0)}>
+          <button type="button" aria-label="whole network" onClick={() => setView(null)}>
             ⤢
           </button>
         </div>
@@ -121,23 +177,29 @@ function Legend({ palette, ink }: { palette: Palette; ink: string }) {
     <span class="legend">
       load / capacity 0 %
       <span class="ramp" style={{ background: `linear-gradient(to right, ${palette.utilisation.join(",")})` }} />
-      100 % · rim: full · <span class="disc" style={{ background: ink }} /> queue
+      100 % · rim: full · <span class="disc" style={{ background: ink }} /> queue · width: capacity
     </span>
   );
 }
 
-function LinkFacts({ run, link, sample }: { run: Run; link: number; sample: number }) {
-  const { links } = run.header;
-  const backlog = run.table("link", "backlog_bytes")?.at(link, sample);
-  const facts = [
-    `${shareText(utilisation(run, link, sample))} of ${rateText(links.capacity_bps[link] ?? Number.POSITIVE_INFINITY)}`,
-    ...(backlog === undefined ? [] : [`${sizeText(backlog)} waiting`]),
-  ];
-  return (
-    <span>
-      <b>{links.name[link]}</b>: {facts.join(", ")}
-    </span>
-  );
+interface Pointed {
+  node?: number;
+  link?: number;
+}
+
+const placeOf = (event: PointerEvent): Point => ({ x: event.offsetX, y: event.offsetY });
+
+function pointedAt(run: Run, lines: [Point, Point][], view: View, here: Point): Pointed {
+  const { nodes } = run.header;
+  let [node, least]: [number | null, number] = [null, NEAR];
+  nodes.name.forEach((_, i) => {
+    const { x, y } = placed(nodes, i, view);
+    const far = Math.hypot(here.x - x, here.y - y);
+    if (far < least) [node, least] = [i, far];
+  });
+  if (node !== null) return { node };
+  const link = nearest(lines, here);
+  return link === null ? {} : { link };
 }
 
 function nearest(lines: [Point, Point][], here: Point): number | null {

@@ -1,0 +1,231 @@
+"""What a person chooses on the page: links, spans of time, looks; what the address keeps; what can be saved."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import anabranch as ab
+from anabranch.page import result_content, write_report
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+
+SILENT = """
+title = "Nobody there"
+link = [{ source = "a", target = "b", capacity = "1 Mbit/s", delay = "1 ms" }]
+run = { duration = "1 s" }
+"""
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ab.run(SCENARIOS / "join-and-leave.toml")
+
+
+@pytest.fixture(scope="module")
+def report(result, tmp_path_factory):
+    file = tmp_path_factory.mktemp("choices") / "one.html"
+    write_report([result_content(result)], file)
+    return file
+
+
+def on_link(page, header, name, share=0.25):
+    """Where a link is on the map: at a share of the way between its nodes."""
+    box = page.locator("canvas").first.bounding_box()
+    xs, ys = np.array(header["nodes"]["x"]), np.array(header["nodes"]["y"])
+    # All nodes are seen, with a margin of 40 pixels.
+    scale = min((box["width"] - 82) / np.ptp(xs), (box["height"] - 82) / np.ptp(ys)) if np.ptp(ys) else 1.0
+    link = header["links"]["name"].index(name)
+    a, b = header["links"]["source"][link], header["links"]["target"][link]
+    x, y = (values[a] + share * (values[b] - values[a]) for values in (xs, ys))
+    middle_x, middle_y = (xs.min() + xs.max()) / 2, (ys.min() + ys.max()) / 2
+    return box["x"] + box["width"] / 2 + scale * (x - middle_x), box["y"] + box["height"] / 2 - scale * (y - middle_y)
+
+
+def test_a_click_on_a_link_chooses_it_and_escape_lets_go(open_file, report, result):
+    page = open_file(report)
+    page.mouse.click(*on_link(page, result_content(result).header, "west-middle"))
+    told = page.get_by_label("chosen link")
+    # In the end "through" has 3 Mbit/s of the first link and "first" the other 7.
+    assert told.locator("h3").inner_text() == "west-middle"
+    assert "2 connections send over it, of 2 with a path there" in told.inner_text()
+    assert told.get_by_role("listitem").all_inner_texts() == ["first 7 Mbit/s", "through 3 Mbit/s"]
+    assert page.get_by_text("west-middle: load; capacity dashed").is_visible()
+    assert page.get_by_text("queues, west-middle").is_visible()
+    # Those that cross it are lit in the table: all but "last".
+    assert page.locator("tr.lit th").all_inner_texts() == ["through", "first"]
+    page.keyboard.press("Escape")
+    assert not told.is_visible()
+    assert page.locator("tr.lit").count() == 0
+
+
+def test_names_of_links_and_connections_lead_to_each_other(open_file, report):
+    page = open_file(report)
+    page.get_by_role("row", name="through").click()
+    page.get_by_label("chosen connection").get_by_role("button", name="west-east").first.click()
+    assert page.get_by_label("chosen link").locator("h3").inner_text() == "west-east"
+    page.get_by_label("chosen link").get_by_role("button", name="through").click()
+    assert page.get_by_label("chosen connection").locator("h3").inner_text() == "through"
+
+
+def saved(page, button, place):
+    """The bytes of the file that a button gives."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button).click()
+    download.value.save_as(place)
+    return place.read_bytes()
+
+
+def saved_table(page, button, place):
+    """The rows of a table that a button saves."""
+    return list(csv.reader(saved(page, button, place).decode().splitlines()))
+
+
+def test_a_drag_zooms_all_charts_and_what_is_saved_is_what_is_shown(open_file, report, result, tmp_path):
+    page = open_file(report)
+    box = page.locator(".u-over").first.bounding_box()
+    y = box["y"] + 50
+    # The run takes 4 s: from a quarter to a half are 1 s to 2 s.
+    page.mouse.move(box["x"] + box["width"] / 4, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, y, steps=4)
+    page.mouse.up()
+    page.wait_for_function("location.hash.includes('span=')")
+    names, *rows = saved_table(page, "save rates; fair ones dashed as CSV", tmp_path / "rates.csv")
+    assert names[:3] == ["time_s", "through, fair", "through"]
+    table = np.array(rows, dtype=object)
+    times = table[:, 0].astype(float)
+    assert (times[0], times[-1]) == (pytest.approx(1.0, abs=0.02), pytest.approx(2.0, abs=0.02))
+    series = result.series.filter(of="connection", name="through")
+    own = series.filter((series["time_s"] >= times[0] - 1e-9) & (series["time_s"] <= times[-1] + 1e-9))
+    for column, name in enumerate(("fair_bps", "granted_bps"), start=1):
+        np.testing.assert_allclose(table[:, column].astype(float), own[name], rtol=1.3e-4)
+    page.mouse.dblclick(box["x"] + box["width"] / 2, y)
+    page.wait_for_function("!location.hash.includes('span=')")
+    names, first, *_, end = saved_table(page, "save rates; fair ones dashed as CSV", tmp_path / "all.csv")
+    assert (float(first[0]), float(end[0])) == (result.series["time_s"].min(), 4.0)
+    # What is not there is empty: "last" has no fair rate once it has left.
+    assert end[names.index("last, fair")] == ""
+
+
+def test_the_table_is_saved_with_all_its_digits_and_units(open_file, report, result, tmp_path):
+    page = open_file(report, hash="#time=1.5&filter=first")
+    names, *rows = saved_table(page, "save the connections as CSV", tmp_path / "table.csv")
+    own = result.series.filter(of="connection", name="first")
+    at = own.filter(own["time_s"] <= 1.5).row(-1, named=True)
+    assert [row[:2] for row in rows] == [["first", "d-SLEN"]]
+    for column in ("granted_bps", "fair_bps", "delivered_bps"):
+        assert float(rows[0][names.index(column)]) == pytest.approx(at[column], rel=1.3e-4)
+
+
+def test_charts_and_map_are_saved_as_pictures(open_file, report, tmp_path):
+    page = open_file(report)
+    for button in ("save the network as PNG", "save queues, the longest ones as PNG"):
+        picture = saved(page, button, tmp_path / "picture.png")
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) > 2000
+
+
+def test_the_address_keeps_what_is_chosen(open_file, report):
+    page = open_file(report, hash="#runs=mine")
+    page.get_by_role("searchbox").fill("th")
+    page.get_by_role("row", name="through").click()
+    page.get_by_role("slider").fill("2")
+    page.wait_for_function("location.hash.includes('time=2')")
+    # What others keep there stays.
+    assert page.evaluate("location.hash") == "#runs=mine&connection=through&filter=th&time=2"
+    page.reload()
+    page.wait_for_selector("article")
+    assert page.get_by_role("searchbox").input_value() == "th"
+    assert page.get_by_role("slider").input_value() == "2"
+    assert page.get_by_label("chosen connection").is_visible()
+
+
+def test_an_address_of_something_else_chooses_nothing(open_file, report):
+    page = open_file(report, hash="#connection=nobody&time=soon&span=9-3&link=")
+    assert page.get_by_role("slider").input_value() == "4"
+    assert not page.get_by_label("chosen connection").is_visible()
+
+
+def test_the_keys_are_listed_and_escape_closes_the_list(open_file, report):
+    page = open_file(report, hash="#connection=through")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").get_by_text("play or pause").is_visible()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("dialog").count() == 0
+    # Only the list was closed.
+    assert page.get_by_label("chosen connection").is_visible()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_light_and_dark_follow_the_system_until_one_is_chosen(open_file, report, dark):
+    page = open_file(report, dark=dark)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, night = "rgb(255, 255, 255)", "rgb(21, 27, 35)"
+    assert page.evaluate(paper) == (night if dark else light)
+    page.get_by_role("button", name="system").click()
+    assert page.evaluate(paper) == light
+    page.get_by_role("button", name="light").click()
+    assert page.evaluate(paper) == night
+    page.reload()
+    page.wait_for_selector("article")
+    assert page.evaluate(paper) == night
+
+
+def test_fingers_move_and_zoom_the_map(open_file, report):
+    page = open_file(report, width=390, touch=True)
+    box = page.locator("canvas").first.bounding_box()
+    x, y = box["x"] + 150, box["y"] + 150
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        places = [{"x": x + dx, "y": y + dy, "id": i} for i, (dx, dy) in enumerate(points)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+
+    def seen():
+        page.wait_for_timeout(60)
+        return page.evaluate("document.querySelector('canvas').toDataURL()")
+
+    pictures = [seen()]
+    touch("touchStart", (0, 0))
+    touch("touchMove", (40, 10))
+    touch("touchEnd")
+    pictures.append(seen())
+    touch("touchStart", (-20, 0), (20, 0))
+    touch("touchMove", (-80, 0), (80, 0))
+    touch("touchEnd")
+    pictures.append(seen())
+    assert len(set(pictures)) == 3
+    # Nothing was chosen by that.
+    assert not page.get_by_label("chosen link").is_visible()
+    page.get_by_role("button", name="whole network").click()
+    assert seen() == pictures[0]
+
+
+def test_the_map_moves_by_keys_of_its_own(open_file, report):
+    page = open_file(report)
+    seen = "document.querySelector('canvas').toDataURL()"
+    before, time = page.evaluate(seen), page.get_by_role("slider").input_value()
+    page.locator("canvas").first.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("+")
+    page.wait_for_timeout(60)
+    assert page.evaluate(seen) != before
+    # Time has not moved by that.
+    assert page.get_by_role("slider").input_value() == time
+
+
+def test_runs_without_connections_and_of_one_sample_or_none_are_shown(open_file, tmp_path):
+    (tmp_path / "silent.toml").write_text(SILENT, encoding="utf-8")
+    write_report([result_content(ab.run(tmp_path / "silent.toml"))], tmp_path / "silent.html")
+    page = open_file(tmp_path / "silent.html")
+    assert page.get_by_text("there are no connections").is_visible()
+    # Samples at 3 s, and none before the end at 4 s.
+    for sample, count in (("3 s", 1), ("10 s", 0)):
+        few = ab.run(SCENARIOS / "join-and-leave.toml", sets=[f"run.sample={sample}"])
+        write_report([result_content(few)], tmp_path / "few.html")
+        page = open_file(tmp_path / "few.html")
+        assert page.get_by_text(f"{count} sample").is_visible()
+        assert page.get_by_role("slider").count() == 0
+        assert page.get_by_role("row", name="through").is_visible()

@@ -1,0 +1,99 @@
+"""The page of an allocation says why each demand gets no more, as its certificate has it."""
+
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import anabranch as ab
+from anabranch.page import allocation_content, write_report
+
+TWO_PATHS = Path(__file__).parents[1] / "scenarios" / "two-paths.toml"
+
+
+def open_allocation(open_file, place, allocation):
+    """Open the page of an allocation."""
+    write_report([allocation_content(allocation)], place / "solved.html")
+    return open_file(place / "solved.html")
+
+
+def why(page, connection):
+    """Choose a connection, and give what is said of it."""
+    page.get_by_role("row", name=connection).get_by_role("button").click()
+    return page.get_by_label("chosen connection").inner_text()
+
+
+@pytest.fixture
+def line():
+    """Two links in a row, of 10 and 4 Mbit/s: a long connection, one on each link, and one that asks for little."""
+    graph = nx.DiGraph(name="line")
+    graph.add_edge("a", "b", capacity="10 Mbit/s")
+    graph.add_edge("b", "c", capacity="4 Mbit/s")
+    network = ab.from_networkx(graph)
+    sources, targets = ["a", "a", "b", "a"], ["c", "b", "c", "b"]
+    names = ["long", "wide", "narrow", "modest"]
+    return ab.demands(network, sources, targets, name=names, demand_bps=[None, None, None, 1e6])
+
+
+def test_max_min_names_the_full_link_and_who_is_there_at_what_level(open_file, tmp_path, line):
+    # "long" and "narrow" have 2 each of the 4; "modest" has its 1, and "wide" the 7 that are left of the 10.
+    page = open_allocation(open_file, tmp_path, ab.solve(line.network, line, fairness="max-min"))
+    assert page.get_by_text("max-min by progressive-filling; certified: every subflow has a bottleneck").is_visible()
+    told = why(page, "long")
+    assert "It gets 2 Mbit/s with no limit to what it can use; its level is 2 Mbit/s" in told
+    assert "b-c is full, with 4 Mbit/s" in told
+    assert "Nobody there has a greater level than 2 Mbit/s: of 1 other, 1 is at the same level and 0 lower" in told
+    assert "narrow 2 Mbit/s · level 2 Mbit/s" in told
+    told = why(page, "wide")
+    assert "Nobody there has a greater level than 7 Mbit/s: of 2 others, 0 are at the same level and 2 lower" in told
+    told = why(page, "modest")
+    assert "It gets 1 Mbit/s of 1 Mbit/s asked for (100 %)" in told
+    assert "It has all that it asked for." in told
+    assert "is full" not in told
+
+
+def test_the_bottlenecks_are_listed_until_something_is_chosen(open_file, tmp_path, line):
+    page = open_allocation(open_file, tmp_path, ab.solve(line.network, line, fairness="max-min"))
+    rows = page.get_by_label("bottlenecks").get_by_role("row").all_inner_texts()
+    # The tightest first. "modest" is held by its demand, so that the first link holds one connection.
+    assert [row.split("\t") for row in rows[1:]] == [
+        ["b-c", "2 Mbit/s", "2", "4 Mbit/s"],
+        ["a-b", "7 Mbit/s", "1", "10 Mbit/s"],
+    ]
+    page.get_by_label("bottlenecks").get_by_role("button", name="b-c").click()
+    assert "2 connections send over it, of 2 with a path there" in page.get_by_label("chosen link").inner_text()
+
+
+def test_proportional_fairness_says_what_more_is_worth_and_what_paths_cost(open_file, tmp_path):
+    # "both" may use either link. All of 18 Mbit/s at one price: three connections have 6 each, so that a unit more is
+    # worth 1 / (6 Mbit/s), that is 166.7 per Gbit/s, and each link charges that.
+    scenario = ab.read_scenario(TWO_PATHS)
+    page = open_allocation(open_file, tmp_path, ab.solve(scenario.network, scenario.demands, fairness="proportional"))
+    assert page.get_by_text("proportional by interior-point; certified: the duality gap is").is_visible()
+    told = why(page, "both")
+    assert "One more unit of rate would be worth 167 per Gbit/s to it. That is what its cheapest paths cost" in told
+    assert "4 Mbit/s over fast\n\nIt costs 100 % of what more is worth, the least of its paths. Charged by fast" in told
+    rows = page.get_by_label("connections", exact=True).get_by_role("row").all_inner_texts()
+    assert rows[1].split("\t")[1:4] == [" interior-point", "6 Mbit/s", "unlimited"]
+
+
+def test_a_path_that_is_too_dear_stays_unused_and_says_so(open_file, tmp_path):
+    # A triangle: from a to c directly, or by b over two links that others want. All capacities are 6 Mbit/s.
+    graph = nx.DiGraph(name="triangle")
+    for a, b in (("a", "c"), ("a", "b"), ("b", "c")):
+        graph.add_edge(a, b, capacity="6 Mbit/s")
+    network = ab.from_networkx(graph)
+    wanted = ab.demands(network, ["a", "a", "b"], ["c", "b", "c"], name=["way", "first", "second"])
+    # Each has a link to itself at 6 Mbit/s and price 1/6: the detour costs 2/6, twice what more is worth.
+    page = open_allocation(open_file, tmp_path, ab.solve(network, wanted, fairness="proportional"))
+    told = why(page, "way")
+    assert "It costs 200 % of what more is worth, more than its cheapest path: it stays unused." in told
+    assert "Charged by a-b (50 %), b-c (50 %)." in told
+
+
+def test_what_is_not_certified_is_called_so(open_file, tmp_path):
+    scenario = ab.read_scenario(TWO_PATHS)
+    with pytest.warns(ab.errors.ConvergenceWarning):
+        allocation = ab.solve(scenario.network, scenario.demands, tolerance=1e-12, max_passes=2)
+    page = open_allocation(open_file, tmp_path, allocation)
+    assert page.get_by_text("not certified: the residual is").is_visible()

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+
+import { type ChartSpec, fromZero, type Making } from "./chart_spec";
+import { chartsOf, withCommonAxes } from "./charts";
+import { inks, lineColour, mixed } from "./colours";
+import type { Header, Run, Table } from "./data";
+
+const NO = Number.NaN;
+
+/** A run of four samples: two connections over two links, the second of which changes. */
+function run(tables: Record<string, number[][]>): Run {
+  const header = {
+    kind: "run",
+    connections: { name: ["a", "b"], protocol: ["d-SLEN", "Reno"] },
+    subflows: { name: ["a/1", "b/1"], connection: [0, 1], path: [[0], [0, 1]] },
+    links: { name: ["x", "y"], capacity_bps: [10, 8] },
+    protocols: { "d-SLEN": { colour: "#0072b2", marker: "square" }, Reno: { colour: "#d55e00", marker: "star" } },
+  } as unknown as Header;
+  const table = (of: string, name: string) => {
+    const rows = tables[`${of} ${name}`]?.map((row) => new Float32Array(row));
+    const at = (row: number, column: number) => rows?.[row]?.[column] ?? NO;
+    return rows && ({ at, row: (row: number) => rows[row] } as unknown as Table);
+  };
+  const variables = (of: string) =>
+    Object.keys(tables).flatMap((key) => (key.startsWith(`${of} `) ? [key.slice(of.length + 1)] : []));
+  return {
+    header,
+    table,
+    variables,
+    times: [0, 1, 2, 3],
+    subflowsOf: [[0], [1]],
+    subflowsOver: [[0, 1], [1]],
+  } as unknown as Run;
+}
+
+const TABLES = {
+  "connection granted_bps": [
+    [5, 5, 5, 5],
+    [4, 4, 3, 3],
+  ],
+  "connection delivered_bps": [
+    [5, 5, 5, 5],
+    [4, 4, 4, 3],
+  ],
+  "connection fair_bps": [
+    [5, 5, 5, 5],
+    [4, 4, 3, 3],
+  ],
+  "subflow granted_bps": [
+    [5, 5, 5, 5],
+    [4, 4, 3, 3],
+  ],
+  "link carried_bps": [
+    [9, 9, 8, 8],
+    [4, 4, 3, 3],
+  ],
+  "link capacity_bps": [
+    [10, 10, 10, 10],
+    [8, 8, 3, 3],
+  ],
+  "link backlog_bytes": [
+    [0, 0, 0, 0],
+    [0, 100, 0, 0],
+  ],
+  "errors link": [[NO], [NO], [NO], [NO], [NO]],
+};
+
+const DRAWN = { connection: "granted_bps", subflow: "granted_bps", link: "backlog_bytes", run: "present" };
+
+function charts(chosen: string | null, link: string | null, drawn = DRAWN): ChartSpec[] {
+  const palette = { lines: ["#111111", "#222222"], utilisation: [] };
+  const shown = { chosen, link, filter: "", drawn };
+  return chartsOf({ run: run(TABLES), shown, palette, several: true, own: inks(false) } as Making);
+}
+
+test("the fair rate is dashed beside what is drawn of a connection, and the end has the protocol's marker", () => {
+  const [rates] = charts(null, null, { ...DRAWN, connection: "delivered_bps" });
+  expect(rates?.lines.map((line) => [line.label, line.dashed ?? false, line.marker])).toEqual([
+    ["a, fair", true, undefined],
+    ["a", false, "square"],
+    ["b, fair", true, undefined],
+    ["b", false, "star"],
+  ]);
+  expect(rates?.axis).toBe("delivered rate");
+  expect([...(rates?.lines[3]?.values ?? [])]).toEqual([4, 4, 4, 3]);
+});
+
+test("a link whose capacity changes is drawn below its capacity, without being chosen", () => {
+  const load = charts(null, null).find((chart) => chart.kind === "load");
+  expect(load?.lines.map((line) => line.label)).toEqual(["y, capacity", "y"]);
+  expect(load?.lines[0]).toMatchObject({ dashed: true, stepped: true });
+});
+
+test("a chosen link has its load, its queue and the connections that cross it", () => {
+  const [rates, load, queue, ...others] = charts(null, "y");
+  expect(rates?.lines.map((line) => line.label)).toEqual(["b, fair", "b"]);
+  expect(load?.title).toBe("y: load; capacity dashed");
+  expect(queue?.lines.map((line) => line.label)).toEqual(["y"]);
+  expect(others.map((chart) => chart.kind)).toEqual(["errors connection", "errors link"]);
+});
+
+test("a chosen connection has its subflows", () => {
+  expect(charts("b", null).map((chart) => chart.kind)).toEqual([
+    "rates",
+    "subflows granted_bps",
+    "load",
+    "queues backlog_bytes",
+    "errors connection",
+    "errors link",
+  ]);
+});
+
+test("rare peaks are cut from the axis, and known", () => {
+  const values = new Float32Array(1000).fill(1);
+  values[7] = 10;
+  const line = { label: "a", colour: "", values };
+  // One of a thousand is beyond; the rest is at 1.
+  expect(fromZero([line])).toEqual({ range: [0, 1.06], whole: [0, 1.06 * 10] });
+  expect(fromZero([{ ...line, values: new Float32Array([1, 1.2]) }]).range[1]).toBeCloseTo(1.06 * 1.2);
+  expect(fromZero([])).toEqual({ range: [0, 1], whole: [0, 1] });
+});
+
+test("charts of one kind have one axis in all runs", () => {
+  const chart = (kind: string, high: number) =>
+    ({ kind, text: String, range: [0, high], whole: [0, 2 * high] }) as unknown as ChartSpec;
+  const [one, two] = withCommonAxes([[chart("rates", 5), chart("load", 1)], [chart("rates", 7)]]);
+  expect(one?.map((c) => [c.range, c.whole])).toEqual([
+    [
+      [0, 7],
+      [0, 14],
+    ],
+    [
+      [0, 1],
+      [0, 2],
+    ],
+  ]);
+  expect(two?.[0]?.range).toEqual([0, 7]);
+});
+
+test("with several protocols connections have shades of their protocol's colour", () => {
+  const own = inks(false);
+  expect(mixed("#000000", "#ff8040", 0.5)).toBe("#804020");
+  const palette = { lines: ["#111111", "#222222"], utilisation: [] };
+  const shades = [0, 1, 2, 3, 4].map((rank) => lineColour(run({}), 0, palette, true, own, rank));
+  expect(shades[0]).toBe("#0072b2");
+  expect(new Set(shades).size).toBe(5);
+  expect(lineColour(run({}), 0, palette, false, own, 3)).toBe("#222222");
+});

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+
+import { type Header, Run } from "./data";
+import { bottlenecksOf, proofOf, whyOf } from "./why";
+
+/** Two links in a row, of 10 and 4: a long connection with 2, a wide one with 7, a narrow one with 2, a modest one with 1. */
+const header = {
+  kind: "allocation",
+  times_s: [0],
+  summary: { tolerance: 0.01 },
+  links: { name: ["x", "y"], capacity_bps: [10, 4] },
+  connections: {
+    name: ["long", "wide", "narrow", "modest"],
+    granted_bps: [2, 7, 2, 1],
+    demand_bps: [null, null, null, 1],
+    level_bps: [2, 7, 2, 1],
+    held_by: ["link", "link", "link", "demand"],
+  },
+  subflows: {
+    connection: [0, 1, 2, 3],
+    path: [[0, 1], [0], [1], [0]],
+    granted_bps: [2, 7, 2, 1],
+    bottleneck: [1, 0, 1, null],
+  },
+  series: [],
+} as unknown as Header;
+
+const solved = new Run(header, new Uint8Array());
+
+test("a connection is told who else is at its bottleneck, and at what level", () => {
+  const why = whyOf(solved, 0);
+  expect([why.rate, why.demand, why.level, why.isMet, why.isPriced]).toEqual([2, null, 2, false, false]);
+  expect(why.reasons[0]).toMatchObject({ bottleneck: 1, others: [{ connection: 2, rate: 2, level: 2 }], level: 1 });
+  const wide = whyOf(solved, 1).reasons[0];
+  // Both others are lower: nobody has more to give.
+  expect(wide?.others.map(({ connection }) => connection)).toEqual([0, 3]);
+  expect(wide?.level).toBe(0);
+  expect(whyOf(solved, 3).isMet).toBe(true);
+});
+
+test("who sends next to nothing over a link is not counted, as in the certificate", () => {
+  const subflows = { ...header.subflows, connection: [0, 1, 2, 3, 1], path: [[0, 1], [0], [1], [0], [1]] };
+  const granted = { ...subflows, granted_bps: [2, 6.99, 2, 1, 0.01], bottleneck: [1, 0, 1, null, 1] };
+  const trickle = new Run({ ...header, subflows: granted } as Header, new Uint8Array());
+  expect(whyOf(trickle, 2).reasons[0]?.others.map(({ connection }) => connection)).toEqual([0]);
+});
+
+test("bottlenecks come by level, with how many they hold", () => {
+  expect(bottlenecksOf(solved).map(({ link, held, level }) => [link, held, level])).toEqual([
+    [1, 2, 2],
+    [0, 1, 7],
+  ]);
+});
+
+test("with prices a path costs what its links charge, by what more is worth", () => {
+  const priced = new Run(
+    {
+      ...header,
+      links: { ...header.links, price: [0.1, 0.4] },
+      connections: { ...header.connections, marginal_utility: [0.5, 0.1, 0.4, 1] },
+      subflows: { ...header.subflows, price: [0.5, 0.1, 0.4, 0.1] },
+    } as unknown as Header,
+    new Uint8Array(),
+  );
+  const why = whyOf(priced, 0);
+  expect(why.isPriced).toBe(true);
+  expect(why.reasons[0]?.cost).toBe(1);
+  expect(why.reasons[0]?.charges.map(({ link, share }) => [link, share])).toEqual([
+    [1, 0.8],
+    [0, 0.2],
+  ]);
+  // The dearest first.
+  expect(bottlenecksOf(priced).map(({ link, price }) => [link, price])).toEqual([
+    [1, 0.4],
+    [0, 0.1],
+  ]);
+});
+
+test("the certificate is told as what it is", () => {
+  const found = { fairness: "max-min", method: "lp", tolerance: 0.01, residual: 0.004, overload: 0 };
+  expect(proofOf({ ...found, certified: true })).toContain("certified: every subflow has a bottleneck to 0.01");
+  expect(proofOf({ ...found, certified: false })).toContain("not certified: the residual is 0.004");
+  const priced = { ...found, fairness: "alpha", alpha: 2, gap: 1e-12, certified: true };
+  expect(proofOf(priced)).toContain("alpha 2 by lp; certified: the duality gap is 1e-12");
+});
