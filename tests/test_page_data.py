@@ -143,9 +143,44 @@ def test_an_allocation_is_a_run_of_one_instant_with_its_bottlenecks(fairness):
     np.testing.assert_allclose(arrays["link", "granted_bps"][:, 0], allocation.links["load_bps"], rtol=ROUNDED)
     names = header["links"]["name"]
     assert json.loads(json.dumps(header, allow_nan=False)) == header
-    if fairness == "upward-max-min":
-        held = [None if link is None else names[link] for link in header["subflows"]["bottleneck"]]
-        assert held == allocation.subflows["bottleneck"].to_list()
+    held = [None if link is None else names[link] for link in header["subflows"]["bottleneck"]]
+    assert held == allocation.subflows["bottleneck"].to_list()
+    assert header["connections"]["bottleneck"] == allocation.connections["bottleneck"].to_list()
+    # With all digits: what is told of a connection is computed from these.
+    assert header["connections"]["granted_bps"] == allocation.connections["rate_bps"].to_list()
+    assert header["connections"]["level_bps"] == allocation.connections["level_bps"].to_list()
+    assert header["connections"]["claim"] == allocation.connections["claim"].to_list()
+    assert header["subflows"]["granted_bps"] == allocation.subflows["rate_bps"].to_list()
+
+
+def test_prices_are_those_of_the_allocation_and_null_where_infinite(tmp_path):
+    # The second path of "x" leads over a link without capacity, whose price is infinite.
+    text = """
+    link = [
+      { name = "one", source = "a", target = "b", capacity = "6 Mbit/s", delay = "1 ms" },
+      { name = "none", source = "a", target = "b", capacity = "0 bit/s", delay = "1 ms" },
+    ]
+    connection = [{ name = "x", source = "a", target = "b", links = [["one"], ["none"]] }]
+    """
+    file = tmp_path / "none.toml"
+    file.write_text(text, encoding="utf-8")
+    scenario = ab.read_scenario(file)
+    allocation = ab.solve(scenario.network, scenario.demands, fairness="alpha", alpha=2.0)
+    header = allocation_content(allocation).header
+    # Two-way links stand beside each other. A unit more is worth 1 / (6 Mbit/s)^2, and "one" charges that.
+    price = dict(zip(header["links"]["name"], header["links"]["price"], strict=True))
+    assert price["one"] == pytest.approx(1 / 36e12)
+    assert price["none"] is None
+    assert header["subflows"]["price"] == [pytest.approx(1 / 36e12), None]
+    assert header["connections"]["marginal_utility"] == [pytest.approx(1 / 36e12)]
+    assert (header["summary"]["alpha"], header["summary"]["gap"]) == (2.0, pytest.approx(0.0, abs=1e-6))
+
+
+def test_what_opens_the_page_comes_first_and_subflows_last(windows):
+    header = result_content(windows).header
+    late = {place["of"] for place in header["series"] if place["start"] >= header["first_bytes"]}
+    assert late == {"subflow"}
+    assert not any(place["of"] == "subflow" for place in header["series"] if place["start"] < header["first_bytes"])
 
 
 def test_an_allocation_of_bare_numbers_is_refused():

@@ -42,7 +42,8 @@ def runs_of(page):
     found = []
     while f'id="run-{len(found)}"' in page:
         header = json.loads(script(page, f"run-{len(found)}"))
-        blob = zlib.decompress(base64.b64decode(script(page, f"blob-{len(found)}")))
+        parts = [base64.b64decode(script(page, f"{name}-{len(found)}")) for name in ("blob", "rest")]
+        blob = b"".join(map(zlib.decompress, parts))
         found.append((header, read_series(header, blob)))
     return found
 

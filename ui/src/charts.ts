@@ -13,7 +13,7 @@ import {
 } from "./chart_spec";
 import { lineColour, seen } from "./colours";
 import { capacities, loadOf, queues } from "./link_charts";
-import { greatest, matching, ratesOver } from "./selection";
+import { greatest, MOST_LINES, matching, ratesOver } from "./selection";
 import { errorText, rateText, textOf } from "./units";
 
 /** The charts of a run: rates, subflows of the chosen connection, queues, errors, what is of the whole run. */
@@ -74,7 +74,8 @@ function rates(making: Making, chosen: number, link: number): ChartSpec {
   const lines: Line[] = [];
   for (const [rank, row] of rows.entries()) {
     const label = connections.name[row] ?? "";
-    const colour = lineColour(run, row, palette, several, own, rank);
+    // Of few connections each keeps its colour, whatever is chosen.
+    const colour = lineColour(run, row, palette, several, own, connections.name.length > MOST_LINES ? rank : row);
     const marker = protocols[connections.protocol[row] ?? ""]?.marker ?? "circle";
     if (fair) {
       lines.push({ label: `${label}, fair`, colour, values: fair.row(row), width: 1, dashed: true, stepped: true });

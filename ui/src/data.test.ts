@@ -48,3 +48,23 @@ test("what was not recorded has no table", () => {
   expect(run.table("connection", "error")).toBe(run.table("connection", "error"));
   expect(run.subflowsOf).toEqual([[0], [1, 2]]);
 });
+
+test("what comes later is there once the run is completed, and what was decoded before stays", () => {
+  const late = {
+    ...header,
+    first_bytes: 24,
+    series: [...header.series, { of: "subflow", name: "granted_bps", rows: 1, columns: 3, start: 24 }],
+  } as unknown as Header;
+  const first = new Run(
+    late,
+    encoded([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]),
+  );
+  const error = first.table("connection", "error");
+  expect(first.table("subflow", "granted_bps")).toBeUndefined();
+  const whole = first.completed(encoded([[7, 8, 9]]));
+  expect([...(whole.table("subflow", "granted_bps")?.row(0) ?? [])]).toEqual([7, 8, 9]);
+  expect(whole.table("connection", "error")).toBe(error);
+});

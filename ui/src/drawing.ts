@@ -3,7 +3,7 @@
 import { type Inks, utilisationColour } from "./colours";
 import type { Palette, Run } from "./data";
 import { half, type Point, placed, type View } from "./geometry";
-import { bottlenecks, linksOf, utilisation } from "./selection";
+import { bottlenecks, linksOf, sharesOn, utilisation } from "./selection";
 
 const SATURATED = 0.99;
 /** Steps of colour. */
@@ -118,14 +118,14 @@ function stroke(context: CanvasRenderingContext2D, from: Point, to: Point, width
   context.stroke();
 }
 
-/** The paths of connections as thin lines beside their links. */
+/** The paths of connections as lines beside their links, the wider the more of the rate they carry there. */
 function drawPaths(context: CanvasRenderingContext2D, drawing: Drawing, lit: number[]): void {
   const { run, view, beside, widths } = drawing;
   const { nodes, links } = run.header;
   const taken = new Map<number, number>();
   for (const connection of lit) {
     const colour = drawing.colourOf(connection);
-    for (const link of linksOf(run, connection)) {
+    for (const [link, share] of sharesOn(run, connection, drawing.sample)) {
       const rank = taken.get(link) ?? 0;
       taken.set(link, rank + 1);
       const start = placed(nodes, links.source[link] as number, view);
@@ -133,9 +133,11 @@ function drawPaths(context: CanvasRenderingContext2D, drawing: Drawing, lit: num
       const lane = (beside[link] as number) + (widths[link] as number) / 2 + 3 + 3 * rank;
       const [from] = half(start, end, lane);
       const [to] = half(end, start, -lane);
-      stroke(context, from, to, 2, colour);
+      context.globalAlpha = share > 0 ? 1 : 0.5;
+      stroke(context, from, to, 1 + 2.5 * share, colour);
     }
   }
+  context.globalAlpha = 1;
 }
 
 function drawQueues(context: CanvasRenderingContext2D, drawing: Drawing): void {
@@ -194,7 +196,14 @@ function drawNodes(context: CanvasRenderingContext2D, { run, view, own, room }: 
 
 const NAME_HEIGHT = 12;
 
-/** Names above their nodes; one that would lie on another is left out. */
+/** The box of a name: its middle, and how far it reaches to either side. */
+interface Label {
+  x: number;
+  y: number;
+  reach: number;
+}
+
+/** Names beside their nodes, above where there is room; one that would lie on another wherever it is put is left out. */
 function drawNames(
   context: CanvasRenderingContext2D,
   seen: number[],
@@ -208,18 +217,25 @@ function drawNames(
   context.strokeStyle = own.paper;
   context.fillStyle = own.ink;
   context.lineWidth = 3;
-  const taken: { left: number; right: number; y: number }[] = [];
+  const taken: Label[] = [];
   for (const node of seen) {
     const name = names[node] ?? "";
     const { x, y } = places[node] as Point;
     const reach = context.measureText(name).width / 2 + 2;
-    const own = { left: x - reach, right: x + reach, y: y - radius - 5 };
-    const isTaken = taken.some(
-      (other) => own.left < other.right && other.left < own.right && Math.abs(own.y - other.y) < NAME_HEIGHT,
-    );
-    if (isTaken) continue;
-    taken.push(own);
-    context.strokeText(name, x, own.y);
-    context.fillText(name, x, own.y);
+    const aside = reach + radius + 3;
+    const choices: Label[] = [
+      { x, y: y - radius - 5, reach },
+      { x, y: y + radius + 12, reach },
+      { x: x + aside, y: y + 4, reach },
+      { x: x - aside, y: y + 4, reach },
+    ];
+    const label = choices.find((choice) => !taken.some((other) => overlap(choice, other)));
+    if (!label) continue;
+    taken.push(label);
+    context.strokeText(name, label.x, label.y);
+    context.fillText(name, label.x, label.y);
   }
 }
+
+const overlap = (a: Label, b: Label): boolean =>
+  Math.abs(a.x - b.x) < a.reach + b.reach && Math.abs(a.y - b.y) < NAME_HEIGHT;

@@ -12,7 +12,7 @@ export interface Column {
   text: (connection: number, sample: number) => string;
 }
 
-/** The columns of a run, or of an allocation, after name and protocol. */
+/** The columns of a run after name and protocol, or of an allocation after the name. */
 export function columnsOf(run: Run): Column[] {
   const { connections } = run.header;
   const rate = (heading: string, name: string): Column => {
@@ -71,12 +71,12 @@ export function tableRows(
 ): { names: string[]; rows: (string | number | null | undefined)[][] } {
   const columns = columnsOf(run);
   const { connections } = run.header;
-  const label = run.header.kind === "run" ? "protocol" : "method";
+  const isRun = run.header.kind === "run";
   return {
-    names: ["connection", label, ...columns.map((column) => column.name)],
+    names: ["connection", ...(isRun ? ["protocol"] : []), ...columns.map((column) => column.name)],
     rows: rowsOf(run, filter, sample).map((c) => [
       connections.name[c],
-      connections.protocol[c],
+      ...(isRun ? [connections.protocol[c]] : []),
       ...columns.map((column) => column.value(c, sample)),
     ]),
   };

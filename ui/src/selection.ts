@@ -90,6 +90,20 @@ export function linksOf(run: Run, connection: number): Set<number> {
   return new Set((run.subflowsOf[connection] ?? []).flatMap((subflow) => run.header.subflows.path[subflow] ?? []));
 }
 
+/** Which share of a connection's rate its subflows carry on each link of its paths at a sample; 0 where none is known. */
+export function sharesOn(run: Run, connection: number, sample: number): Map<number, number> {
+  const granted = run.table("subflow", "granted_bps");
+  const shares = new Map<number, number>();
+  let total = 0;
+  for (const subflow of run.subflowsOf[connection] ?? []) {
+    const rate = granted?.at(subflow, sample) || 0;
+    total += rate;
+    for (const link of run.header.subflows.path[subflow] ?? []) shares.set(link, (shares.get(link) ?? 0) + rate);
+  }
+  for (const [link, rate] of shares) shares.set(link, total > 0 ? rate / total : 0);
+  return shares;
+}
+
 /** Numbers of the connections with a subflow over a link. */
 export function crossing(run: Run, link: number): number[] {
   return [...new Set((run.subflowsOver[link] ?? []).map((s) => run.header.subflows.connection[s] as number))];

@@ -129,13 +129,15 @@ export function bottlenecksOf(run: Run): Bottleneck[] {
 /** The certificate in a sentence. */
 export function proofOf(summary: Record<string, unknown>): string {
   const number = (key: string) => Number(Number(summary[key]).toPrecision(3));
+  const tolerance =
+    Number(summary.tolerance) < 1e-3 ? Number(summary.tolerance).toExponential() : String(summary.tolerance);
   const how = `${String(summary.fairness)}${summary.fairness === "alpha" ? ` ${String(summary.alpha)}` : ""} by ${String(summary.method)}`;
   const overload = `links are overloaded by at most ${number("overload")}`;
   if ("gap" in summary) {
     const found = `the duality gap is ${number("gap")}, prices and rates are within ${number("residual")} of the optimum's`;
-    return `${how}; ${summary.certified ? "certified" : "not certified"}: ${found} (tolerance ${String(summary.tolerance)}), ${overload}`;
+    return `${how}; ${summary.certified ? "certified" : "not certified"}: ${found} (tolerance ${tolerance}), ${overload}`;
   }
   return summary.certified
-    ? `${how}; certified: every subflow has a bottleneck to ${String(summary.tolerance)} (worst ${number("residual")}), ${overload}`
-    : `${how}; not certified: the residual is ${number("residual")} (tolerance ${String(summary.tolerance)}), ${overload}`;
+    ? `${how}; certified: every subflow has a bottleneck to ${tolerance} (worst ${number("residual")}), ${overload}`
+    : `${how}; not certified: the residual is ${number("residual")} (tolerance ${tolerance}), ${overload}`;
 }

@@ -3,7 +3,7 @@
 The header has columns: ``nodes``, ``links``, ``connections`` and ``subflows`` are lists of equal length by name, and
 refer to each other by number. ``series`` says of each array in the blob ``of`` what it is, its ``name`` (that of the
 column, with its unit), its ``rows`` (a thing each, in the header's order), its ``columns`` (a sample each) and at which
-byte it starts.
+byte it starts. A header may say that the ``first_bytes`` are enough to open the page; the rest may come later.
 
 An array is of little-endian float32, rounded to a part in 8,192: with all bits the file would be half as large again,
 and the page shows three or four digits. A value that is not there is not a number. An array lies in the blob as planes:

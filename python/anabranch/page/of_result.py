@@ -61,8 +61,12 @@ def result_content(result: Result, *, name: str = "") -> Content:
     content.header["links"] |= {
         column: result.links[column].to_list() for column in ("utilisation", "dropped", "most_packets")
     }
-    _add_series(content, result)
+    for of in ("connection", "link", "run"):
+        _add_series(content, result, of)
     _add_errors(content, result)
+    # What is not shown before a connection is chosen comes last, so that the page opens without it.
+    content.header["first_bytes"] = content.size
+    _add_series(content, result, "subflow")
     return content
 
 
@@ -109,20 +113,19 @@ def _path(text: str, link: dict[str, int]) -> list[int]:
     return path
 
 
-def _add_series(content: Content, result: Result) -> None:
-    """Add what was sampled, as it was recorded; what was not has no array."""
+def _add_series(content: Content, result: Result, of: str) -> None:
+    """Add what was sampled of a kind of thing, as it was recorded; what was not has no array."""
     samples = len(content.header["times_s"])
     # Of the two loads of a link the measured one is shown, if data were sent.
     unshown = ("link", "granted_bps" if result.links["carried_bytes"].sum() else "carried_bps")
-    for of, columns in SHOWN.items():
-        own = result.series.filter(pl.col("of") == of)
-        if own.is_empty():
-            continue
-        if len(own) % samples:
-            raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
-        for column in columns:
-            if own[column].count() and (of, column) != unshown:
-                content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
+    own = result.series.filter(pl.col("of") == of)
+    if own.is_empty():
+        return
+    if len(own) % samples:
+        raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
+    for column in SHOWN[of]:
+        if own[column].count() and (of, column) != unshown:
+            content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
 
 
 def _add_errors(content: Content, result: Result) -> None:

@@ -41,9 +41,12 @@ def report_html(contents: Sequence[Content]) -> str:
     data = [_script("application/json", "palette", json.dumps(palette()))]
     for number, content in enumerate(contents):
         header = json.dumps(content.header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        blob = base64.b64encode(zlib.compress(content.blob(), LEVEL)).decode("ascii")
         data += [_script("application/json", f"run-{number}", _harmless(header))]
-        data += [_script("application/octet-stream", f"blob-{number}", blob)]
+        blob = content.blob()
+        first = content.header.get("first_bytes", len(blob))
+        for name, part in (("blob", blob[:first]), ("rest", blob[first:])):
+            text = base64.b64encode(zlib.compress(part, LEVEL)).decode("ascii")
+            data += [_script("application/octet-stream", f"{name}-{number}", text)]
     before, _, after = page.partition(PLACE)
     return before + "\n".join(data) + after
 

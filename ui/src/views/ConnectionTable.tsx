@@ -1,6 +1,6 @@
 /** The connections, the farthest from fair first; of a long table only the rows that are seen are there. */
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Inks, seen } from "../colours";
 import type { Run } from "../data";
 import { columnsOf, rowsOf, tableRows } from "../rows";
@@ -30,9 +30,15 @@ export function ConnectionTable({ run, sample, filter, chosen, lit, update, own 
   const [top, setTop] = useState(0);
   const latest = useRef(chosen);
   latest.current = chosen;
+  const place = useRef<HTMLDivElement>(null);
+  // What the filter leaves is shown from its beginning.
+  useEffect(() => {
+    if (place.current) place.current.scrollTop = 0;
+  }, [filter]);
   const columns = useMemo(() => columnsOf(run), [run]);
   const order = rowsOf(run, filter, sample);
   const { connections, protocols } = run.header;
+  const isRun = run.header.kind === "run";
   if (!connections.name.length) return <p class="empty">there are no connections</p>;
   const first = Math.min(Math.max(Math.floor(top / ROW) - MARGIN, 0), Math.max(order.length - 1, 0));
   const shown = order.slice(first, first + Math.ceil(HEIGHT / ROW) + 2 * MARGIN);
@@ -47,21 +53,21 @@ export function ConnectionTable({ run, sample, filter, chosen, lit, update, own 
       <p class="facts above">
         {order.length === connections.name.length ? order.length : `${order.length} of ${connections.name.length}`}{" "}
         connections
-        {run.header.kind === "run"
+        {isRun
           ? ` at ${spanText(run.times[sample])}, the farthest from fair first`
           : ", those that lack the most first"}
         <button type="button" class="plain" aria-label="save the connections as CSV" onClick={save}>
           CSV
         </button>
       </p>
-      <div class="connections" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      <div class="connections" ref={place} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
         <table class={run.header.kind} aria-rowcount={order.length + 1}>
           <thead>
             <tr>
               <th scope="col">connection</th>
-              <th scope="col">{run.header.kind === "run" ? "protocol" : "method"}</th>
+              {isRun ? <th scope="col">protocol</th> : null}
               {columns.map((column) => (
-                <th scope="col" key={column.name}>
+                <th scope="col" class={column.name === "held_by" ? "" : "number"} key={column.name}>
                   {column.heading}
                 </th>
               ))}
@@ -88,11 +94,17 @@ export function ConnectionTable({ run, sample, filter, chosen, lit, update, own 
                       {name}
                     </button>
                   </th>
-                  <td title={protocol}>
-                    {look ? <Marker shape={look.marker} colour={seen(look.colour, own)} /> : null} {protocol}
-                  </td>
+                  {isRun ? (
+                    <td title={protocol}>
+                      {look ? <Marker shape={look.marker} colour={seen(look.colour, own)} /> : null} {protocol}
+                    </td>
+                  ) : null}
                   {columns.map((column) => (
-                    <td class="number" key={column.name}>
+                    <td
+                      class={column.name === "held_by" ? "" : "number"}
+                      title={column.name === "held_by" ? column.text(c, sample) : undefined}
+                      key={column.name}
+                    >
                       {column.text(c, sample)}
                     </td>
                   ))}

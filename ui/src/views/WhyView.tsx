@@ -34,33 +34,44 @@ export function WhyView({ run, connection, update }: Props) {
       {why.isPriced ? <Worth run={run} connection={connection} why={why} /> : null}
       {why.isMet ? <p class="because">It has all that it asked for.</p> : null}
       {why.reasons.length ? null : <p class="because">It has no path.</p>}
-      <ol>
-        {why.reasons.map((reason) => (
-          <li key={reason.subflow}>
-            <b>{rateText(reason.rate)}</b> over{" "}
-            <PathLinks run={run} path={run.header.subflows.path[reason.subflow] ?? []} update={update} />
-            {why.isPriced ? (
-              <Cost {...{ run, reason, why, update }} />
-            ) : why.isMet ? null : (
-              <Held {...{ run, reason, why, update }} />
-            )}
-          </li>
-        ))}
-      </ol>
+      {groups(why).map((reasons) => (
+        <div key={reasons[0]?.subflow}>
+          <ol start={reasons[0] && why.reasons.indexOf(reasons[0]) + 1}>
+            {reasons.map((reason) => (
+              <li key={reason.subflow} value={why.reasons.indexOf(reason) + 1}>
+                <b>{rateText(reason.rate)}</b> over{" "}
+                <PathLinks run={run} path={run.header.subflows.path[reason.subflow] ?? []} update={update} />
+                {why.isPriced ? <Cost {...{ run, reason, why, update }} /> : null}
+              </li>
+            ))}
+          </ol>
+          {why.isPriced || why.isMet || !reasons[0] ? null : <Held {...{ run, reason: reasons[0], why, update }} />}
+        </div>
+      ))}
     </section>
   );
+}
+
+/** Subflows with the same bottleneck, which is told of once; with prices or a demand that is met, all together. */
+function groups(why: Why): Reason[][] {
+  if (why.isPriced || why.isMet) return [why.reasons];
+  const by = new Map<number | null, Reason[]>();
+  for (const reason of why.reasons) by.set(reason.bottleneck, [...(by.get(reason.bottleneck) ?? []), reason]);
+  return [...by.values()];
 }
 
 /** What holds a subflow back: the full link, and why nobody there has to give way. */
 function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why; update: Update }) {
   const { bottleneck, others } = reason;
   if (bottleneck === null) {
-    return <p class="because">No link holds it back to the tolerance: to this subflow the allocation is not fair.</p>;
+    return (
+      <p class="because held">No link holds it back to the tolerance: to this subflow the allocation is not fair.</p>
+    );
   }
   const lower = others.length - reason.level;
   const capacity = run.header.links.capacity_bps[bottleneck];
   return (
-    <>
+    <div class="held">
       <p class="because">
         <LinkName run={run} link={bottleneck} update={update} />{" "}
         {capacity ? `is full, with ${rateText(capacity)}` : "has no capacity"}
@@ -77,7 +88,7 @@ function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why
         ))}
       </ul>
       {others.length > MOST ? <p class="more">and {others.length - MOST} more</p> : null}
-    </>
+    </div>
   );
 }
 
