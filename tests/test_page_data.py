@@ -203,3 +203,13 @@ def test_the_palette_is_that_of_the_figures():
     assert palette()["lines"] == list(COLOURS)
     assert palette()["utilisation"][0] == "#c6cfda"
     assert palette()["utilisation"][-1] == "#7f1842"
+
+
+@pytest.mark.parametrize(("name", "sign"), [("utilisation", -1), ("utilisation_dark", 1)])
+def test_busier_links_stand_out_more_whatever_colours_one_can_see(name, sign):
+    """The lightness of the colours goes one way: darker on light paper, lighter on dark."""
+    rgb = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in palette()[name]])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    # In steps of a sixteenth, beside which the rounding to 8 bits is nothing.
+    assert (sign * np.diff(luminance[::4]) > 0.0).all()

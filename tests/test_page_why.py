@@ -73,8 +73,9 @@ def test_proportional_fairness_says_what_more_is_worth_and_what_paths_cost(open_
     told = why(page, "both")
     assert "One more unit of rate would be worth 167 per Gbit/s to it. That is what its cheapest paths cost" in told
     assert "4 Mbit/s over fast\n\nIt costs 100 % of what more is worth, the least of its paths. Charged by fast" in told
+    # Rate and level: nobody has a demand.
     rows = page.get_by_label("connections", exact=True).get_by_role("row").all_inner_texts()
-    assert rows[1].split("\t")[1:3] == ["6 Mbit/s", "unlimited"]
+    assert rows[1].split("\t")[1:3] == ["6 Mbit/s", "6 Mbit/s"]
 
 
 def test_a_path_that_is_too_dear_stays_unused_and_says_so(open_file, tmp_path):

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { type ChartSpec, fromZero, type Making } from "./chart_spec";
 import { chartsOf, withCommonAxes } from "./charts";
-import { inks, lineColour, mixed } from "./colours";
+import { inks, lineColour, mixed, seen } from "./colours";
 import type { Header, Run, Table } from "./data";
 
 const NO = Number.NaN;
@@ -68,7 +68,7 @@ const TABLES = {
 const DRAWN = { connection: "granted_bps", subflow: "granted_bps", link: "backlog_bytes", run: "present" };
 
 function charts(chosen: string | null, link: string | null, drawn = DRAWN): ChartSpec[] {
-  const palette = { lines: ["#111111", "#222222"], utilisation: [] };
+  const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
   const shown = { chosen, link, filter: "", drawn };
   return chartsOf({ run: run(TABLES), shown, palette, several: true, own: inks(false) } as Making);
 }
@@ -140,9 +140,12 @@ test("charts of one kind have one axis in all runs", () => {
 test("with several protocols connections have shades of their protocol's colour", () => {
   const own = inks(false);
   expect(mixed("#000000", "#ff8040", 0.5)).toBe("#804020");
-  const palette = { lines: ["#111111", "#222222"], utilisation: [] };
+  const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
   const shades = [0, 1, 2, 3, 4].map((rank) => lineColour(run({}), 0, palette, true, own, rank));
   expect(shades[0]).toBe("#0072b2");
+  // A fifth of the way to the ink of dark paper, #e8ecf0.
+  expect(seen("#0072b2", inks(true))).toBe("#2e8abe");
+  expect(seen("#1b2430", inks(true))).toBe("#e8ecf0");
   expect(new Set(shades).size).toBe(5);
   expect(lineColour(run({}), 0, palette, false, own, 3)).toBe("#222222");
 });

@@ -22,11 +22,13 @@ export function chartsOf(making: Making): ChartSpec[] {
   if (run.header.kind === "allocation") return [];
   const chosen = run.header.connections.name.indexOf(shown.chosen ?? "");
   const link = run.header.links.name.indexOf(shown.link ?? "");
-  const charts = [rates(making, chosen, link)];
+  const isEmpty = !run.header.connections.name.length;
+  const charts = isEmpty ? [] : [rates(making, chosen, link)];
   if (chosen >= 0) charts.push(subflows(making, chosen));
   if (link >= 0) charts.push(loadOf(making, link));
   else charts.push(...capacities(making));
-  charts.push(queues(making, chosen, link), errors(making, "connection"));
+  charts.push(queues(making, chosen, link));
+  if (!isEmpty) charts.push(errors(making, "connection"));
   if (run.table("errors", "link")) charts.push(errors(making, "link"));
   return [...charts, ...ofRun(making)];
 }
@@ -128,10 +130,9 @@ function errors({ run, palette, own }: Making, of: "connection" | "link"): Chart
         width: row === 2 ? 2 : 1,
       }))
     : [];
-  const [low, high] = [lines[1]?.values ?? NOTHING, lines[3]?.values ?? NOTHING];
-  const reach = 1.15 * Math.max(0.01, -quantile(low, PEAKS), quantile(high, 1 - PEAKS));
   const [least, most] = [lines[0]?.values ?? NOTHING, lines[4]?.values ?? NOTHING];
-  const all = Math.max(reach, -1.05 * quantile(least, 0), 1.05 * quantile(most, 1));
+  const reach = 1.06 * Math.max(0.01, -quantile(least, PEAKS), quantile(most, 1 - PEAKS));
+  const all = Math.max(reach, -1.06 * quantile(least, 0), 1.06 * quantile(most, 1));
   const whose = of === "connection" ? "connections" : "bottlenecks";
   return {
     kind: `errors ${of}`,

@@ -24,16 +24,21 @@ const DARK: Inks = { ink: "#e8ecf0", soft: "#a9b3be", line: "#313b47", paper: "#
 
 export const inks = (dark: boolean): Inks => (dark ? DARK : LIGHT);
 
-/** The same colour, but for ink, which would not be seen on dark paper. */
-export const seen = (colour: string, own: Inks): string =>
-  own.dark && colour.toLowerCase() === LIGHT.ink ? DARK.ink : colour;
+/** How much lighter colours are on dark paper. */
+const LIGHTER = 0.2;
+
+/** The colour as it is seen on this paper: on dark paper a little lighter, and what is ink becomes that of dark paper. */
+export function seen(colour: string, own: Inks): string {
+  if (!own.dark) return colour;
+  return colour.toLowerCase() === LIGHT.ink ? DARK.ink : mixed(colour, DARK.ink, LIGHTER);
+}
 
 /** The colour of a protocol, as it is seen on this paper. */
 export const protocolColour = (run: Run, connection: number, own: Inks): string =>
   seen(run.header.protocols[run.header.connections.protocol[connection] ?? ""]?.colour ?? LIGHT.ink, own);
 
 /** How far from a protocol's own colour those of its further connections are: towards ink, or towards paper. */
-const SHADES = [0, 0.45, -0.45, 0.7, -0.65];
+const SHADES = [0, 0.45, -0.45, 0.7, -0.65, 0.22, -0.22];
 
 /**
  * The colour of a connection's lines: a shade of that of its protocol where the page has several,
@@ -59,7 +64,10 @@ export function mixed(colour: string, other: string, share: number): string {
   return `#${parts.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-export function utilisationColour(share: number, palette: Palette): string {
-  const last = palette.utilisation.length - 1;
-  return palette.utilisation[Math.round(Math.min(Math.max(share, 0), 1) * last)] ?? LIGHT.soft;
+/** The colours of utilisation, from what is hardly seen on this paper to what is seen best. */
+export const utilisationRamp = (palette: Palette, own: Inks): string[] =>
+  own.dark ? palette.utilisation_dark : palette.utilisation;
+
+export function utilisationColour(share: number, ramp: string[]): string {
+  return ramp[Math.round(Math.min(Math.max(share, 0), 1) * (ramp.length - 1))] ?? LIGHT.soft;
 }

@@ -86,6 +86,8 @@ export interface Look {
 export interface Palette {
   lines: string[];
   utilisation: string[];
+  /** The same on dark paper. */
+  utilisation_dark: string[];
 }
 
 const VALUE_BYTES = 4;
@@ -210,7 +212,7 @@ export interface Embedded {
 
 /** Reads what a report has in its scripts. */
 export async function embeddedRuns(page: Document): Promise<Embedded> {
-  const palette = JSON.parse(page.getElementById("palette")?.textContent ?? "null") as Palette | null;
+  const palette = JSON.parse(page.getElementById("palette")?.textContent || "null") as Palette | null;
   const runs: Run[] = [];
   for (let number = 0; ; number++) {
     const header = page.getElementById(`run-${number}`)?.textContent;
@@ -226,7 +228,8 @@ export async function embeddedRuns(page: Document): Promise<Embedded> {
     }
     return complete;
   };
-  return { palette: palette ?? { lines: ["#0072b2"], utilisation: ["#c6cfda", "#7f1842"] }, runs, whole };
+  if (!palette) throw new Error("it has no palette; write the report again");
+  return { palette, runs, whole };
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

@@ -1,6 +1,6 @@
 /** Drawing the network on a canvas: links, the paths of a connection, queues, nodes. */
 
-import { type Inks, utilisationColour } from "./colours";
+import { type Inks, utilisationColour, utilisationRamp } from "./colours";
 import type { Palette, Run } from "./data";
 import { half, type Point, placed, type View } from "./geometry";
 import { bottlenecks, linksOf, sharesOn, utilisation } from "./selection";
@@ -95,11 +95,12 @@ type HasRim = (link: number, share: number) => boolean;
 /** Draws links one by one, which is faster than many in one path; idle ones first, so that the busy one is seen. */
 function drawLinks(context: CanvasRenderingContext2D, drawing: Drawing, links: number[], hasRim: HasRim): void {
   const { run, sample, own, palette, widths } = drawing;
+  const ramp = utilisationRamp(palette, own);
   const levels: number[][] = Array.from({ length: LEVELS + 1 }, () => []);
   for (const link of links) levels[Math.round(LEVELS * Math.min(utilisation(run, link, sample), 1))]?.push(link);
   for (const [level, like] of levels.entries()) {
     const share = level / LEVELS;
-    const colour = utilisationColour(share, palette);
+    const colour = utilisationColour(share, ramp);
     for (const link of like) {
       const [start, middle] = drawing.lines[link] as [Point, Point];
       const width = widths[link] as number;

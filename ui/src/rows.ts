@@ -1,7 +1,7 @@
 /** What the table of connections has in its columns, as numbers and as text. */
 
 import type { Run } from "./data";
-import { byDistance, errorAt, matching } from "./selection";
+import { byDistance, errorAt, hasDemands, matching } from "./selection";
 import { errorText, NONE, rateText, shareText } from "./units";
 
 export interface Column {
@@ -40,8 +40,7 @@ export function columnsOf(run: Run): Column[] {
     return wanted ? Number(granted.value(c, 0)) / wanted : null;
   };
   const holder = (c: number) => connections.bottleneck?.[c] ?? connections.held_by?.[c];
-  return [
-    granted,
+  const asked: Column[] = [
     {
       heading: "demand",
       name: "demand_bps",
@@ -49,6 +48,10 @@ export function columnsOf(run: Run): Column[] {
       text: (c) => rateText(demand(c) ?? Number.POSITIVE_INFINITY),
     },
     { heading: "met", name: "met", value: met, text: (c) => shareText(met(c)) },
+  ];
+  return [
+    granted,
+    ...(hasDemands(run) ? asked : []),
     {
       heading: "level",
       name: "level_bps",
@@ -80,4 +83,10 @@ export function tableRows(
       ...columns.map((column) => column.value(c, sample)),
     ]),
   };
+}
+
+/** In which order the rows are. */
+export function orderOf(run: Run): string {
+  if (run.header.kind === "run") return "the farthest from fair first";
+  return hasDemands(run) ? "those that lack the most first" : "those of the lowest level first";
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Header, Run, Table } from "./data";
-import { bottlenecks, byDistance, greatest, linksOf, matching, utilisation } from "./selection";
+import { bottlenecks, byDistance, greatest, linksOf, matching, sharesOn, utilisation } from "./selection";
 
 /** A run of two samples with tables as plain rows. */
 function run(tables: Record<string, number[][]>, more: Partial<Header> = {}): Run {
@@ -41,6 +41,24 @@ test("in an allocation those come first that are farthest from their demand", ()
   expect(
     byDistance(run(solved, { kind: "allocation", connections } as unknown as Partial<Header>), [0, 1, 2], 0),
   ).toEqual([1, 0, 2]);
+});
+
+test("in an allocation without demands those of the lowest level come first", () => {
+  const connections = { demand_bps: [null, null, null], level_bps: [9, 2, 7] };
+  expect(byDistance(run({}, { kind: "allocation", connections } as unknown as Partial<Header>), [0, 1, 2], 0)).toEqual([
+    1, 2, 0,
+  ]);
+});
+
+test("a connection's shares on links are those of its subflows there", () => {
+  const granted = { "subflow granted_bps": [[3], [1], [8]] };
+  // Of 4 in all, 3 go over the links 0 and 1, and 1 over 2.
+  expect([...sharesOn(run(granted), 0, 0)]).toEqual([
+    [0, 0.75],
+    [1, 0.75],
+    [2, 0.25],
+  ]);
+  expect([...sharesOn(run({}), 1, 0)]).toEqual([[0, 0]]);
 });
 
 test("of many rows those of the greatest mean size are shown, in their own order", () => {

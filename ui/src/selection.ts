@@ -31,7 +31,8 @@ export interface Drawn {
 
 export type Update = (change: Partial<State>) => void;
 
-export const MOST_LINES = 8;
+/** As many as there are colours. */
+export const MOST_LINES = 7;
 
 /** Numbers of the connections whose name or protocol has the text of the filter. */
 export function matching(run: Run, filter: string): number[] {
@@ -46,19 +47,26 @@ export function errorAt(run: Run, connection: number, sample: number): number {
   return run.table("connection", "error")?.at(connection, sample) ?? Number.NaN;
 }
 
+/** Whether some connection of an allocation asks for no more than so much. */
+export const hasDemands = (run: Run): boolean => run.header.connections.demand_bps?.some((d) => d !== null) ?? false;
+
 /**
  * How far a connection is from fair at a sample; NaN while it is not there.
- * All are fair in an allocation: there, how far the rate is from the demand, relative to that.
+ * All are fair in an allocation: there, how far the rate is from the demand, relative to that; or how low the level
+ * is, where nobody has a demand.
  */
-function distance(run: Run, connection: number, sample: number): number {
-  if (run.header.kind === "run") return Math.abs(errorAt(run, connection, sample));
-  const demand = run.header.connections.demand_bps?.[connection];
+function distance(run: Run, connection: number, sample: number, asked: boolean): number {
+  const { kind, connections } = run.header;
+  if (kind === "run") return Math.abs(errorAt(run, connection, sample));
+  if (!asked) return 1 / (connections.level_bps?.[connection] || Number.MIN_VALUE);
+  const demand = connections.demand_bps?.[connection];
   return demand ? 1 - (run.table("connection", "granted_bps")?.at(connection, sample) ?? 0) / demand : 0;
 }
 
 /** Connections in order of their distance from fair at a sample, the farthest first, those that are not there last. */
 export function byDistance(run: Run, connections: number[], sample: number): number[] {
-  const far = new Map(connections.map((c) => [c, distance(run, c, sample)]));
+  const asked = hasDemands(run);
+  const far = new Map(connections.map((c) => [c, distance(run, c, sample, asked)]));
   const rank = (c: number) => {
     const distance = far.get(c) as number;
     return Number.isNaN(distance) ? -1 : distance;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { errorText, NONE, rateText, shareText, sizeText, spanText, textOf } from "./units";
+import { countText, errorText, NONE, priceText, rateText, shareText, sizeText, spanText, textOf } from "./units";
 
 test("rates and sizes take the prefix that leaves few digits", () => {
   expect([0, 999, 1000, 7.31e6, 1e9, 9.9999e8].map(rateText)).toEqual([
@@ -34,4 +34,16 @@ test("a column has its unit in its name", () => {
   expect(textOf("window_bytes")(3000)).toBe("3 kB");
   expect(textOf("rtt_s")(0.01)).toBe("10 ms");
   expect(textOf("marked_share")(0.25)).toBe("25 %");
+});
+
+test("counts are whole, and prices have the unit of the utility", () => {
+  expect([countText(3), countText(0.25), textOf("present")(1000), textOf("peak_packets")(40)]).toEqual([
+    "3",
+    "",
+    "1000",
+    "40 packets",
+  ]);
+  expect(priceText(1 / 6e6, 1)).toBe("167 per Gbit/s");
+  expect(priceText(1 / 36e12, 2)).toBe("27800 per (Gbit/s)^2");
+  expect(priceText(null, 1)).toBe("unlimited");
 });

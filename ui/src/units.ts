@@ -50,9 +50,10 @@ export function shareText(value: number | null | undefined): string {
   return value == null || !Number.isFinite(value) ? NONE : `${digits(value * 100)} %`;
 }
 
-/** A count of things, which has no unit. */
+/** A count of things, which has no unit; between whole numbers there is nothing. */
 export function countText(value: number | null | undefined): string {
-  return value == null || !Number.isFinite(value) ? NONE : digits(value);
+  if (value == null || !Number.isFinite(value)) return NONE;
+  return Number.isInteger(value) ? String(value) : "";
 }
 
 const packetText = (value: number | null | undefined): string =>

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+ON_DARK = ("#3b4653", "#8a4a70", "#dd5f4b", "#f5a142", "#ffe69a")
+"""Utilisation on dark paper, from idle to full: the busier the lighter, as on light paper the busier the darker."""
+
 
 def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
     """Give the colour and the marker of each protocol, by its title: the same in every run and on every page.
@@ -22,11 +25,13 @@ def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def palette() -> dict[str, Any]:
-    """Give the colours of lines, and those of utilisation from idle to full."""
-    from matplotlib.colors import to_hex
+    """Give the colours of lines, and those of utilisation from idle to full, on light paper and on dark."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
 
     from anabranch.figures.network import UTILISATION
     from anabranch.figures.style import COLOURS
 
+    ramps = {"utilisation": UTILISATION, "utilisation_dark": LinearSegmentedColormap.from_list("dark", ON_DARK)}
     steps = 64
-    return {"lines": list(COLOURS), "utilisation": [to_hex(UTILISATION(i / steps)) for i in range(steps + 1)]}
+    colours = {name: [to_hex(ramp(i / steps)) for i in range(steps + 1)] for name, ramp in ramps.items()}
+    return {"lines": list(COLOURS), **colours}

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Inks, seen } from "../colours";
 import type { Run } from "../data";
-import { columnsOf, rowsOf, tableRows } from "../rows";
+import { columnsOf, orderOf, rowsOf, tableRows } from "../rows";
 import { csvText, fileName, saveText } from "../save";
 import type { Update } from "../selection";
 import { spanText } from "../units";
@@ -53,9 +53,7 @@ export function ConnectionTable({ run, sample, filter, chosen, lit, update, own 
       <p class="facts above">
         {order.length === connections.name.length ? order.length : `${order.length} of ${connections.name.length}`}{" "}
         connections
-        {isRun
-          ? ` at ${spanText(run.times[sample])}, the farthest from fair first`
-          : ", those that lack the most first"}
+        {isRun ? ` at ${spanText(run.times[sample])}` : ""}, {orderOf(run)}
         <button type="button" class="plain" aria-label="save the connections as CSV" onClick={save}>
           CSV
         </button>

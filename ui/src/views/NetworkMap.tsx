@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Inks } from "../colours";
+import { type Inks, utilisationRamp } from "../colours";
 import type { Palette, Run } from "../data";
 import { draw } from "../drawing";
 import { distance, fitted, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
@@ -150,7 +150,7 @@ export function NetworkMap(props: Props) {
           ) : pointed.link !== undefined ? (
             <LinkFacts run={run} link={pointed.link} sample={sample} />
           ) : (
-            (told ?? <Legend palette={props.palette} ink={own.ink} />)
+            (told ?? <Legend ramp={utilisationRamp(props.palette, own)} ink={own.ink} />)
           )}
         </div>
         <div class="zoom">
@@ -172,11 +172,11 @@ export function NetworkMap(props: Props) {
   );
 }
 
-function Legend({ palette, ink }: { palette: Palette; ink: string }) {
+function Legend({ ramp, ink }: { ramp: string[]; ink: string }) {
   return (
     <span class="legend">
       load / capacity 0 %
-      <span class="ramp" style={{ background: `linear-gradient(to right, ${palette.utilisation.join(",")})` }} />
+      <span class="ramp" style={{ background: `linear-gradient(to right, ${ramp.join(",")})` }} />
       100 % · rim: full · <span class="disc" style={{ background: ink }} /> queue · width: capacity
     </span>
   );

@@ -34,7 +34,7 @@ export function Timeline({ state, update, start_s, end_s, step_s }: Props) {
       />
       <output>{spanText(state.time_s)}</output>
       <label>
-        all in{" "}
+        plays in{" "}
         <select
           value={state.playFor_s}
           onChange={(event) => update({ playFor_s: Number(event.currentTarget.value) })}
