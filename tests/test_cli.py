@@ -54,6 +54,8 @@ def test_solve_writes_tables_and_a_figure_and_nothing_else(topology, tmp_path):
         "connections.parquet",
         "links.parquet",
         "meta.json",
+        "nodes.parquet",
+        "paths.parquet",
         "subflows.parquet",
     ]
     assert pl.read_parquet(out / "connections.parquet").height == 6

@@ -178,9 +178,10 @@ def test_prices_are_those_of_the_allocation_and_null_where_infinite(tmp_path):
 
 def test_what_opens_the_page_comes_first_and_subflows_last(windows):
     header = result_content(windows).header
-    late = {place["of"] for place in header["series"] if place["start"] >= header["first_bytes"]}
-    assert late == {"subflow"}
-    assert not any(place["of"] == "subflow" for place in header["series"] if place["start"] < header["first_bytes"])
+    places = [(place["of"], place["name"], place["start"] >= header["first_bytes"]) for place in header["series"]]
+    assert {of for of, _, _ in places} == {"connection", "subflow", "link", "run", "errors"}
+    for of, name, is_late in places:
+        assert is_late == (of == "subflow" or (of, name) == ("link", "peak_packets"))
 
 
 def test_an_allocation_of_bare_numbers_is_refused():

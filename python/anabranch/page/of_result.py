@@ -23,6 +23,9 @@ SHOWN = {
 }
 """What the page shows of the series, by kind of thing."""
 
+LATE = (("link", "peak_packets"),)
+"""What is not shown before it is asked for, as all of subflows: it comes last, and the page opens without it."""
+
 PERCENTILES = (10, 50, 90)
 SPREAD = ("least", "p10", "p50", "p90", "most")
 """What the page shows of how errors are spread."""
@@ -61,12 +64,10 @@ def result_content(result: Result, *, name: str = "") -> Content:
     content.header["links"] |= {
         column: result.links[column].to_list() for column in ("utilisation", "dropped", "most_packets")
     }
-    for of in ("connection", "link", "run"):
-        _add_series(content, result, of)
+    _add_series(content, result, late=False)
     _add_errors(content, result)
-    # What is not shown before a connection is chosen comes last, so that the page opens without it.
     content.header["first_bytes"] = content.size
-    _add_series(content, result, "subflow")
+    _add_series(content, result, late=True)
     return content
 
 
@@ -113,19 +114,21 @@ def _path(text: str, link: dict[str, int]) -> list[int]:
     return path
 
 
-def _add_series(content: Content, result: Result, of: str) -> None:
-    """Add what was sampled of a kind of thing, as it was recorded; what was not has no array."""
+def _add_series(content: Content, result: Result, *, late: bool) -> None:
+    """Add what was sampled, as it was recorded: what the page opens with, or what comes late."""
     samples = len(content.header["times_s"])
     # Of the two loads of a link the measured one is shown, if data were sent.
     unshown = ("link", "granted_bps" if result.links["carried_bytes"].sum() else "carried_bps")
-    own = result.series.filter(pl.col("of") == of)
-    if own.is_empty():
-        return
-    if len(own) % samples:
-        raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
-    for column in SHOWN[of]:
-        if own[column].count() and (of, column) != unshown:
-            content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
+    for of, columns in SHOWN.items():
+        own = result.series.filter(pl.col("of") == of)
+        if own.is_empty():
+            continue
+        if len(own) % samples:
+            raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
+        for column in columns:
+            is_late = of == "subflow" or (of, column) in LATE
+            if own[column].count() and (of, column) != unshown and is_late == late:
+                content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
 
 
 def _add_errors(content: Content, result: Result) -> None:
