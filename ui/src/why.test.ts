@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { type Header, Run } from "./data";
-import { bottlenecksOf, proofOf, whyOf } from "./why";
+import { bottlenecksOf, costText, proofOf, type Reason, type Why, whyOf, worthText } from "./why";
 
 /** Two links in a row, of 10 and 4: a long connection with 2, a wide one with 7, a narrow one with 2, a modest one with 1. */
 const header = {
@@ -82,4 +82,21 @@ test("the certificate is told as what it is", () => {
   expect(proofOf({ ...found, certified: false })).toContain("not certified: the residual is 0.004");
   const priced = { ...found, fairness: "alpha", alpha: 2, gap: 1e-12, certified: true };
   expect(proofOf(priced)).toContain("alpha 2 by lp; certified: the duality gap is 1e-12");
+});
+
+test("prices are told as they are, also where they are not those of the optimum", () => {
+  const path = (cost: number | null, rate: number) => ({ cost, rate }) as Reason;
+  const why = (isMet: boolean, ...reasons: Reason[]) => ({ isMet, rate: 4, reasons }) as Why;
+  expect(worthText(why(false, path(1, 4), path(2, 0)), 1e-6)).toContain("That is what its cheapest paths cost:");
+  expect(worthText(why(true, path(0.3, 4)), 1e-6)).toContain("only its demand holds it back");
+  expect(worthText(why(false, path(0.3, 4)), 1e-6)).toContain("costs 30 % of that: prices and rates are not those");
+  expect(worthText(why(true, path(1.5, 4)), 1e-6)).toContain("are not those of the optimum");
+  expect(worthText(why(false, path(null, 0)), 1e-6)).toBe("No path of it has capacity.");
+  const two = why(false, path(1, 3), path(2, 0), path(2, 1), path(null, 0));
+  expect(two.reasons.map((reason) => costText(two, reason, 1e-6))).toEqual([
+    "It costs 100 % of what more is worth, the least of its paths.",
+    "It costs 200 % of what more is worth, more than its cheapest path: it stays unused.",
+    "It costs 200 % of what more is worth, more than its cheapest path, and is in use all the same: that is not the optimum.",
+    "It leads over a link without capacity.",
+  ]);
 });

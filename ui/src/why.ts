@@ -1,6 +1,7 @@
 /** Why a connection of an allocation gets no more: what its certificate says of it, as numbers. */
 
 import type { Run } from "./data";
+import { shareText } from "./units";
 
 /** Another connection on a link. */
 export interface Other {
@@ -97,6 +98,36 @@ function chargesOf(run: Run, subflow: number): { link: number; share: number }[]
 
 /** A link that charges less of a path's price than this is not named. */
 const LEAST_SHARE = 1e-3;
+
+const cheapestOf = (why: Why): number =>
+  Math.min(...why.reasons.map((reason) => reason.cost ?? Number.POSITIVE_INFINITY));
+
+/** Prices that differ by this many times the tolerance, relatively, count as equal. */
+const EQUAL = 10;
+
+/** What prices say of a connection as a whole: whether more is worth what it would cost. */
+export function worthText(why: Why, tolerance: number): string {
+  const cheapest = cheapestOf(why);
+  const near = EQUAL * tolerance;
+  if (cheapest === Number.POSITIVE_INFINITY) return "No path of it has capacity.";
+  if (why.isMet && cheapest <= 1 + near) {
+    return "That is what its cheapest path costs, or more: only its demand holds it back.";
+  }
+  if (!why.isMet && Math.abs(cheapest - 1) <= near) {
+    return "That is what its cheapest paths cost: more would cost others more than it is worth to it.";
+  }
+  return `But its cheapest path costs ${shareText(cheapest)} of that: prices and rates are not those of the optimum.`;
+}
+
+/** What a path costs, and what follows from that. */
+export function costText(why: Why, reason: Reason, tolerance: number): string {
+  if (reason.cost === null) return "It leads over a link without capacity.";
+  const cost = `It costs ${shareText(reason.cost)} of what more is worth`;
+  if (reason.cost <= cheapestOf(why) * (1 + EQUAL * tolerance)) return `${cost}, the least of its paths.`;
+  return reason.rate > tolerance * why.rate
+    ? `${cost}, more than its cheapest path, and is in use all the same: that is not the optimum.`
+    : `${cost}, more than its cheapest path: it stays unused.`;
+}
 
 /** A link that holds subflows back. */
 export interface Bottleneck {

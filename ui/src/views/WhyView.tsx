@@ -3,7 +3,7 @@
 import type { Run } from "../data";
 import type { Update } from "../selection";
 import { priceText, rateText, shareText } from "../units";
-import { type Reason, type Why, whyOf } from "../why";
+import { costText, type Reason, type Why, whyOf, worthText } from "../why";
 import { ConnectionName, LinkName } from "./LinkName";
 import { PathLinks } from "./PathLinks";
 
@@ -96,12 +96,10 @@ function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why
 function Worth({ run, connection, why }: { run: Run; connection: number; why: Why }) {
   const alpha = Number(run.header.summary?.alpha ?? 1);
   const worth = run.header.connections.marginal_utility?.[connection];
-  const rule = why.isMet
-    ? "That is what its paths cost, or more: only its demand holds it back."
-    : "That is what its cheapest paths cost: more would cost others more than it is worth to it.";
   return (
     <p class="because">
-      One more unit of rate would be worth {priceText(worth, alpha)} to it. {rule}
+      One more unit of rate would be worth {priceText(worth, alpha)} to it.{" "}
+      {worthText(why, Number(run.header.summary?.tolerance ?? 0))}
     </p>
   );
 }
@@ -109,13 +107,9 @@ function Worth({ run, connection, why }: { run: Run; connection: number; why: Wh
 /** What a path costs by what it is worth, and who charges that. */
 function Cost({ run, reason, why, update }: { run: Run; reason: Reason; why: Why; update: Update }) {
   const tolerance = Number(run.header.summary?.tolerance ?? 0);
-  const cheapest = Math.min(...why.reasons.map((other) => other.cost ?? Number.POSITIVE_INFINITY));
-  const isCheapest = reason.cost !== null && reason.cost <= cheapest * (1 + 10 * tolerance);
   return (
     <p class="because">
-      {reason.cost === null
-        ? "It leads over a link without capacity."
-        : `It costs ${shareText(reason.cost)} of what more is worth, ${isCheapest ? "the least of its paths" : "more than its cheapest path: it stays unused"}.`}
+      {costText(why, reason, tolerance)}
       {reason.charges.length ? " Charged by " : ""}
       {reason.charges.map(({ link, share }, i) => (
         <span key={link}>
