@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
@@ -368,3 +369,26 @@ def test_what_progress_raises_ends_the_run():
 
     with pytest.raises(ZeroDivisionError):
         run(LINK, sets=["run.duration=100000 s"], progress=fail)
+
+
+def test_an_onlooker_is_told_of_samples_in_order_and_changes_nothing():
+    sets = ['run.duration="400 s"', 'run.sample="1 s"', 'run.record=["connections", "links", "fairness"]']
+    unseen = run(JOIN, sets=sets)
+    for threads in (1, 2):
+        parts: list[dict] = []
+        seen = run(JOIN, sets=sets, threads=threads, samples=parts.append)
+        assert seen.series.equals(unseen.series)
+        # Each sample once, from the first on; the last ones are in the result only.
+        times = np.concatenate([part["time_s"] for part in parts])
+        assert times.tolist() == unseen.series["time_s"].unique().sort().to_list()[: len(times)]
+        granted = np.concatenate([part["connection_granted_bps"] for part in parts])
+        own = unseen.series.filter(pl.col("of") == "connection")["granted_bps"].to_numpy().reshape(3, -1)
+        np.testing.assert_array_equal(granted.T, own[:, : len(times)])
+
+
+def test_what_an_onlooker_raises_ends_the_run():
+    def refuse(_samples):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        run(JOIN, sets=['run.duration="1000000 s"', 'run.sample="10 s"'], samples=refuse)

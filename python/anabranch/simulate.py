@@ -21,9 +21,12 @@ from anabranch.scenario import read_plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from anabranch.scenario import Plan
 
     Progress = Callable[[float, float, int], None]
+    Onlooker = Callable[[dict[str, NDArray[Any]]], None]
 
 SUBFLOWS_THAT_PAY = 2000
 """From here on several threads are faster than one."""
@@ -39,6 +42,7 @@ def run(
     sets: Sequence[str] = (),
     threads: int | None = None,
     progress: Progress | None = None,
+    samples: Onlooker | None = None,
 ) -> Result:
     """Simulate a scenario.
 
@@ -56,6 +60,11 @@ def run(
     progress : callable, optional
         Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
         ends the run.
+    samples : callable, optional
+        Told some times a second what was sampled since it was last told, as arrays of a row for each sample and a
+        column for each thing, in the order of the tables: ``time_s``, and by the kind of thing and the column of the
+        series ``connection_granted_bps``, ``link_backlog_bytes`` and so on, as far as they are recorded. The last
+        samples are in the result only. What it raises ends the run.
 
     Returns
     -------
@@ -70,10 +79,16 @@ def run(
         Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``. Once more Ctrl-C changes
         nothing until that is made.
     """
-    return run_plan(read_plan(scenario, seed=seed, sets=sets), threads=threads, progress=progress)
+    return run_plan(read_plan(scenario, seed=seed, sets=sets), threads=threads, progress=progress, samples=samples)
 
 
-def run_plan(plan: Plan, *, threads: int | None = None, progress: Progress | None = None) -> Result:
+def run_plan(
+    plan: Plan,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    samples: Onlooker | None = None,
+) -> Result:
     """Simulate what `read_plan` made ready; see `run`."""
     if threads is None:
         threads = (os.cpu_count() or 1) if len(plan.core.paths().path_offsets) > SUBFLOWS_THAT_PAY else 1
@@ -89,7 +104,7 @@ def run_plan(plan: Plan, *, threads: int | None = None, progress: Progress | Non
                 progress(time_s, duration, events)
 
         begin = time.perf_counter()
-        outcome, raised = _core.simulate(plan.core, threads, tell)
+        outcome, raised = _core.simulate(plan.core, threads, tell, samples)
         result = _result(plan, outcome, time.perf_counter() - begin)
         if interrupts.came or isinstance(raised, KeyboardInterrupt):
             raise RunInterrupted(result) from raised

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_proto::queues::QUEUES;
-use anabranch_sim::{Gauge, Outcome, Progress, QUANTILES, Samples, Summary};
+use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,6 +35,55 @@ fn put_samples<T: numpy::Element + Clone>(
     }
     let things = values.len() / samples;
     table.set_item(name, values.to_vec().into_pyarray(table.py()).reshape([samples, things])?)
+}
+
+/// Samples as tables by name; see `PyOutcome::samples`.
+fn sample_tables<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let Samples { time_s, gauges, .. } = samples;
+    put(&table, "time_s", time_s.iter().copied())?;
+    for (name, values) in [
+        ("connection_granted_bps", &samples.connection_granted_bps),
+        ("connection_delivered_bps", &samples.connection_delivered_bps),
+        ("connection_fair_bps", &samples.connection_fair_bps),
+        ("subflow_granted_bps", &samples.subflow_granted_bps),
+        ("subflow_delivered_bps", &samples.subflow_delivered_bps),
+        ("subflow_window_bytes", &samples.subflow_window_bytes),
+        ("subflow_rtt_s", &samples.subflow_rtt_s),
+        ("subflow_pace_bps", &samples.subflow_pace_bps),
+        ("subflow_marked_share", &samples.subflow_marked_share),
+        ("link_granted_bps", &samples.link_granted_bps),
+        ("link_carried_bps", &samples.link_carried_bps),
+        ("link_fair_bps", &samples.link_fair_bps),
+    ] {
+        put_samples(&table, name, values, time_s.len())?;
+    }
+    put_samples(&table, "link_capacity_bps", &samples.link_capacity_bps, time_s.len())?;
+    put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, time_s.len())?;
+    put_samples(&table, "link_peak_packets", &samples.link_peak_packets, time_s.len())?;
+    if !samples.longest_queue.is_empty() {
+        put(&table, "peak_packets", samples.longest_queue.iter().copied())?;
+    }
+    for (kind, name) in ["connection", "link"].iter().enumerate() {
+        let each = |of: fn(&Summary) -> f64| samples.errors.iter().map(move |both| of(&both[kind]));
+        if samples.errors.is_empty() {
+            break;
+        }
+        put(&table, &format!("{name}_errors_count"), samples.errors.iter().map(|both| both[kind].count))?;
+        put(&table, &format!("{name}_errors_mean"), each(|s| s.mean))?;
+        put(&table, &format!("{name}_errors_least"), each(|s| s.least))?;
+        put(&table, &format!("{name}_errors_p10"), each(|s| s.p10))?;
+        put(&table, &format!("{name}_errors_p50"), each(|s| s.p50))?;
+        put(&table, &format!("{name}_errors_p90"), each(|s| s.p90))?;
+        put(&table, &format!("{name}_errors_most"), each(|s| s.most))?;
+    }
+    if !gauges.is_empty() {
+        let each = |of: fn(&Gauge) -> f64| gauges.iter().map(of);
+        put(&table, "residual", each(|g| g.residual))?;
+        put(&table, "overload", each(|g| g.overload))?;
+        put(&table, "present", gauges.iter().map(|g| g.present))?;
+    }
+    Ok(table)
 }
 
 #[pymethods]
@@ -116,52 +165,7 @@ impl PyOutcome {
 
     /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let table = PyDict::new(py);
-        let Samples { time_s, gauges, .. } = &self.0.samples;
-        put(&table, "time_s", time_s.iter().copied())?;
-        let samples = &self.0.samples;
-        for (name, values) in [
-            ("connection_granted_bps", &samples.connection_granted_bps),
-            ("connection_delivered_bps", &samples.connection_delivered_bps),
-            ("connection_fair_bps", &samples.connection_fair_bps),
-            ("subflow_granted_bps", &samples.subflow_granted_bps),
-            ("subflow_delivered_bps", &samples.subflow_delivered_bps),
-            ("subflow_window_bytes", &samples.subflow_window_bytes),
-            ("subflow_rtt_s", &samples.subflow_rtt_s),
-            ("subflow_pace_bps", &samples.subflow_pace_bps),
-            ("subflow_marked_share", &samples.subflow_marked_share),
-            ("link_granted_bps", &samples.link_granted_bps),
-            ("link_carried_bps", &samples.link_carried_bps),
-            ("link_fair_bps", &samples.link_fair_bps),
-        ] {
-            put_samples(&table, name, values, time_s.len())?;
-        }
-        put_samples(&table, "link_capacity_bps", &samples.link_capacity_bps, time_s.len())?;
-        put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, time_s.len())?;
-        put_samples(&table, "link_peak_packets", &samples.link_peak_packets, time_s.len())?;
-        if !samples.longest_queue.is_empty() {
-            put(&table, "peak_packets", samples.longest_queue.iter().copied())?;
-        }
-        for (kind, name) in ["connection", "link"].iter().enumerate() {
-            let each = |of: fn(&Summary) -> f64| samples.errors.iter().map(move |both| of(&both[kind]));
-            if samples.errors.is_empty() {
-                break;
-            }
-            put(&table, &format!("{name}_errors_count"), samples.errors.iter().map(|both| both[kind].count))?;
-            put(&table, &format!("{name}_errors_mean"), each(|s| s.mean))?;
-            put(&table, &format!("{name}_errors_least"), each(|s| s.least))?;
-            put(&table, &format!("{name}_errors_p10"), each(|s| s.p10))?;
-            put(&table, &format!("{name}_errors_p50"), each(|s| s.p50))?;
-            put(&table, &format!("{name}_errors_p90"), each(|s| s.p90))?;
-            put(&table, &format!("{name}_errors_most"), each(|s| s.most))?;
-        }
-        if !gauges.is_empty() {
-            let each = |of: fn(&Gauge) -> f64| gauges.iter().map(of);
-            put(&table, "residual", each(|g| g.residual))?;
-            put(&table, "overload", each(|g| g.overload))?;
-            put(&table, "present", gauges.iter().map(|g| g.present))?;
-        }
-        Ok(table)
+        sample_tables(py, &self.0.samples)
     }
 
     /// How long data packets waited, if that was recorded: of `"link"` or `"subflow"`, by number.
@@ -228,23 +232,49 @@ impl PyPlan {
     }
 }
 
-/// Runs a plan; gives what came of it, and what `progress` raised or Ctrl-C, if that ended it early.
+/// Runs a plan; gives what came of it, and what `progress` or `samples` raised or Ctrl-C, if that ended it early.
 ///
-/// `progress` is called with the simulated time in seconds and the number of events. Nothing depends on the number of
-/// `threads` but the time it takes.
+/// `progress` is called with the simulated time in seconds and the number of events, `samples` with what was sampled since
+/// it was last called, as tables; the last samples come with the outcome only. Nothing depends on the number of `threads`,
+/// nor on who looks on, but the time it takes.
 #[pyfunction]
-#[pyo3(signature = (plan, threads, progress=None))]
-fn simulate(py: Python<'_>, plan: &PyPlan, threads: usize, progress: Option<Py<PyAny>>) -> (PyOutcome, Option<PyErr>) {
+#[pyo3(signature = (plan, threads, progress=None, samples=None))]
+fn simulate(
+    py: Python<'_>,
+    plan: &PyPlan,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    samples: Option<Py<PyAny>>,
+) -> (PyOutcome, Option<PyErr>) {
     let latest = Mutex::new(None);
-    let tell = || match (&progress, latest.lock().expect("no holder panics").take()) {
-        (Some(progress), Some(Progress { time_s, events })) => progress.call1(py, (time_s, events)).map(drop),
-        _ => Ok(()),
+    let fresh = Mutex::new(None);
+    let tell = || {
+        let new = fresh.lock().expect("no holder panics").take();
+        if let (Some(samples), Some(new)) = (&samples, new) {
+            samples.call1(py, (sample_tables(py, &new)?,))?;
+        }
+        match (&progress, latest.lock().expect("no holder panics").take()) {
+            (Some(progress), Some(Progress { time_s, events })) => progress.call1(py, (time_s, events)).map(drop),
+            _ => Ok(()),
+        }
     };
+    let is_seen = samples.is_some();
     let (outcome, raised) = watched(py, tell, |is_called_off| {
-        anabranch_sim::simulate_on(&plan.0, threads, &mut |progress| {
+        let mut count = 0;
+        let mut look = |all: &Samples| {
+            let mut fresh = fresh.lock().expect("no holder panics");
+            // What was not yet told waits for the next time, so that nothing is copied that nobody takes.
+            if fresh.is_none() {
+                *fresh = Some(all.after(count));
+                count = all.time_s.len();
+            }
+        };
+        let onlooker: Option<Onlooker<'_>> = if is_seen { Some(&mut look) } else { None };
+        let mut watch = |progress| {
             *latest.lock().expect("no holder panics") = Some(progress);
             !is_called_off.load(Ordering::Relaxed)
-        })
+        };
+        anabranch_sim::simulate_seen(&plan.0, threads, &mut watch, onlooker)
     });
     (PyOutcome(outcome), raised)
 }

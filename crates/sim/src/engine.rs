@@ -17,7 +17,7 @@ use crate::connections::Connection;
 use crate::link::Totals;
 use crate::partition::divide;
 use crate::queue::Queue;
-use crate::record::{Grant, Outcome, Recorder};
+use crate::record::{Grant, Outcome, Recorder, Samples};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};
 use crate::transport::Window;
@@ -39,12 +39,27 @@ pub struct Progress {
     pub events: u64,
 }
 
+/// What looks at samples as they are written down: it is given all until now, and the newest is the last.
+pub type Onlooker<'a> = &'a mut dyn FnMut(&Samples);
+
 /// Runs a plan to its end on up to `threads` threads, or until `watch` says no; it is asked every 65,536 events.
 ///
 /// The outcome is the same to the last bit on any number of threads, but for [`Outcome::threads`]: how many were used.
 /// Those are fewer where the network cannot be divided into so many parts, each with work, and one where links lose,
 /// repeat or delay packets at random; never more than 64.
 pub fn simulate_on(plan: &Plan, threads: usize, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
+    simulate_seen(plan, threads, watch, None)
+}
+
+/// Runs a plan as [`simulate_on`] does, and lets somebody look on; the outcome is the same.
+///
+/// The onlooker is called at each sample, on the calling thread, while all shards stand still.
+pub fn simulate_seen(
+    plan: &Plan,
+    threads: usize,
+    watch: &mut dyn FnMut(Progress) -> bool,
+    onlooker: Option<Onlooker<'_>>,
+) -> Outcome {
     let routes = Routes::new(plan);
     let (owners, lookahead) = divide(plan, &routes, threads).unwrap_or_else(|| (Owners::alone(plan, &routes), NEVER));
     let shared = Shared::new(plan, &routes, &owners, lookahead);
@@ -54,7 +69,9 @@ pub fn simulate_on(plan: &Plan, threads: usize, watch: &mut dyn FnMut(Progress) 
         for number in 1..owners.shards {
             scope.spawn(move || shared.drive(number, None));
         }
-        shared.drive(0, Some(Lead { recorder: &mut recorder, watch, told: 0 }));
+        // Within an option, a borrow is not shortened by itself.
+        let onlooker = onlooker.map(|see| see as Onlooker<'_>);
+        shared.drive(0, Some(Lead { recorder: &mut recorder, watch, onlooker, told: 0 }));
     });
     let is_whole = !shared.is_called_off.load(Ordering::Relaxed);
     let mut shards = shared.stand_still(0);
@@ -120,6 +137,7 @@ struct Shared<'p> {
 struct Lead<'a> {
     recorder: &'a mut Recorder,
     watch: &'a mut dyn FnMut(Progress) -> bool,
+    onlooker: Option<Onlooker<'a>>,
     /// Events when `watch` was last called.
     told: u64,
 }
@@ -166,13 +184,16 @@ impl<'p> Shared<'p> {
         loop {
             let (start, instant) = (self.earliest(), instants.next());
             if start > instant {
-                if let Some(Lead { recorder, .. }) = &mut lead {
+                if let Some(Lead { recorder, onlooker, .. }) = &mut lead {
                     let mut shards = self.stand_still(instant);
                     if instants.warm == Some(instant) {
                         recorder.on_warm(&mut shards);
                     }
                     if instants.sample == instant {
                         recorder.on_sample(&mut shards);
+                        if let Some(see) = onlooker {
+                            see(recorder.samples());
+                        }
                     }
                 }
                 self.barrier.wait();

@@ -36,7 +36,7 @@ mod world;
 
 use anabranch_scenario::plan::Plan;
 
-pub use engine::{Progress, simulate_on};
+pub use engine::{Onlooker, Progress, simulate_on, simulate_seen};
 pub use fairness::Gauge;
 pub use link::Totals;
 pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, Samples, SubflowTotal};

@@ -67,6 +67,41 @@ pub struct Samples {
     pub longest_queue: Vec<u32>,
 }
 
+impl Samples {
+    /// The samples after the first `count`.
+    #[must_use]
+    pub fn after(&self, count: usize) -> Self {
+        let all = self.time_s.len();
+        let first = count.min(all);
+        Self {
+            time_s: tail(&self.time_s, first, all),
+            connection_granted_bps: tail(&self.connection_granted_bps, first, all),
+            connection_delivered_bps: tail(&self.connection_delivered_bps, first, all),
+            subflow_granted_bps: tail(&self.subflow_granted_bps, first, all),
+            subflow_delivered_bps: tail(&self.subflow_delivered_bps, first, all),
+            subflow_window_bytes: tail(&self.subflow_window_bytes, first, all),
+            subflow_rtt_s: tail(&self.subflow_rtt_s, first, all),
+            subflow_pace_bps: tail(&self.subflow_pace_bps, first, all),
+            subflow_marked_share: tail(&self.subflow_marked_share, first, all),
+            link_granted_bps: tail(&self.link_granted_bps, first, all),
+            link_carried_bps: tail(&self.link_carried_bps, first, all),
+            link_capacity_bps: tail(&self.link_capacity_bps, first, all),
+            link_backlog_bytes: tail(&self.link_backlog_bytes, first, all),
+            link_peak_packets: tail(&self.link_peak_packets, first, all),
+            connection_fair_bps: tail(&self.connection_fair_bps, first, all),
+            link_fair_bps: tail(&self.link_fair_bps, first, all),
+            gauges: tail(&self.gauges, first, all),
+            errors: tail(&self.errors, first, all),
+            longest_queue: tail(&self.longest_queue, first, all),
+        }
+    }
+}
+
+/// Of a table with so many samples those from `first` on.
+fn tail<T: Clone>(table: &[T], first: usize, all: usize) -> Vec<T> {
+    table[first * (table.len() / all.max(1))..].to_vec()
+}
+
 /// What came of a connection; times in seconds, infinite if it did not come to that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionTotal {
@@ -187,6 +222,11 @@ impl Recorder {
     pub fn has_samples(plan: &Plan) -> bool {
         let Record { connections, subflows, windows, links, fairness, errors, grants: _, waits: _ } = plan.run.record;
         connections || subflows || windows || links || fairness || errors
+    }
+
+    /// What is written down until now.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
     }
 
     /// Takes the counts from which means begin.

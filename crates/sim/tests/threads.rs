@@ -8,7 +8,7 @@ use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
 use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
 use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
-use anabranch_sim::{Progress, simulate_on};
+use anabranch_sim::{Progress, Samples, simulate_on, simulate_seen};
 use common::random::{Pattern, random_plan};
 use common::{MILLISECOND, network, plan};
 
@@ -39,6 +39,32 @@ fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
         errors: true,
     };
     plan
+}
+
+#[test]
+fn an_onlooker_sees_each_sample_once_and_changes_nothing() {
+    for (seed, name) in [(1, "d-slen"), (2, "reno"), (3, "b-neck")] {
+        let plan = whole_plan(seed, Protocol::named(name).unwrap(), ControlPlane::Separate);
+        for threads in [1, 3] {
+            let unseen = simulate_on(&plan, threads, &mut |_| true);
+            let (mut seen, mut parts) = (0, Vec::new());
+            let mut look = |all: &Samples| {
+                parts.push(all.after(seen));
+                seen = all.time_s.len();
+            };
+            let outcome = simulate_seen(&plan, threads, &mut |_| true, Some(&mut look));
+            assert!(format!("{outcome:?}") == format!("{unseen:?}"), "{name} on {threads} threads");
+            // A part for each of the 20 samples, each a row of every table; put together they are all that was recorded.
+            assert_eq!(parts.len(), 20);
+            let whole = &outcome.samples;
+            let joined = |of: fn(&Samples) -> &Vec<f64>| parts.iter().flat_map(|p| of(p).clone()).collect::<Vec<_>>();
+            assert_eq!(joined(|s| &s.time_s), whole.time_s);
+            assert_eq!(joined(|s| &s.connection_granted_bps), whole.connection_granted_bps);
+            assert_eq!(joined(|s| &s.link_carried_bps), whole.link_carried_bps);
+            assert_eq!(parts.iter().map(|p| p.link_backlog_bytes.len()).sum::<usize>(), whole.link_backlog_bytes.len());
+            assert_eq!(parts.iter().map(|p| p.errors.len()).sum::<usize>(), 20);
+        }
+    }
 }
 
 #[test]
