@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch import _core
 from anabranch.demands import Demands
 from anabranch.errors import ScenarioError
-from anabranch.formats.source import load
+from anabranch.formats.source import excerpt, load
 from anabranch.network import Network
 from anabranch.paths import Paths
 from anabranch.read import read_demands, read_network
@@ -89,7 +90,14 @@ def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ())
     return Scenario(read.core.title, read.network, demands)
 
 
-def read_plan(scenario: str | os.PathLike[str], *, seed: int | None = None, sets: Sequence[str] = ()) -> Plan:
+def read_plan(
+    scenario: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    sets: Sequence[str] = (),
+    folder: Path | None = None,
+    within: Sequence[Path] | None = None,
+) -> Plan:
     """Read a scenario file, and draw and check all that a run of it depends on.
 
     Parameters
@@ -100,6 +108,11 @@ def read_plan(scenario: str | os.PathLike[str], *, seed: int | None = None, sets
         Instead of the seed in the file; 0 to 2**63 - 1.
     sets : sequence of str, optional
         Values that take the place of those in the file: ``connection.0.weight=2``, ``defaults.link.queue=64 KiB``.
+    folder : path, optional
+        From where the files that the scenario names are seen. Its own folder if not given; the working folder for a
+        text.
+    within : sequence of path, optional
+        Folders outside which no file may lie that the scenario names, wherever links lead; anywhere if not given.
 
     Raises
     ------
@@ -107,10 +120,28 @@ def read_plan(scenario: str | os.PathLike[str], *, seed: int | None = None, sets
         The first mistake, with file, line, column, reason and remedy.
     """
     with _told(scenario):
-        read = _load(scenario, sets, seed)
+        read = _load(scenario, sets, seed, folder, within)
         plan = read.core.plan(read.network.core, read.extra, read.text)
         resolved = read.core.resolved(read.network.core, read.extra, read.text)
     return Plan(read.core.title, read.network, plan, resolved)
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Give what a scenario has, as plain values."""
+    core = plan.core
+    titles = [plan.protocols[number] for number in core.connection_protocol]
+    return {
+        "title": plan.title,
+        "nodes": len(plan.network),
+        "links": len(plan.network.core.link_names),
+        "connections": len(titles),
+        "subflows": len(core.paths().path_offsets) - 1,
+        "protocols": dict(Counter(titles)),
+        "duration_s": core.duration_s,
+        "warm_up_s": core.warm_up_s,
+        "sample_s": core.sample_s,
+        "seed": core.seed,
+    }
 
 
 @dataclass(frozen=True)
@@ -118,30 +149,52 @@ class _Read:
     """A scenario with what it names: its network, and the connections that stand in a file of demands."""
 
     core: _core.Scenario
-    folder: Path
+    place: Callable[[str], Path]
     network: Network
     extra: _core.Demands | None
 
     def text(self, file: str) -> str:
         """Give the text of a trace."""
-        return load(self.folder / file).text
+        return load(self.place(file)).text
 
 
-def _load(scenario: str | os.PathLike[str], sets: Sequence[str], seed: int | None = None) -> _Read:
+def _load(
+    scenario: str | os.PathLike[str],
+    sets: Sequence[str],
+    seed: int | None = None,
+    folder: Path | None = None,
+    within: Sequence[Path] | None = None,
+) -> _Read:
     if isinstance(sets, str):
         raise ValueError(f"sets is one text; give a list of them, such as [{sets!r}]")  # noqa: TRY004
     values = [_set(value) for value in (sets if seed is None else [*sets, f"run.seed={seed}"])]
     is_text = _is_text(scenario)
     if not is_text and Path(scenario).is_dir():
         raise ValueError("it is a folder; name a scenario file")
-    folder = Path() if is_text else Path(scenario).parent
+    own = folder or (Path() if is_text else Path(scenario).parent)
+
+    def place(file: str) -> Path:
+        return own / file if within is None else _inside(own / file, within)
+
     core = _core.Scenario(str(scenario) if is_text else load(scenario).text, values)
     with _placed(core.network_file_error):
-        network = _network(core, folder)
+        network = _network(core, place)
     file = core.demands_file
     with _placed(core.demands_file_error):
-        extra = None if file is None else read_demands(folder / file, network).core
-    return _Read(core, folder, network, extra)
+        extra = None if file is None else read_demands(place(file), network).core
+    return _Read(core, place, network, extra)
+
+
+def _inside(file: Path, folders: Sequence[Path]) -> Path:
+    """Give where a file really is, if that is in one of the folders."""
+    try:
+        real = file.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ScenarioError(f"{excerpt(file)}: this cannot be a file's name; check it") from error
+    if any(real.is_relative_to(folder.resolve()) for folder in folders):
+        return real
+    allowed = " or ".join(str(folder) for folder in folders)
+    raise ScenarioError(f"{excerpt(file)}: it lies elsewhere, and may not be read from here; put it in {allowed}")
 
 
 def _is_text(scenario: str | os.PathLike[str]) -> bool:
@@ -155,7 +208,7 @@ def _set(value: str) -> tuple[str, str]:
     return path.strip(), text.strip()
 
 
-def _network(core: _core.Scenario, folder: Path) -> Network:
+def _network(core: _core.Scenario, place: Callable[[str], Path]) -> Network:
     inline = core.network()
     if inline is not None:
         return Network(inline, core.title)
@@ -163,7 +216,7 @@ def _network(core: _core.Scenario, folder: Path) -> Network:
     if apart is None:
         raise ValueError("it has no network; add [[link]] tables or a [network] with a file or a rule")
     file, capacity_bps, delay = apart
-    return read_network(folder / file, capacity=capacity_bps, delay=delay)
+    return read_network(place(file), capacity=capacity_bps, delay=delay)
 
 
 @contextmanager

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +12,7 @@ from anabranch import _core
 from anabranch.commands.run import Seed, Sets
 from anabranch.commands.text import printable, time_text
 from anabranch.errors import ScenarioError
-from anabranch.scenario import read_plan
-
-if TYPE_CHECKING:
-    from anabranch.scenario import Plan
+from anabranch.scenario import plan_facts, read_plan
 
 HELP = """Check a scenario without running it: say what it has, or the first mistake. Exit code 2 for a mistake."""
 
@@ -34,31 +30,13 @@ def command(
         return
     if scenario is None:
         raise ScenarioError("there is nothing to check; name a scenario file, or ask for --schema")
-    facts = describe(read_plan(scenario, seed=seed, sets=sets or ()))
+    facts = plan_facts(read_plan(scenario, seed=seed, sets=sets or ()))
     if as_json:
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
     for name, value in facts.items():
         label = name.removesuffix("_s").replace("_", "-" if name == "warm_up_s" else " ")
         typer.echo(f"{label:<16}{_text(name, value)}")
-
-
-def describe(plan: Plan) -> dict[str, Any]:
-    """Give the facts of a scenario as plain values."""
-    core = plan.core
-    titles = [plan.protocols[number] for number in core.connection_protocol]
-    return {
-        "title": plan.title,
-        "nodes": len(plan.network),
-        "links": len(plan.network.core.link_names),
-        "connections": len(titles),
-        "subflows": len(core.paths().path_offsets) - 1,
-        "protocols": dict(Counter(titles)),
-        "duration_s": core.duration_s,
-        "warm_up_s": core.warm_up_s,
-        "sample_s": core.sample_s,
-        "seed": core.seed,
-    }
 
 
 def _text(name: str, value: Any) -> str:
