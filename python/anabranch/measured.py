@@ -80,6 +80,19 @@ FINITE = pl.when(cs.float().is_finite()).then(cs.float())
 """What is no number, or never came to be, as null."""
 
 
+def bottleneck_errors(samples: dict[str, NDArray[Any]], capacity_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give by how much granted rates exceed the capacities of bottlenecks, relative to those; NaN elsewhere.
+
+    A row for each sample and a column for each link; empty if loads or fair rates were not sampled.
+    """
+    granted, fair = (samples.get(f"link_{name}_bps") for name in ("granted", "fair"))
+    if granted is None or fair is None:
+        return np.empty((0, 0))
+    capacity = samples.get("link_capacity_bps", capacity_bps)
+    is_bottleneck = (fair > 0.0) & (fair >= BOTTLENECK * capacity)
+    return np.where(is_bottleneck, granted, np.nan) / np.where(is_bottleneck, capacity, 1.0) - 1.0
+
+
 class Measured:
     """The tables of a run.
 
@@ -150,11 +163,12 @@ class Measured:
 
     def series(self) -> pl.DataFrame:
         """Give a row for each thing and sample, in the order of the other tables."""
+        errors = bottleneck_errors(self.samples, self.network.core.capacity_bps)
         parts = [
             pl.DataFrame(schema=SERIES),
             self._series("connection", self.demands.core.names),
             self._series("subflow", self.subflow_names["subflow"].to_list()),
-            self._series("link", self.network.core.link_names, error=self._bottleneck_errors()),
+            self._series("link", self.network.core.link_names, error=errors),
             self._series("run", [""]),
         ]
         error = pl.when(pl.col("of") == "connection").then(ERROR).otherwise("error").alias("error")
@@ -229,15 +243,6 @@ class Measured:
             times = np.clip([0.0, *(time for time, _ in changes), end], start, max(start, end))
             bits[link] = sum(rate * time for rate, time in zip(rates, np.diff(times).tolist(), strict=True) if time > 0)
         return bits
-
-    def _bottleneck_errors(self) -> NDArray[np.float64]:
-        """Give by how much granted rates exceed the capacities of bottlenecks, relative to those; NaN elsewhere."""
-        granted, fair = (self.samples.get(f"link_{name}_bps") for name in ("granted", "fair"))
-        if granted is None or fair is None:
-            return np.empty((0, 0))
-        capacity = self.samples.get("link_capacity_bps", self.network.core.capacity_bps)
-        is_bottleneck = (fair > 0.0) & (fair >= BOTTLENECK * capacity)
-        return np.where(is_bottleneck, granted, np.nan) / np.where(is_bottleneck, capacity, 1.0) - 1.0
 
     def _series(self, of: str, names: Sequence[str], **derived: NDArray[Any]) -> pl.DataFrame:
         """Give what was sampled of one kind of thing, and what was derived from that."""

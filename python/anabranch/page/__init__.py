@@ -2,7 +2,8 @@
 
 from anabranch.page.content import Content
 from anabranch.page.of_allocation import allocation_content
+from anabranch.page.of_plan import Growing, plan_header
 from anabranch.page.of_result import result_content
 from anabranch.page.report import report_html, write_report
 
-__all__ = ["Content", "allocation_content", "report_html", "result_content", "write_report"]
+__all__ = ["Content", "Growing", "allocation_content", "plan_header", "report_html", "result_content", "write_report"]

@@ -1,0 +1,64 @@
+"""``anabranch serve``: the page over all runs of a folder, live."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch.errors import ScenarioError
+from anabranch.folder import check_place
+
+HELP = """Show all runs of a folder in the browser, and run scenarios from there.
+
+Prints the address to open. On an address that others can reach a token is needed, which stands in the printed address;
+--token sets it. Ctrl-C ends the server: jobs are stopped, and what they have until then is kept.
+"""
+
+RUNS, SCENARIOS = Path("runs"), Path("scenarios")
+MOST_PORT = 65535
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Where runs are, and where new ones go.")] = RUNS,
+    host: Annotated[str, typer.Option(help="Address to serve on; others than loopback need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=MOST_PORT, help="Port; 0 for any that is free.")] = 8000,
+    token: Annotated[str | None, typer.Option(help="What everybody must know who asks for anything.")] = None,
+    scenarios: Annotated[
+        Path | None, typer.Option(help="Folder of scenario files to begin from. Default: scenarios, if it is there.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="So many scenarios run at a time. Default: a processor is left free.")
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Run `HELP`."""
+    for name, own in (("", folder), ("--scenarios: ", scenarios)):
+        if own is not None and not own.is_dir():
+            what = "it is no folder" if own.exists() else "there is no such folder"
+            raise ScenarioError(f"{name}{own}: {what}; name one, or make it first")
+    check_place(folder / "run")
+    # Only now: the server takes longer to load than other commands to run.
+    from anabranch.serve import Settings, serve
+    from anabranch.serve.server import token_for
+
+    if scenarios is None and SCENARIOS.is_dir():
+        scenarios = SCENARIOS
+    settings = Settings(
+        folder.resolve(),
+        None if scenarios is None else scenarios.resolve(),
+        jobs or max((os.cpu_count() or 1) - 1, 1),
+        token_for(host, token),
+    )
+
+    def ready(address: str) -> None:
+        typer.echo(f"{folder}: {address}")
+        if open_page:
+            typer.launch(address)
+
+    try:
+        serve(settings, host=host, port=port, ready=ready)
+    except KeyboardInterrupt:
+        typer.echo("ended; what jobs had until then is kept", err=True)

@@ -1,0 +1,165 @@
+"""A run that still goes on, as the page shows it: what its plan says, and samples as they come."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anabranch.demands import Demands
+from anabranch.measured import bottleneck_errors
+from anabranch.page.content import Content
+from anabranch.page.of_network import network_header
+from anabranch.page.of_result import PERCENTILES, SHOWN, SPREAD
+from anabranch.page.palette import looks
+from anabranch.paths import Paths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anabranch.scenario import Plan
+
+    Tables = dict[tuple[str, str], NDArray[np.float32]]
+
+
+def plan_header(plan: Plan, *, name: str = "") -> dict[str, Any]:
+    """Give the header of a run before there is any sample: its ``times_s`` and ``series`` are empty.
+
+    What only the end tells is not in it.
+
+    Parameters
+    ----------
+    name : str
+        What the run is called beside others; its title if not given.
+    """
+    core = plan.core
+    demands = Demands(plan.network, core.demands())
+    titles = [plan.protocols[number] for number in core.connection_protocol]
+    return {
+        "kind": "run",
+        "name": name or plan.title or "run",
+        "title": plan.title,
+        "seed": core.seed,
+        "duration_s": core.duration_s,
+        "warm_up_s": core.warm_up_s,
+        "sample_s": core.sample_s,
+        "warnings": [],
+        "times_s": [],
+        **network_header(plan.network),
+        "connections": _connections(demands, titles),
+        "subflows": _subflows(demands, Paths(demands, core.paths())),
+        "protocols": looks(dict.fromkeys(titles)),
+        "series": [],
+    }
+
+
+def _connections(demands: Demands, titles: list[str]) -> dict[str, list[Any]]:
+    number = {name: i for i, name in enumerate(demands.network.core.node_names)}
+    frame = demands.connections
+    return {
+        "name": frame["name"].to_list(),
+        # Of several sources the paths tell.
+        "source": [number.get(source) for source in frame["source"]],
+        "target": [number.get(target) for target in frame["target"]],
+        "protocol": titles,
+        "start_s": frame["start_s"].to_list(),
+    }
+
+
+def _subflows(demands: Demands, paths: Paths) -> dict[str, list[Any]]:
+    names, links = demands.core.names, paths.path_links.tolist()
+    rank = np.arange(len(paths)) - paths.connection_offsets[paths.connection] + 1
+    of = paths.connection.tolist()
+    return {
+        "name": [f"{names[c]}/{r}" for c, r in zip(of, rank.tolist(), strict=True)],
+        "connection": of,
+        "path": [links[a:b] for a, b in itertools.pairwise(paths.path_offsets.tolist())],
+    }
+
+
+class Growing:
+    """What was sampled until now of a run that goes on.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is run.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.capacity_bps = plan.network.core.capacity_bps
+        # Of the two loads of a link the measured one is shown, if data are sent.
+        self.unshown = ("link", "granted_bps" if plan.core.has_data else "carried_bps")
+        self.times_s: list[float] = []
+        self.parts: list[tuple[int, Tables]] = []
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def add(self, samples: dict[str, NDArray[Any]]) -> None:
+        """Take in what a run has told: arrays of a row for each sample and a column for each thing."""
+        tables = {
+            (of, name): table
+            for of, name, table in _shown(samples, self.capacity_bps)
+            if (of, name) != self.unshown and not np.isnan(table).all()
+        }
+        self.parts.append((len(self), tables))
+        self.times_s.extend(samples["time_s"].tolist())
+
+    def content(self, first: int, last: int) -> Content:
+        """Give the samples from ``first`` until before ``last``: ``first``, their times, and the series."""
+        count = len(self)
+        first, last = min(first, count), min(max(first, last), count)
+        content = Content({"first": first, "times_s": self.times_s[first:last], "series": []})
+        own = [(start, tables) for start, tables in list(self.parts) if start < last]
+        for key in dict.fromkeys(key for _, tables in own for key in tables):
+            rows = next(len(tables[key][0]) for _, tables in own if key in tables)
+            table = np.full((last - first, rows), np.nan, np.float32)
+            for start, tables in own:
+                if key in tables and start + len(tables[key]) > first:
+                    part = tables[key][max(first - start, 0) : last - start]
+                    at = max(start - first, 0)
+                    table[at : at + len(part)] = part
+            content.add(*key, table.T)
+        return content
+
+
+def _shown(
+    samples: dict[str, NDArray[Any]], capacity_bps: NDArray[np.float64]
+) -> list[tuple[str, str, NDArray[np.float32]]]:
+    """Give what the page shows of samples, by kind of thing and name; what is no finite number is none."""
+    found = []
+    granted, fair = (samples.get(f"connection_{name}_bps") for name in ("granted", "fair"))
+    for of, names in SHOWN.items():
+        prefix = "" if of == "run" else f"{of}_"
+        found += [(of, name, samples[prefix + name]) for name in names if prefix + name in samples]
+    if granted is not None and fair is not None:
+        with np.errstate(all="ignore"):
+            error = np.where((granted <= 0.0) & (fair <= 0.0), 0.0, granted / fair - 1.0)
+        found += [
+            ("connection", "error", error),
+            ("errors", "connection", _spread(np.where(granted > 0, error, np.nan))),
+        ]
+    elif "connection_errors_p10" in samples:
+        columns = [samples[f"connection_errors_{name}"] for name in SPREAD]
+        found += [("errors", "connection", np.stack(columns, axis=1))]
+    if (errors := bottleneck_errors(samples, capacity_bps)).size:
+        found.append(("link", "error", errors))
+    return [(of, name, _finite(table)) for of, name, table in found]
+
+
+def _finite(table: NDArray[Any]) -> NDArray[np.float32]:
+    own = table.reshape(len(table), -1).astype(np.float32)
+    own[~np.isfinite(own)] = np.nan
+    return own
+
+
+def _spread(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the extremes and percentiles of each row, of what is there in it."""
+    spread = np.full((len(errors), len(SPREAD)), np.nan)
+    for row, own in zip(spread, errors, strict=True):
+        there = own[np.isfinite(own)]
+        if there.size:
+            row[:] = np.percentile(there, (0, *PERCENTILES, 100))
+    return spread

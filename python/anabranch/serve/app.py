@@ -1,0 +1,134 @@
+"""The application: what the server knows, and its routes put together."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from threading import Event
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from anabranch.errors import ScenarioError
+from anabranch.page import report_html
+from anabranch.serve import job_routes, page_routes, run_routes, scenario_routes
+from anabranch.serve.guard import Guard
+from anabranch.serve.jobs import Jobs
+from anabranch.serve.models import Problem
+from anabranch.serve.runs import Runs
+from anabranch.serve.scenarios import Scenarios, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+DESCRIPTION = "Runs of a folder, the scenarios that they may begin from, and the jobs that become runs."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server is started with.
+
+    Attributes
+    ----------
+    folder : Path
+        Where runs are, and where those of jobs go.
+    scenarios : Path, optional
+        Where scenario files are.
+    at_once : int
+        So many jobs run at a time.
+    token : str, optional
+        What everybody must know who asks for anything.
+    """
+
+    folder: Path
+    scenarios: Path | None = None
+    at_once: int = 1
+    token: str | None = None
+
+
+@dataclass
+class Desk:
+    """What all routes share."""
+
+    runs: Runs
+    jobs: Jobs
+    scenarios: Scenarios
+    page: str
+    is_closing: Event
+
+
+def make_app(settings: Settings, is_closing: Event | None = None) -> ASGIApp:
+    """Make the application.
+
+    Parameters
+    ----------
+    is_closing : Event, optional
+        Set when the server is about to end, so that streams of events end too.
+
+    Raises
+    ------
+    ScenarioError
+        The page was not built.
+    """
+    folders = (settings.folder,) if settings.scenarios is None else (settings.scenarios, settings.folder)
+    desk = Desk(
+        Runs(settings.folder),
+        Jobs(settings.folder, settings.at_once),
+        Scenarios(settings.scenarios, folders),
+        report_html([]),
+        is_closing or Event(),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.is_closing.set()
+        await run_in_threadpool(desk.jobs.close)
+
+    app = FastAPI(
+        title="anabranch",
+        version=version("anabranch"),
+        description=DESCRIPTION,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        responses={422: {"model": Problem, "description": "The request is wrong: what, where, and what would do"}},
+    )
+    app.state.desk = desk
+    for routes in (page_routes, run_routes, scenario_routes, job_routes):
+        app.include_router(routes.router)
+    app.add_exception_handler(ScenarioError, _scenario_error)
+    app.add_exception_handler(RequestValidationError, _wrong_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    return Guard(app, token=settings.token)
+
+
+def _answer(status: int, problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(problem.model_dump(exclude_none=True), status, headers=headers)
+
+
+async def _scenario_error(_request: Request, error: Exception) -> JSONResponse:
+    return _answer(422, problem_of(error))
+
+
+async def _wrong_request(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    words = f"{where}: {first['msg']}" if where else str(first["msg"])
+    return _answer(422, Problem(error=words.encode("utf-8", "replace").decode()))
+
+
+async def _http_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return _answer(error.status_code, Problem(error=str(error.detail)), dict(error.headers or {}))

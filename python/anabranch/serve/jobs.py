@@ -1,0 +1,222 @@
+"""Simulations in threads of the server: some at a time, the others wait; each becomes a run in the folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import RunInterrupted, ScenarioError
+from anabranch.page import Growing, plan_header
+from anabranch.serve.models import JobFacts
+from anabranch.serve.names import address, new_name
+from anabranch.simulate import run_plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from anabranch.result import Result
+    from anabranch.scenario import Plan
+    from anabranch.serve.models import State
+
+MOST_WAITING = 50
+MOST_KEPT = 100
+"""Of jobs that are over so many are remembered."""
+
+OVER = ("done", "stopped", "failed")
+NAMES_TO_TRY = 20
+
+
+@dataclass
+class Job:
+    """A scenario that runs, has run, or waits for it.
+
+    Attributes
+    ----------
+    name : str
+        That of the run's folder.
+    plan : Plan or None
+        None once the job is over, as is ``samples``.
+    is_called_off : bool
+        It ends at the next opportunity, and what there is until then is kept.
+    """
+
+    name: str
+    plan: Plan | None
+    title: str
+    duration_s: float
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    state: State = "waiting"
+    is_called_off: bool = False
+    time_s: float = 0.0
+    events: int = 0
+    begin: float | None = None
+    end: float | None = None
+    samples: Growing | None = None
+    count: int = 0
+    run: str | None = None
+    error: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state in OVER
+
+    def facts(self) -> JobFacts:
+        """Give how far it is."""
+        now = time.monotonic() if self.end is None else self.end
+        wall_s = 0.0 if self.begin is None else max(now - self.begin, 1e-9)
+        share = self.time_s / self.duration_s if self.duration_s > 0 else 0.0
+        return JobFacts(
+            **{name: getattr(self, name) for name in ("id", "name", "title", "state", "time_s", "duration_s")},
+            events=self.events,
+            events_per_s=round(self.events / wall_s) if wall_s else 0.0,
+            wall_s=round(wall_s, 3),
+            left_s=round(wall_s * (1.0 / share - 1.0), 3) if share > 0 and not self.is_over else None,
+            samples=self.count,
+            run=self.run,
+            error=self.error,
+        )
+
+    def header(self) -> dict[str, Any] | None:
+        """Give the header of the growing run; nothing once it is over."""
+        plan = self.plan
+        return None if plan is None or self.is_over else plan_header(plan, name=self.name)
+
+
+class Jobs:
+    """All jobs, and the threads that run them.
+
+    Parameters
+    ----------
+    folder : Path
+        Where runs are written.
+    at_once : int
+        So many run at a time.
+    """
+
+    def __init__(self, folder: Path, at_once: int) -> None:
+        self.folder = folder
+        self.at_once = at_once
+        self.known: dict[str, Job] = {}
+        self.waiting: deque[Job] = deque()
+        self.changed = Condition()
+        self.is_closed = False
+        self.threads = [Thread(target=self._work, name=f"simulation {i}", daemon=True) for i in range(at_once)]
+        for thread in self.threads:
+            thread.start()
+
+    def start(self, plan: Plan, name: str | None) -> Job:
+        """Take in a job.
+
+        Raises
+        ------
+        ScenarioError
+            Too many wait already, or the server is about to end.
+        """
+        with self.changed:
+            if self.is_closed:
+                raise ScenarioError("the server is about to end; start it again first")
+            if len(self.waiting) >= MOST_WAITING:
+                raise ScenarioError(f"{MOST_WAITING} jobs wait already; stop some, or wait until they have run")
+            taken = {job.name for job in self.known.values() if not job.is_over}
+            own = new_name(name or plan.title or "run", taken, self.folder)
+            job = Job(own, plan, plan.title, plan.core.duration_s)
+            self.known[job.id] = job
+            over = [known for known in self.known.values() if known.is_over]
+            for old in over[: max(len(over) - MOST_KEPT, 0)]:
+                del self.known[old.id]
+            self.waiting.append(job)
+            self.changed.notify()
+        return job
+
+    def stop(self, job: Job) -> None:
+        """Call a job off: one that waits is over at once, one that runs soon."""
+        with self.changed:
+            job.is_called_off = True
+            if job in self.waiting:
+                self.waiting.remove(job)
+                _end(job, "stopped")
+
+    def close(self) -> None:
+        """Call all jobs off, and wait until what they have is written."""
+        with self.changed:
+            self.is_closed = True
+            for job in list(self.known.values()):
+                job.is_called_off = True
+            for job in self.waiting:
+                _end(job, "stopped")
+            self.waiting.clear()
+            self.changed.notify_all()
+        for thread in self.threads:
+            thread.join()
+
+    def all(self) -> list[Job]:
+        """Give all jobs, the newest first."""
+        with self.changed:
+            return list(self.known.values())[::-1]
+
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.waiting or self.is_closed)
+                if not self.waiting:
+                    return
+                job = self.waiting.popleft()
+                job.state, job.begin = "running", time.monotonic()
+            try:
+                self._run(job)
+            except BaseException as error:
+                _end(job, "failed", " ".join(str(error).split()) or type(error).__name__)
+
+    def _run(self, job: Job) -> None:
+        assert job.plan is not None
+        samples = job.samples = Growing(job.plan)
+
+        def progress(time_s: float, _duration_s: float, events: int) -> None:
+            job.time_s, job.events = time_s, events
+            if job.is_called_off:
+                raise KeyboardInterrupt
+
+        def take(new: dict[str, NDArray[Any]]) -> None:
+            samples.add(new)
+            job.count = len(samples)
+
+        threads = None if self.at_once == 1 else max((os.cpu_count() or 1) // self.at_once, 1)
+        try:
+            result = run_plan(job.plan, threads=threads, progress=progress, samples=take)
+            state: State = "done"
+        except RunInterrupted as error:
+            result, state = error.result, "stopped"
+        job.name = self._write(result, job)
+        job.run = address((job.name,))
+        job.time_s, job.events = result.meta["reached_s"], result.meta["events"]
+        _end(job, state)
+
+    def _write(self, result: Result, job: Job) -> str:
+        """Write a run under the job's name, or one like it if somebody has taken that meanwhile; give the name."""
+        for _ in range(NAMES_TO_TRY):
+            with self.changed:
+                taken = {other.name for other in self.known.values() if not other.is_over and other is not job}
+            name = new_name(job.name, taken, self.folder)
+            try:
+                result.write(self.folder / name)
+            except ScenarioError:
+                if not os.path.lexists(self.folder / name):
+                    raise
+                continue
+            return name
+        raise ScenarioError(f"{self.folder}: no new name could be found for {job.name}; remove old runs")
+
+
+def _end(job: Job, state: State, error: str | None = None) -> None:
+    job.error, job.end = error, time.monotonic()
+    # Last, since whoever sees the state may look at the rest.
+    job.state = state
+    job.plan, job.samples = None, None

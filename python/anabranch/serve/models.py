@@ -1,0 +1,136 @@
+"""What goes over the wire as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_SETS = 100
+MOST_SEED = 2**63 - 1
+
+State = Literal["waiting", "running", "done", "stopped", "failed"]
+
+
+class Strict(BaseModel):
+    """What a caller sends: unknown fields are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Problem(BaseModel):
+    """What was wrong, where, and what would do."""
+
+    error: str
+    line: int | None = Field(default=None, description="In the scenario's text, from 1.")
+    column: int | None = Field(default=None, description="In the scenario's text, from 1.")
+    key: str | None = Field(default=None, description="The key of the scenario at fault: `link.0.capacity`.")
+
+
+class RunFacts(BaseModel):
+    """What the list says of a run."""
+
+    id: str
+    folder: str = Field(description="Seen from the served folder.")
+    title: str
+    protocols: list[str]
+    connections: int
+    seed: int
+    duration_s: float
+    reached_s: float
+    finished: bool = Field(description="False for a run that was stopped.")
+    events: int
+    warnings: int = Field(description="How many there are.")
+    written: float = Field(description="When, in seconds since 1970.")
+
+
+class Unreadable(BaseModel):
+    """A folder that cannot be shown, and why."""
+
+    folder: str
+    reason: str
+
+
+class RunList(BaseModel):
+    """All that was found in the served folder."""
+
+    folder: str
+    runs: list[RunFacts]
+    unreadable: list[Unreadable]
+    whole: bool = Field(description="False if there are more folders than are searched.")
+
+
+class ScenarioFacts(BaseModel):
+    """A scenario file that a run may begin from."""
+
+    id: str
+    file: str = Field(description="Seen from the folder of scenarios.")
+    title: str
+
+
+class ScenarioText(ScenarioFacts):
+    """A scenario file with what is in it."""
+
+    text: str
+    value: dict[str, Any] | None = Field(description="The same as JSON; null if it is no TOML.")
+
+
+class Source(Strict):
+    """A scenario, as text or as values."""
+
+    scenario: str | dict[str, Any] = Field(description="TOML text, or the same as a JSON object.")
+    seed: int | None = Field(default=None, ge=0, le=MOST_SEED, description="Instead of that of the scenario.")
+    sets: list[Annotated[str, Field(max_length=10_000)]] = Field(
+        default=[], max_length=MOST_SETS, description="Values set from outside: `connection.0.weight=2`."
+    )
+    origin: str | None = Field(
+        default=None, max_length=2_000, description="Id of the scenario from whose folder files are seen."
+    )
+
+
+class NewJob(Source):
+    """A scenario to run, and what its run shall be called."""
+
+    name: str | None = Field(default=None, max_length=200, description="Of the run's folder; made safe and new.")
+
+
+class CheckAnswer(BaseModel):
+    """Whether a scenario is right."""
+
+    right: bool
+    facts: dict[str, Any] | None = Field(default=None, description="What it has, if it is right.")
+    problem: Problem | None = Field(default=None, description="The first mistake.")
+    text: str | None = Field(default=None, description="The scenario as TOML, if it was sent as values.")
+    value: dict[str, Any] | None = Field(default=None, description="The scenario as values, if it was sent as TOML.")
+
+
+class JobFacts(BaseModel):
+    """How far a job is."""
+
+    id: str
+    name: str
+    title: str
+    state: State
+    time_s: float = Field(description="Simulated until now.")
+    duration_s: float
+    events: int
+    events_per_s: float
+    wall_s: float = Field(description="Since it began to run.")
+    left_s: float | None = Field(description="Until it is done, as far as one can tell.")
+    samples: int = Field(description="How many there are until now.")
+    run: str | None = Field(default=None, description="Id of the run that came of it.")
+    error: str | None = None
+
+
+class JobList(BaseModel):
+    """Jobs, the newest first."""
+
+    jobs: list[JobFacts]
+    at_once: int = Field(description="So many run at a time; the others wait.")
+
+
+class JobDetails(BaseModel):
+    """A job, and the header of its run while that grows; null once it is over."""
+
+    job: JobFacts
+    header: dict[str, Any] | None

@@ -1,0 +1,43 @@
+"""Scenarios: their schema, the files that there are, and whether one is right."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from anabranch import _core
+from anabranch.serve.apart import apart
+from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText, Source
+
+router = APIRouter(tags=["scenarios"])
+
+
+@router.get("/api/schema", summary="The JSON schema of scenarios")
+def schema() -> Response:
+    """Give what `anabranch check --schema` prints."""
+    return Response(_core.Scenario.schema(), media_type="application/json")
+
+
+@router.get("/api/scenarios", summary="The scenario files that a run may begin from")
+def scenarios(request: Request) -> list[ScenarioFacts]:
+    """Look through the folder of scenarios."""
+    found: list[ScenarioFacts] = request.app.state.desk.scenarios.all()
+    return found
+
+
+@router.get(
+    "/api/scenarios/{id}",
+    summary="A scenario file, as text and as values",
+    responses={404: {"model": Problem, "description": "There is no scenario file of this id"}},
+)
+def scenario(request: Request, id: str) -> ScenarioText:
+    """Read a scenario file."""
+    found: ScenarioText | None = request.app.state.desk.scenarios.one(id)
+    if found is None:
+        raise HTTPException(404, "there is no scenario file of this id; /api/scenarios lists those that there are")
+    return found
+
+
+@router.post("/api/check", summary="Whether a scenario is right; if not, what, where, and what would do")
+async def check(request: Request, source: Source) -> CheckAnswer:
+    """Read a scenario as a run of it would, without running it."""
+    return await apart(lambda: request.app.state.desk.scenarios.check(source))

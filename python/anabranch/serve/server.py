@@ -1,0 +1,98 @@
+"""The server: an address, the application on it, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from threading import Event
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import uvicorn
+
+from anabranch.errors import ScenarioError
+from anabranch.serve.app import make_app
+from anabranch.serve.guard import is_loopback_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from anabranch.serve.app import Settings
+
+END_S = 3
+"""Requests under way may take so long once the server is to end."""
+
+MOST_CONNECTIONS = 500
+
+
+class Server(uvicorn.Server):
+    """A server that tells streams of events when it is about to end."""
+
+    def __init__(self, config: uvicorn.Config, is_closing: Event) -> None:
+        super().__init__(config)
+        self.is_closing = is_closing
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take note of Ctrl-C."""
+        self.is_closing.set()
+        super().handle_exit(sig, frame)
+
+
+def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; then all jobs are stopped, and what they have is kept.
+
+    Parameters
+    ----------
+    ready : callable
+        Given the address to open, with the token, once the server can be reached.
+
+    Raises
+    ------
+    ScenarioError
+        The address cannot be had, or the page was not built.
+    """
+    with _listening(host, port) as listener:
+        is_closing = Event()
+        app = make_app(settings, is_closing)
+        config = uvicorn.Config(
+            app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=END_S,
+            limit_concurrency=MOST_CONNECTIONS,
+        )
+        ready(_address(host, listener.getsockname()[1], settings.token))
+        Server(config, is_closing).run(sockets=[listener])
+
+
+def token_for(host: str, given: str | None) -> str | None:
+    """Give the token that a server needs: the given one, one made anew where others can reach it, else none.
+
+    Raises
+    ------
+    ScenarioError
+        The given one cannot stand in an address or a cookie.
+    """
+    if given is not None and not (given.isascii() and given.isprintable() and not set(given) & set(' ";,\\') and given):
+        raise ScenarioError("--token: it must be letters, digits and signs without space, quotes, comma or semicolon")
+    if given is None and not is_loopback_host(host):
+        return secrets.token_urlsafe(24)
+    return given
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except (OSError, UnicodeError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ScenarioError(
+            f"{host}, port {port}: no server can be there ({reason}); choose another --port, or 0 for any that is free"
+        ) from error
+
+
+def _address(host: str, port: int, token: str | None) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/" + (f"?token={quote(token, safe='')}" if token else "")

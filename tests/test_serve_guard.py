@@ -1,0 +1,310 @@
+"""What the server refuses, and the headers that all its answers carry."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from anabranch.errors import ScenarioError
+from anabranch.serve import Settings, make_app
+from anabranch.serve.guard import MOST_BODY_BYTES
+from anabranch.serve.pages import policy
+from anabranch.serve.server import token_for
+from served import JOIN, served
+
+TOKEN = "correct-horse"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("runs")) as client:
+        yield client
+
+
+@pytest.fixture
+def locked(tmp_path):
+    with served(tmp_path, token=TOKEN) as client:
+        yield client
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "127.9.9.9:1", "[::1]:8000", "LOCALHOST:8000"])
+def test_this_computer_may_be_named_in_any_way(client, host):
+    assert client.get("/api/runs", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example:8000", "10.0.0.1", "", "localhost@evil.example", "[::1", "0.0.0.0"]
+)
+def test_another_name_for_this_computer_is_refused(client, host):
+    assert client.get("/api/runs", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9000"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_pages_of_other_servers_change_nothing(client, headers):
+    assert client.post("/api/jobs", json={"scenario": JOIN}, headers=headers).status_code == 403
+    assert client.delete("/api/jobs/none", headers=headers).status_code == 403
+    assert client.get("/api/jobs").json()["jobs"] == []
+
+
+def test_the_page_itself_may_change_things(client):
+    headers = {"origin": "http://127.0.0.1:8000", "sec-fetch-site": "same-origin"}
+    assert client.post("/api/check", json={"scenario": JOIN}, headers=headers).json()["right"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_body_that_a_form_can_send_is_refused(client, kind):
+    body = json.dumps({"scenario": JOIN})
+    assert client.post("/api/jobs", content=body, headers={"content-type": kind}).status_code == 415
+
+
+def test_a_long_body_is_refused_whether_it_says_so_or_not(client):
+    long = {"content-type": "application/json"}
+    assert client.post("/api/check", content=b" " * (MOST_BODY_BYTES + 1), headers=long).status_code == 413
+    pieces = (b" " * (1 << 20) for _ in range(6))
+    assert client.post("/api/check", content=pieces, headers=long).status_code == 413
+    says = long | {"content-length": "9" * 30}
+    assert client.post("/api/check", content=b"{}", headers=says).status_code == 413
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "TRACE", "odd"])
+def test_other_methods_are_refused(client, method):
+    assert client.request(method, "/api/jobs").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"scenario": NaN}',
+        b'{"scenario": 1}',
+        b'{"scenario": {"run": {"seed": NaN}}}',
+        b'{"scenario": {"run": {"seed": 1e999}}}',
+        b'{"scenario": {"run": {"seed": ' + b"9" * 5000 + b"}}}",
+        b'{"scenario": {"title": "\\ud800"}}',
+        b'{"scenario": "title = \\"\\ud800\\""}',
+        b'{"scenario": "x", "sets": ["\\u0000=1"]}',
+        b'{"scenario": "x", "other": 1}',
+        b'{"scenario": "x", "seed": -1}',
+        b'{"scenario": "x", "seed": "1"}',
+        b'{"scenario": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"scenario": ' + b'{"a":' * 500 + b"1" + b"}" * 500 + b"}",
+        b'{"scenario": {"a": ' + b"[" * 200 + b"]" * 200 + b"}}",
+        json.dumps({"scenario": "a = " + "[" * 50_000}).encode(),
+        json.dumps({"scenario": "a" + ".a" * 50_000 + " = 1"}).encode(),
+        json.dumps({"scenario": "x", "sets": ["run"]}).encode(),
+        json.dumps({"scenario": "x", "sets": ["a=1"] * 101}).encode(),
+    ],
+)
+def test_a_wrong_body_is_refused_with_a_reason(client, body):
+    answer = client.post("/api/jobs", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (400, 422), answer.text[:200]
+    assert answer.json()["error"]
+
+
+def test_all_answers_carry_the_headers(client, locked):
+    answers = [
+        client.get("/"),
+        client.get("/api/runs"),
+        client.get("/api/docs"),
+        client.get("/none"),
+        client.get("/api/runs", headers={"host": "evil.example"}),
+        client.post("/api/check", json={"scenario": 1}),
+        locked.get("/api/runs"),
+    ]
+    for answer in answers:
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "access-control-allow-origin" not in answer.headers
+        assert "server" not in answer.headers
+
+
+def test_only_the_scripts_of_the_page_may_run():
+    own = policy('<script>run()</script><script type="application/json" id="x">1</script><style>a{}</style>')
+    assert own.count("sha256-") == 2
+    assert "unsafe" not in own
+    assert "script-src 'none'" in policy("<p>no script</p>")
+
+
+# --- the token -----------------------------------------------------------------------------------------------------
+
+
+def test_without_the_token_nothing_is_told(locked):
+    for path in ("/", "/api/runs", "/api/openapi.json", "/none", "/?token=wrong", f"/api/runs?token={TOKEN}"):
+        answer = locked.get(path)
+        assert answer.status_code == 401, path
+        assert "set-cookie" not in answer.headers
+    for bearer in ("Bearer wrong", "Bearer", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \xe9"):
+        headers = [(b"authorization", bearer.encode("latin-1"))]
+        assert locked.get("/api/runs", headers=headers).status_code == 401
+
+
+def test_the_token_in_the_address_becomes_a_cookie(locked):
+    answer = locked.get(f"/?token={TOKEN}")
+    assert answer.status_code == 200
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    # The client has kept it.
+    assert locked.get("/api/runs").status_code == 200
+    # Another origin may still not use it to change something.
+    assert locked.post("/api/jobs", json={"scenario": JOIN}, headers={"origin": "http://evil"}).status_code == 403
+
+
+def test_programs_send_the_token_in_a_header(locked):
+    headers = {"authorization": f"Bearer {TOKEN}", "host": "lab.example:8000"}
+    assert locked.get("/api/runs", headers=headers).status_code == 200
+
+
+def test_a_token_is_needed_wherever_others_can_reach_the_server():
+    assert token_for("127.0.0.1", None) is token_for("::1", None) is token_for("localhost", None) is None
+    made = {token_for(host, None) for host in ("0.0.0.0", "::", "10.0.0.1", "lab.example")}
+    assert len(made) == 4
+    assert all(len(token) >= 32 for token in made)
+    assert token_for("127.0.0.1", "own") == "own"
+    for wrong in ("", "a b", 'a"', "a;b", "é"):
+        with pytest.raises(ScenarioError):
+            token_for("0.0.0.0", wrong)
+
+
+# --- anything ------------------------------------------------------------------------------------------------------
+
+TEXT = st.text(max_size=30)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=12,
+)
+KEYS = st.sampled_from(["scenario", "seed", "sets", "origin", "name", "other"])
+BODY = st.dictionaries(KEYS, VALUE | TEXT, max_size=5) | VALUE
+SEGMENT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ["..", ".", "~", "~2e~2e", ":", "a:..:b", "%00", "%2e%2e%2f", "con", "one~2fdata"]
+)
+HEADER = st.sampled_from(
+    [
+        "if-none-match",
+        "accept-encoding",
+        "last-event-id",
+        "origin",
+        "cookie",
+        "authorization",
+        "content-length",
+        "range",
+    ]
+)
+LINE = st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=40)
+
+
+@pytest.fixture(scope="module")
+def any_client(tmp_path_factory):
+    app = make_app(Settings(tmp_path_factory.mktemp("any")))
+    with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
+        yield client
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    method=st.sampled_from(["GET", "POST", "DELETE", "HEAD"]),
+    route=st.sampled_from(
+        ["runs/{}", "runs/{}/data", "jobs/{}", "jobs/{}/data", "jobs/{}/events", "scenarios/{}", "{}"]
+    ),
+    segment=SEGMENT,
+    headers=st.dictionaries(HEADER, LINE, max_size=3),
+)
+def test_no_address_and_no_header_breaks_the_server(any_client, method, route, segment, headers):
+    from urllib.parse import quote
+
+    own = [(name.encode(), value.strip().encode("latin-1")) for name, value in headers.items()]
+    path = "/api/" + route.format(quote(segment, safe=":~"))
+    assert any_client.request(method, path, headers=own).status_code < 500
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(route=st.sampled_from(["check", "jobs"]), body=BODY)
+def test_no_body_breaks_the_server(any_client, route, body):
+    content = json.dumps(body).encode()
+    answer = any_client.post(f"/api/{route}", content=content, headers={"content-type": "application/json"})
+    assert answer.status_code < 500, answer.text
+
+
+# --- the command ---------------------------------------------------------------------------------------------------
+
+
+def command(*arguments, **rest):
+    return subprocess.Popen(
+        [Path(sys.executable).parent / "anabranch", "serve", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **rest,
+    )
+
+
+def test_ctrl_c_ends_the_server_soon_and_keeps_what_jobs_have(tmp_path):
+    import signal
+
+    with command(tmp_path, "--port", "0", "--no-open") as process:
+        address = re.search(r"http://\S+", process.stdout.readline())[0]
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        body = json.dumps({"scenario": JOIN, "name": "kept", "sets": ['run.duration="100000 s"']}).encode()
+        request = urllib.request.Request(f"{address}api/jobs", body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request) as answer:
+            job = json.load(answer)
+        # A stream of events is open, and does not keep the server from ending.
+        with urllib.request.urlopen(f"{address}api/jobs/{job['id']}/events") as stream:
+            while b"samples" not in stream.readline():
+                pass
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+            assert time.monotonic() - begin < 10
+    assert not json.loads((tmp_path / "kept" / "meta.json").read_text())["finished"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["nowhere"], "there is no such folder"),
+        ([__file__], "it is no folder"),
+        (["/proc"], "no folder that may be written to"),
+        ([".", "--scenarios", "nowhere"], "--scenarios"),
+        ([".", "--token", "a b"], "--token"),
+        ([".", "--host", "no.such.host.invalid"], "no server can be there"),
+    ],
+)
+def test_what_cannot_be_served_is_said_at_once(tmp_path, arguments, reason):
+    with command(*arguments, "--port", "0", cwd=tmp_path) as process:
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert reason in told
+
+
+def test_a_port_in_use_is_said(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with command(tmp_path, "--port", port) as process:
+            _, told = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert f"port {port}" in told
