@@ -64,7 +64,10 @@ export interface Header {
   kind: "run" | "allocation";
   name: string;
   title: string;
+  seed?: number;
   finished?: boolean;
+  reached_s?: number;
+  duration_s?: number;
   warnings?: string[];
   summary?: Record<string, unknown>;
   times_s: number[];
@@ -98,14 +101,16 @@ export class Table {
     readonly rows: number,
     readonly columns: number,
     readonly values: Float32Array,
+    /** How far rows lie apart: there may be room for samples to come. */
+    private readonly room = columns,
   ) {}
 
   at(row: number, column: number): number {
-    return this.values[row * this.columns + column] ?? Number.NaN;
+    return column < this.columns ? (this.values[row * this.room + column] ?? Number.NaN) : Number.NaN;
   }
 
   row(row: number): Float32Array {
-    return this.values.subarray(row * this.columns, (row + 1) * this.columns);
+    return this.values.subarray(row * this.room, row * this.room + this.columns);
   }
 }
 

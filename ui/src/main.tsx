@@ -1,10 +1,11 @@
-/** Where the page begins: it reads what the file has, and says so where that fails. */
+/** Where the page begins: it shows the runs that the file has, or else those of the server that it came from. */
 
 import { render } from "preact";
 
 import { embeddedRuns } from "./data";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import { Served } from "./serve/Served";
 import { App } from "./views/App";
 
 const SOON_MS = 50;
@@ -13,7 +14,13 @@ async function begin(place: Element): Promise<void> {
   render(<p class="empty">reading …</p>, place);
   try {
     const { palette, runs, whole } = await embeddedRuns(document);
-    if (!runs.length) throw new Error("there is no run in this file; write one with `anabranch report`");
+    if (!runs.length) {
+      if (location.protocol === "file:")
+        throw new Error("there is no run in this file; write one with `anabranch report`");
+      forgetToken();
+      render(<Served palette={palette} />, place);
+      return;
+    }
     document.title = runs.map((run) => run.header.name).join(" · ");
     render(<App runs={runs} palette={palette} />, place);
     // Once the browser has drawn that.
@@ -22,6 +29,11 @@ async function begin(place: Element): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     render(<p class="failed">The page cannot be shown: {reason}</p>, place);
   }
+}
+
+/** Takes the token out of the address, where others may see it; a cookie has it now. */
+function forgetToken(): void {
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 }
 
 const place = document.getElementById("page");

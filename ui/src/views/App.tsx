@@ -46,6 +46,7 @@ export function App({ runs, palette }: Props) {
     return withCommonAxes(runs.map((run) => chartsOf({ run, shown, palette, several, own })));
   }, [runs, chosen, link, filter, drawn, palette, several, own]);
   const span = useMemo(() => state.span ?? wholeSpan(start_s, end_s), [state.span, start_s, end_s]);
+  useEnd(setState, end_s);
   usePlay(state, setState, start_s, end_s);
   useKeys(state, setState, start_s, end_s, step_s, () => setHelp(true));
   useKept(state, end_s);
@@ -94,6 +95,16 @@ const wholeSpan = (start_s: number, end_s: number): [number, number] =>
   end_s > start_s ? [start_s, end_s] : [start_s - 0.5, start_s + 0.5];
 
 type SetState = (change: (old: State) => State) => void;
+
+/** Who looks at the end of a run that grows stays there. */
+function useEnd(setState: SetState, end_s: number): void {
+  const last = useRef(end_s);
+  useEffect(() => {
+    const before = last.current;
+    last.current = end_s;
+    setState((old) => (old.time_s >= before && !old.playing ? { ...old, time_s: end_s } : old));
+  }, [setState, end_s]);
+}
 
 /** Moves time while the page plays, and stops at the end. */
 function usePlay(state: State, setState: SetState, start_s: number, end_s: number): void {

@@ -1,0 +1,241 @@
+"""The page of a server as a person meets it: runs compared, a run started, watched while it grows, stopped."""
+
+import json
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+
+import anabranch as ab
+from anabranch.result import read_result
+from anabranch.serve import Settings, make_app
+from served import LONG, SCENARIOS
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+uvicorn = pytest.importorskip("uvicorn")
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; install Debian's package of that name")
+TOKEN = "correct-horse"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def results():
+    """Two runs of a scenario, under two protocols."""
+    scenario = SCENARIOS / "join-and-leave.toml"
+    return [ab.run(scenario), ab.run(scenario, sets=["defaults.connection.protocol=vo-le-tran"])]
+
+
+@pytest.fixture
+def folder(tmp_path, results):
+    results[0].write(tmp_path / "one")
+    results[1].write(tmp_path / "deep" / "vo le tran")
+    (tmp_path / "none").mkdir()
+    return tmp_path
+
+
+class Served:
+    """A server in a thread, at a port that was free."""
+
+    def __init__(self, settings):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(make_app(settings), log_level="error", timeout_graceful_shutdown=1)
+        self.server = uvicorn.Server(config)
+        self.origin = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]})
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.should_exit = True
+        self.thread.join()
+        self.listener.close()
+
+
+@pytest.fixture
+def site(folder):
+    with Served(Settings(folder, SCENARIOS)) as site:
+        yield site
+
+
+@pytest.fixture
+def open_page(browser):
+    """Give a function that opens a place; in the end, nothing may have been complained of or asked of others."""
+    troubles, contexts = [], []
+
+    def opened(site, place="", *, width=1280, dark=False):
+        scheme = "dark" if dark else "light"
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda r: r.url.startswith((site.origin, "data:")) or troubles.append(r.url))
+        page.goto(site.origin + place)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def number_of(page, text):
+    """How many samples the slider reaches over, as its end in seconds."""
+    return float(page.get_by_role("slider", name=text).get_attribute("max"))
+
+
+def write_long(page):
+    """Write a scenario that runs for long into the text field."""
+    page.get_by_role("tab", name="text").click()
+    field = page.get_by_label("scenario as TOML")
+    text = field.input_value()
+    for line in LONG:
+        key, _, value = line.partition("=")
+        name = key.partition(".")[2]
+        kept = [old for old in text.splitlines() if not old.startswith(f"{name} =")]
+        at = kept.index("[run]") + 1
+        text = "\n".join([*kept[:at], f"{name} = {value}", *kept[at:]])
+    field.fill(text)
+
+
+def test_runs_are_listed_filtered_and_compared(site, open_page):
+    page = open_page(site)
+    page.wait_for_selector("tbody tr")
+    assert page.get_by_role("row").count() == 3
+    assert page.get_by_text("1 folder cannot be shown").is_visible()
+    page.get_by_role("searchbox").fill("vo-le")
+    assert page.get_by_role("row").count() == 2
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("choose one").check()
+    page.get_by_label("choose deep/vo le tran").check()
+    page.get_by_role("link", name="view 2 side by side").click()
+    page.wait_for_selector("article h2")
+    assert page.locator("article h2").all_inner_texts() == ["one", "deep/vo le tran"]
+    # The address has it all: the same in another window, and the way back leads to the same choice.
+    other = open_page(site, page.url.removeprefix(site.origin))
+    other.wait_for_selector("article h2")
+    assert other.locator("article h2").all_inner_texts() == ["one", "deep/vo le tran"]
+    page.go_back()
+    page.wait_for_selector("tbody tr")
+    assert page.get_by_label("choose one").is_checked()
+
+
+def test_a_run_is_started_watched_and_stopped(site, open_page, folder):
+    page = open_page(site, "#/new?from=join-and-leave.toml")
+    page.wait_for_selector(".form")
+    write_long(page)
+    page.get_by_label("name").fill("watched")
+    page.wait_for_selector("button[type=submit]:enabled")
+    page.get_by_role("button", name="start").click()
+    page.wait_for_selector("article")
+    before = number_of(page, "time")
+    page.wait_for_timeout(2500)
+    after = number_of(page, "time")
+    assert after > before > 0
+    # Who looks at the end stays there.
+    assert float(page.get_by_role("slider", name="time").input_value()) >= before
+    assert page.get_by_role("row", name="first").is_visible()
+    home = open_page(site)
+    home.get_by_label("job watched").wait_for()
+    assert "events/s" in home.get_by_label("job watched").inner_text()
+    page.get_by_role("button", name="stop").click()
+    page.wait_for_url("**/#/runs/watched")
+    page.wait_for_selector("article")
+    assert not read_result(folder / "watched").meta["finished"]
+    home.get_by_role("link", name="Join and leave").nth(2).wait_for()
+    assert "stopped at" in home.get_by_role("row", name="watched").inner_text()
+
+
+def test_the_form_shows_a_mistake_at_its_field_and_starts_when_it_is_right(site, open_page, folder):
+    page = open_page(site, "#/new")
+    page.wait_for_selector(".form")
+    page.get_by_label("title").fill("by hand")
+    for name, ends in [("link", ("a", "b")), ("connection", ("a", "b"))]:
+        section = page.locator("details.section").filter(has=page.locator(f"summary > code:text-is('{name}')")).first
+        section.locator("summary").first.click()
+        section.get_by_role("button", name=f"add a {name}").click()
+        for key, end in zip(("source", "target"), ends, strict=True):
+            section.locator(f"[data-key='{name}.0.{key}'] input").fill(end)
+    capacity = page.locator("[data-key='link.0.capacity']")
+    capacity.locator("input").fill("10 apples")
+    capacity.get_by_text("not a unit of rate").wait_for()
+    assert page.get_by_role("button", name="start").is_disabled()
+    capacity.locator("input").fill("10 Mbit/s")
+    protocol = page.locator("[data-key='connection.0.protocol']")
+    protocol.get_by_label("form of protocol").select_option("by its name")
+    protocol.locator("select").nth(1).select_option("reno")
+    # A mistake of the whole connection stands above its fields.
+    page.locator("details.item").get_by_text("give its links delays").wait_for()
+    page.locator("[data-key='link.0.delay'] input").fill("1 ms")
+    page.wait_for_selector("button[type=submit]:enabled")
+    page.get_by_role("tab", name="text").click()
+    assert 'protocol = "reno"' in page.get_by_label("scenario as TOML").input_value()
+    page.get_by_role("button", name="start").click()
+    page.wait_for_url("**/#/runs/by-hand")
+    assert read_result(folder / "by-hand").connections["protocol"].to_list() == ["Reno"]
+
+
+def test_every_example_opens_in_the_form_and_is_right(site, open_page):
+    page = open_page(site, "#/new")
+    choice = page.get_by_label("begin from")
+    page.wait_for_selector("option:nth-child(3)", state="attached")
+    for file in sorted(SCENARIOS.glob("*.toml")):
+        choice.select_option(file.name)
+        page.wait_for_url(f"**from={file.name}")
+        page.wait_for_selector(".form")
+        page.wait_for_selector("button[type=submit]:enabled")
+        assert page.locator(".verdict").inner_text().startswith("right")
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path, open_page):
+    with Served(Settings(tmp_path)) as site:
+        page = open_page(site)
+        page.get_by_text("There is no run in this folder yet").wait_for()
+        page.get_by_role("link", name="start one here").click()
+        page.wait_for_selector(".form")
+
+
+def test_the_token_leaves_the_address_and_is_kept(folder, open_page):
+    with Served(Settings(folder, token=TOKEN)) as site:
+        page = open_page(site, f"?token={TOKEN}")
+        page.wait_for_selector("tbody tr")
+        assert TOKEN not in page.url
+        page.reload()
+        page.wait_for_selector("tbody tr")
+        assert page.context.cookies()[0]["httpOnly"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window(site, open_page, width, dark):
+    for place, there in [("", "tbody tr"), ("#/new?from=join-and-leave.toml", ".form"), ("#/runs/one", "article")]:
+        page = open_page(site, place, width=width, dark=dark)
+        page.wait_for_selector(there)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+
+
+def test_the_first_samples_are_seen_soon(site, open_page):
+    page = open_page(site)
+    page.wait_for_selector("tbody tr")
+    body = json.dumps({"scenario": (SCENARIOS / "join-and-leave.toml").read_text(), "sets": LONG})
+    begin = time.monotonic()
+    answer = page.request.post(f"{site.origin}api/jobs", data=body, headers={"content-type": "application/json"})
+    job = answer.json()
+    page.goto(f"{site.origin}#/jobs/{job['id']}")
+    page.wait_for_selector("article")
+    # Less than a second on an idle machine.
+    assert time.monotonic() - begin < 15
+    page.request.delete(f"{site.origin}api/jobs/{job['id']}")
+    page.wait_for_url("**/#/runs/**")
