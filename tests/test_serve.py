@@ -415,7 +415,9 @@ def test_every_route_says_what_it_does_and_what_it_answers(client):
     assert len(routes) == 15
     for path, route in routes:
         assert route["summary"], path
-        assert "422" in route["responses"], path
+        assert {"200", "201"} & set(route["responses"]), path
+        for status in ("401", "403", "413", "415", "421", "422"):
+            assert route["responses"][status]["content"]["application/json"]["schema"]["$ref"].endswith("Problem"), path
     page = client.get("/api/docs").text
     assert all(path in page for path, _ in routes)
     assert "http" not in re.sub(r"</?\w+[^>]*>", "", page).lower()

@@ -280,6 +280,7 @@ def test_ctrl_c_ends_the_server_soon_and_keeps_what_jobs_have(tmp_path):
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
             assert time.monotonic() - begin < 10
+            assert "what jobs had until then is kept" in process.stderr.read()
     assert not json.loads((tmp_path / "kept" / "meta.json").read_text())["finished"]
 
 

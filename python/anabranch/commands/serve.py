@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,7 @@ def command(
         if open_page:
             typer.launch(address)
 
-    try:
+    # Ctrl-C is how a server ends, and no failure.
+    with suppress(KeyboardInterrupt):
         serve(settings, host=host, port=port, ready=ready)
-    except KeyboardInterrupt:
-        typer.echo("ended; what jobs had until then is kept", err=True)
+    typer.echo("ended; what jobs had until then is kept", err=True)

@@ -30,6 +30,19 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+REFUSALS = {
+    401: "The token is missing or wrong",
+    403: "The page that asks belongs to another server",
+    413: "The body is too long",
+    415: "The body is not said to be JSON",
+    421: "The host in the address is not this computer",
+    422: "The request is wrong: what, where, and what would do",
+}
+"""What any route may answer instead."""
+
+PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+"""What all refusals hold, also on routes that answer with something else than JSON."""
+
 DESCRIPTION = "Runs of a folder, the scenarios that they may begin from, and the jobs that become runs."
 
 
@@ -102,7 +115,7 @@ def make_app(settings: Settings, is_closing: Event | None = None) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={422: {"model": Problem, "description": "The request is wrong: what, where, and what would do"}},
+        responses={status: {"description": words, "content": PROBLEM} for status, words in REFUSALS.items()},
     )
     app.state.desk = desk
     for routes in (page_routes, run_routes, scenario_routes, job_routes):

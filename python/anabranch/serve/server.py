@@ -58,6 +58,7 @@ def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], No
         config = uvicorn.Config(
             app,
             log_level="error",
+            ws="none",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=END_S,
