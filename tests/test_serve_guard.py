@@ -309,3 +309,16 @@ def test_a_port_in_use_is_said(tmp_path):
             _, told = process.communicate(timeout=60)
     assert process.returncode == 2
     assert f"port {port}" in told
+
+
+def test_other_commands_do_not_wait_for_the_server_to_load():
+    code = "import sys, anabranch.cli; print({'fastapi', 'uvicorn', 'starlette'} & set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "set()"
+
+
+def test_a_scenario_that_cannot_be_read_in_time_is_refused(client, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.2)
+    monkeypatch.setattr("anabranch.serve.scenarios.Scenarios.check", lambda *_: time.sleep(1))
+    answer = client.post("/api/check", json={"scenario": JOIN})
+    assert (answer.status_code, "cannot be read in 0.2 s" in answer.text) == (422, True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["jobs"])
 
 NO_JOB: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no job of this id"}}
-OVER: dict[int | str, dict[str, Any]] = {409: {"model": Problem, "description": "The job is over; its run has all"}}
+NONE: dict[int | str, dict[str, Any]] = {204: {"description": "The job has not begun, or is over and its run has all"}}
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}, "description": "The events"}}
 MOST_SAMPLES = 2**53
 LEVEL = 1
@@ -55,7 +55,7 @@ def job(request: Request, id: str) -> JobDetails:
     return JobDetails(header=own.header(), job=own.facts())
 
 
-@router.get("/api/jobs/{id}/data", summary="Samples of a job that runs, as arrays", responses=NO_JOB | OVER | BLOB)
+@router.get("/api/jobs/{id}/data", summary="Samples of a job that runs, as arrays", responses=NO_JOB | NONE | BLOB)
 def data(
     request: Request,
     id: str,
@@ -65,7 +65,7 @@ def data(
     """Give a size of four bytes, so many bytes of header (``first``, ``times_s``, ``series``), and a blob."""
     samples = _job(request, id).samples
     if samples is None:
-        raise HTTPException(409, "the job is over or has not begun; once it is over, its run has all samples")
+        return Response(status_code=204)
     content: Content = samples.content(first, count)
     header = json.dumps(content.header, allow_nan=False, separators=(",", ":")).encode()
     frame = len(header).to_bytes(SIZE_BYTES, "little") + header + content.blob()

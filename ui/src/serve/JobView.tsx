@@ -7,7 +7,7 @@ import { App } from "../views/App";
 import { JobCard } from "./JobCard";
 import { GrowingRun } from "./live";
 import { hashOf } from "./route";
-import { ask, askBytes, isAborted, isOver, type JobFacts, RefusedError, reasonOf } from "./server";
+import { ask, askBytes, isAborted, isOver, type JobFacts, reasonOf } from "./server";
 
 /** Pictures are drawn anew no more often, so that there is time for other things. */
 const REST_MS = 400;
@@ -64,14 +64,15 @@ function useJob(id: string): { job: JobFacts | null; run: Run | null; failed: st
       try {
         while (growing.count < known.current && !ended.signal.aborted) {
           const range = `first=${growing.count}&count=${known.current}`;
-          growing.add(await askBytes(`api/jobs/${id}/data?${range}`, ended.signal));
+          const part = await askBytes(`api/jobs/${id}/data?${range}`, ended.signal);
+          // The job may be over before its samples are asked for: then its run has them.
+          if (!part.length) return;
+          growing.add(part);
           setRun(growing.run());
           await new Promise((rest) => setTimeout(rest, REST_MS));
         }
       } catch (error) {
-        // The job may be over before its samples are asked for: then its run has them.
-        const isLate = error instanceof RefusedError && error.status === 409;
-        if (!isLate && !isAborted(error)) setFailed(reasonOf(error));
+        if (!isAborted(error)) setFailed(reasonOf(error));
       } finally {
         asking = false;
       }
