@@ -14,8 +14,8 @@ import pytest
 from anabranch.demands import demands
 from anabranch.errors import ScenarioError
 from anabranch.figures import draw_convergence, draw_network
-from anabranch.figures.layout import node_positions
 from anabranch.figures.network import UTILISATION
+from anabranch.layout import node_positions
 from anabranch.network import Draft, Edge, Network, from_networkx
 from anabranch.solve import solve
 

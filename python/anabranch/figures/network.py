@@ -20,9 +20,9 @@ from anabranch import _core
 from anabranch.allocation import Allocation
 from anabranch.errors import ScenarioError
 from anabranch.figures.labels import place_labels
-from anabranch.figures.layout import node_positions
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GREY, INK, PALE, SOFT_INK, method_name
+from anabranch.layout import node_positions
 
 if TYPE_CHECKING:
     import os
