@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use anabranch_proto::protocols::PROTOCOLS;
+use anabranch_proto::Protocol;
+use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
 use anabranch_proto::queues::QUEUES;
 use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary};
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -285,6 +286,36 @@ fn protocols() -> Vec<(&'static str, &'static str, &'static str)> {
     PROTOCOLS.to_vec()
 }
 
+/// On what terms protocols serve connections.
+#[derive(IntoPyObject)]
+struct ServedTerms {
+    many_paths: bool,
+    weighted: bool,
+    demands_as_links: bool,
+    hears_capacities: bool,
+    keeps_windows: bool,
+    has_headers: bool,
+    hears_groups: bool,
+    is_scalable: bool,
+}
+
+/// On what terms the protocol of this name serves connections; None if there is no such protocol.
+#[pyfunction]
+fn protocol_terms(name: &str) -> Option<ServedTerms> {
+    let protocol = Protocol::named(name)?;
+    let terms = protocol.terms();
+    Some(ServedTerms {
+        many_paths: terms.many_paths,
+        weighted: matches!(terms.claims, Claims::Weighted { .. }),
+        demands_as_links: terms.demands == Demands::AsLinks,
+        hears_capacities: terms.hears_capacities,
+        keeps_windows: terms.keeps_windows(),
+        has_headers: terms.has_headers(),
+        hears_groups: terms.hears_groups(),
+        is_scalable: terms.is_scalable(),
+    })
+}
+
 /// Name, title and what it does, of each queue discipline.
 #[pyfunction]
 fn disciplines() -> Vec<(&'static str, &'static str, &'static str)> {
@@ -295,5 +326,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyOutcome>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)?;
+    module.add_function(wrap_pyfunction!(protocol_terms, module)?)?;
     module.add_function(wrap_pyfunction!(protocols, module)?)
 }

@@ -18,6 +18,7 @@ mod d_slen_as_printed;
 pub mod dctcp;
 pub mod erica;
 pub mod ewtcp;
+pub mod gaimd;
 pub mod lgc;
 pub mod lgcc;
 pub mod lia;
@@ -160,6 +161,9 @@ protocols! {
     /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
     Ewtcp(ewtcp): "ewtcp", "EWTCP",
         "windows of several paths that add up to one Reno [wischik2011]";
+    /// GAIMD: Reno with any increase and any decrease [yang2000].
+    Gaimd(gaimd): "gaimd", "GAIMD",
+        "one window with any increase and decrease; as given, smoother than Reno [yang2000]";
     /// LGC: a rate that grows as a population does, end to end [teymoori2016].
     Lgc(lgc): "lgc", "LGC",
         "one rate that grows as a population does, by marks and capacities [teymoori2016]";

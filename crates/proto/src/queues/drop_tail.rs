@@ -1,4 +1,15 @@
 //! Drop-tail: packets leave as they came; what there is no room for is dropped.
+//!
+//! ```text
+//! let in if    packets waiting + 1 <= limit    or    bytes waiting + its bytes <= limit
+//! ```
+//!
+//! The limit is the `queue` of the link, in packets or in bytes; without one, all are let in. Within a limit in bytes a
+//! small packet may find room where a large one did not. Nothing is ever marked.
+//!
+//! Losses come in a row when the queue is full, and those whose packets come just after one has left are spared each
+//! time: where round trips are all alike, who loses is a matter of phase and not of share [floyd1992]. Jitter at sources
+//! (`jitter` of the run's transport) breaks such patterns.
 
 use anabranch_core::{Bytes, Rate, Time};
 use rand_chacha::ChaCha8Rng;

@@ -20,7 +20,7 @@ impl JsonSchema for ProtocolChoice {
         let with_parameters = generator.subschema_for::<Protocol>();
         json_schema!({
             "description": "A protocol by its name, or with parameters.",
-            "anyOf": [{ "type": "string", "enum": names }, with_parameters]
+            "anyOf": [{ "type": "string", "enum": names.as_slice() }, with_parameters]
         })
     }
 }
@@ -38,7 +38,7 @@ impl JsonSchema for DisciplineChoice {
         let with_parameters = generator.subschema_for::<Queue>();
         json_schema!({
             "description": "A queue discipline by its name, or with parameters.",
-            "anyOf": [{ "type": "string", "enum": names }, with_parameters]
+            "anyOf": [{ "type": "string", "enum": names.as_slice() }, with_parameters]
         })
     }
 }

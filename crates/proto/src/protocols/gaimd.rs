@@ -1,0 +1,92 @@
+//! GAIMD: additive increase and multiplicative decrease with any a and b; as given, smooth and as quick as Reno
+//! [yang2000].
+//!
+//! ```text
+//! increase  = a / window     for each packet acknowledged, so a packets in a round trip
+//! decreased = b window
+//! a         = 4 (1 - b^2) / 3     makes it friendly to Reno where timeouts are what counts [yang2000]
+//! ```
+//!
+//! Where each packet is lost with a probability p, the window settles at sqrt(a / ((1 - b) p)); with a = 1 and b = 1/2
+//! it is Reno, at sqrt(2 / p). The given b = 7/8 and a = 5/16 come to sqrt(2.5 / p), a ninth more than Reno, and a loss
+//! costs an eighth of the window where Reno pays half. For that it takes four times as long to come to equal shares.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::control::ConnectionView;
+use crate::protocols::range;
+use crate::protocols::terms::Terms;
+pub use crate::window::links;
+use crate::window::{Aimd, Coupling, Flow, WindowControl};
+
+/// On what terms it serves.
+pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+
+/// Parameters of GAIMD; as in the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "GaimdParameters")]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// By how many packets the window grows in a round trip (a), 1e-3 to 100.
+    #[serde(deserialize_with = "increase")]
+    #[schemars(range(min = 1e-3, max = 100))]
+    pub increase: f64,
+    /// What is left of the window after a loss (b), 0.1 to 0.99.
+    #[serde(deserialize_with = "kept")]
+    #[schemars(range(min = 0.1, max = 0.99))]
+    pub kept: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { increase: 0.3125, kept: 0.875 }
+    }
+}
+
+fn increase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(1e-3..=100.0, deserializer)
+}
+
+fn kept<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(0.1..=0.99, deserializer)
+}
+
+/// The control of a connection.
+pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
+    Box::new(Aimd::new(connection.subflows, connection.first_window, Gaimd(parameters.clone())))
+}
+
+struct Gaimd(Parameters);
+
+impl Coupling for Gaimd {
+    fn increase(&self, flows: &[Flow], subflow: usize) -> f64 {
+        self.0.increase / flows[subflow].window
+    }
+
+    fn decreased(&self, flows: &[Flow], subflow: usize) -> f64 {
+        self.0.kept * flows[subflow].window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{flow, is_near, is_within, settled};
+
+    #[test]
+    fn ten_packets_become_eight_and_three_quarters_at_a_loss() {
+        // 7/8 of 10; and before, each acknowledgement is worth 0.3125 / 10.
+        let (gaimd, flows) = (Gaimd(Parameters::default()), [flow(10.0, 0.1)]);
+        assert!(is_near(gaimd.decreased(&flows, 0), 8.75));
+        assert!(is_near(gaimd.increase(&flows, 0), 0.03125));
+    }
+
+    #[test]
+    fn it_settles_a_ninth_above_reno() {
+        // sqrt(0.3125 / (0.125 0.01)) = 15.81 packets and sqrt(2 / 0.01) = 14.14, over 0.1 s.
+        let rate = |increase, kept| settled(&Gaimd(Parameters { increase, kept }), &[(0.1, 0.01)])[0];
+        assert!(is_within(rate(0.3125, 0.875), 158.1, 1e-3), "{}", rate(0.3125, 0.875));
+        assert!(is_within(rate(1.0, 0.5), 141.4, 1e-3), "{}", rate(1.0, 0.5));
+    }
+}
