@@ -234,13 +234,6 @@ def test_an_allocation_is_written_whole_or_not_at_all(diamond, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "out"]
 
 
-def test_networks_and_allocations_show_themselves_in_notebooks(diamond):
-    demands = ab.demands(diamond, ["a"], ["d"])
-    assert "5 nodes, 8 directed links, capacity 4 Mbit/s to 10 Mbit/s, 2 connected part(s)" in diamond._repr_html_()
-    assert "1 connections on" in demands._repr_html_()
-    assert "certified at 0.01" in ab.solve(diamond, demands)._repr_html_()
-
-
 @st.composite
 def problems(draw):
     """A random multipath problem: capacities, paths of each connection, demands."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import CertificateError
 from anabranch.folder import new_folder
+from anabranch.notebook import allocation_html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -365,4 +365,4 @@ class Allocation:
         )
 
     def _repr_html_(self) -> str:
-        return f"<div><b>{escape(repr(self)[1:-1])}</b>{self.connections.head(10)._repr_html_()}</div>"
+        return allocation_html(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.notebook import demands_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,8 +70,7 @@ class Demands:
         return f"<Demands {len(self)} connections on {self.network!r}>"
 
     def _repr_html_(self) -> str:
-        title = escape(self.network.name or "network")
-        return f"<div><b>{len(self)} connections on {title}</b>{self.connections.head(10)._repr_html_()}</div>"
+        return demands_html(self)
 
 
 def demands(

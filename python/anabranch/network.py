@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
@@ -14,6 +13,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.notebook import network_html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -241,15 +241,7 @@ class Network:
         return f"<Network {title}{len(self)} nodes, {len(self.core.link_names)} links>"
 
     def _repr_html_(self) -> str:
-        capacity = self.core.capacity_bps
-        span = ""
-        if len(capacity):
-            low, high = _core.format_rate(float(capacity.min())), _core.format_rate(float(capacity.max()))
-            span = f", capacity {low}" + (f" to {high}" if low != high else "")
-        parts = int(self.parts.max()) + 1 if len(self) else 0
-        title = escape(self.name or "network")
-        facts = f"{len(self)} nodes, {len(capacity)} directed links{span}, {parts} connected part(s)"
-        return f"<div><b>{title}</b><br>{facts}{self.links.head(10)._repr_html_()}</div>"
+        return network_html(self)
 
 
 def from_networkx(

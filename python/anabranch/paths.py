@@ -10,6 +10,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.notebook import paths_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +53,9 @@ class Paths:
 
     def __repr__(self) -> str:
         return f"<Paths {len(self)} paths of {len(self.connection_offsets) - 1} connections>"
+
+    def _repr_html_(self) -> str:
+        return paths_html(self)
 
     @property
     def connection(self) -> NDArray[np.uint32]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
+from anabranch.notebook import result_html
 from anabranch.scenario import read_scenario
 from anabranch.settling import (
     HOLD_S,
@@ -214,7 +214,7 @@ class Result:
         return f"<Result{title} {sizes}, {meta['reached_s']:g} s{state}>"
 
     def _repr_html_(self) -> str:
-        return f"<div><b>{escape(repr(self)[1:-1])}</b>{self.connections.head(10)._repr_html_()}</div>"
+        return result_html(self)
 
 
 def read_result(folder: str | os.PathLike[str]) -> Result:

@@ -1,0 +1,9 @@
+"""How networks, demands, paths, allocations and results look in a notebook: at a glance, in one piece of HTML.
+
+Nothing is asked of the net, no script runs, and colours are readable on light and dark pages. Names come from files, so
+all text is escaped.
+"""
+
+from anabranch.notebook.cards import allocation_html, demands_html, network_html, paths_html, result_html
+
+__all__ = ["allocation_html", "demands_html", "network_html", "paths_html", "result_html"]

@@ -1,0 +1,214 @@
+"""What is worth seeing at a glance of a network, of demands, of paths, of an allocation, of a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import CertificateError, ScenarioError
+from anabranch.notebook.chart import COLOURS, chart
+from anabranch.notebook.map import network_map
+from anabranch.notebook.markup import ROWS, card, count, legend, rate, table
+
+if TYPE_CHECKING:
+    from anabranch.allocation import Allocation
+    from anabranch.demands import Demands
+    from anabranch.network import Network
+    from anabranch.paths import Paths
+    from anabranch.result import Result
+
+WARM = 0.01
+"""A link that was loaded to within this share of its capacity, in the mean, counts as full."""
+
+
+def network_html(network: Network) -> str:
+    """Show a network: how much there is of it, and where."""
+    capacity = network.core.capacity_bps
+    facts = [f"{count(len(network), 'node')}, {count(len(capacity), 'directed link')}"]
+    if len(capacity):
+        low, high = rate(float(capacity.min())), rate(float(capacity.max()))
+        delay = network.core.delay_s
+        facts.append(f"capacity {low}" + (f" to {high}" if low != high else "") + f", {_delays(delay)}")
+    parts = int(network.parts.max()) + 1 if len(network) else 0
+    if parts != 1:
+        facts.append(f"{count(parts, 'part')} that no link joins")
+    return card(network.name or "Network", facts, network_map(network))
+
+
+def _delays(delay_s: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    low, high = f"{delay_s.min() * 1e3:.3g}", f"{delay_s.max() * 1e3:.3g}"
+    return f"delay {low} ms" if low == high else f"delay {low} to {high} ms"
+
+
+def demands_html(demands: Demands) -> str:
+    """Show demands: how many, how much in all, and the largest."""
+    frame = demands.connections
+    limited = frame.drop_nulls("demand_bps")
+    facts = [f"{count(len(demands), 'connection')} on {demands.network.name or 'a network'}"]
+    if len(limited):
+        facts.append(f"{rate(float(limited['demand_bps'].sum()))} asked for")
+    if len(limited) < len(frame):
+        facts.append(f"{count(len(frame) - len(limited), 'connection')} without a limit")
+    first = frame.sort("demand_bps", descending=True, nulls_last=False, maintain_order=True).head(ROWS)
+    rows = [
+        (name, source, target, rate(asked), f"{weight * qos:g}")
+        for name, source, target, asked, weight, qos in first.select(
+            "name", "source", "target", "demand_bps", "weight", "qos"
+        ).iter_rows()
+    ]
+    return card("Demands", facts, table(["connection", "from", "to", "demand", "claim"], rows, len(frame)))
+
+
+def paths_html(paths: Paths) -> str:
+    """Show paths: how many, how long, and the first."""
+    connections = len(paths.connection_offsets) - 1
+    facts = [f"{count(len(paths), 'path')} of {count(connections, 'connection')}"]
+    hops = np.diff(paths.path_offsets)
+    if len(hops):
+        facts.append(f"{hops.min()} to {hops.max()} links each, {hops.mean():.3g} in the mean")
+    if len(paths.without):
+        facts.append(f"{count(len(paths.without), 'connection')} without a path")
+    owner = paths.connection[:ROWS].tolist()
+    names = paths.demands.core.names
+    nodes = paths.nodes().head(ROWS).to_list()
+    rows = [(names[c], f"{n}", text) for c, n, text in zip(owner, hops[:ROWS].tolist(), nodes, strict=True)]
+    return card("Paths", facts, table(["connection", "links", "nodes"], rows, len(paths)))
+
+
+def allocation_html(allocation: Allocation) -> str:
+    """Show an allocation: the proof in words, links by utilisation, and who has least."""
+    facts = allocation.summary()
+    title = f"{facts['fairness']} by {facts['method']}"
+    lines = [
+        f"{count(facts['connections'], 'connection')}, {count(facts['subflows'], 'subflow')},"
+        f" {count(facts['links'], 'link')}, of which {facts['saturated_links']:,} saturated",
+        _carried(allocation),
+        _proof(allocation),
+    ]
+    if allocation.paths is None:
+        return card(title, lines, _least(allocation))
+    utilisation = allocation.links["utilisation"].fill_null(0.0).to_numpy()
+    drawn = network_map(allocation.paths.demands.network, utilisation, allocation.tolerance)
+    return card(title, lines, drawn, _least(allocation))
+
+
+def _carried(allocation: Allocation) -> str:
+    total, asked = float(allocation.connection_rates.sum()), float(allocation.problem.demand.sum())
+    write = rate if allocation.paths is not None else "{:.5g}".format
+    return f"{write(total)} carried" + (f" of {write(asked)} asked for" if np.isfinite(asked) else "")
+
+
+def _proof(allocation: Allocation) -> str:
+    """Say what the certificate says."""
+    found, tolerance = allocation.certificate, allocation.tolerance
+    if not found.holds:
+        try:
+            allocation.certify()
+        except CertificateError as error:
+            return f"NOT certified at {tolerance:g}: {error}"
+        return f"NOT certified at {tolerance:g}"
+    overload = f"no link is overloaded by more than {max(found.overload, 0.0):.1g}"
+    if isinstance(found, _core.PriceCertificate):
+        return f"certified at {tolerance:g}: rates and prices are the optimum, duality gap {found.gap:.1g}; {overload}"
+    return f"certified at {tolerance:g}: every subflow has a bottleneck, the worst to {found.residual:.2g}; {overload}"
+
+
+def _least(allocation: Allocation) -> str:
+    """Show the connections of the lowest level that a link holds back."""
+    frame = allocation.connections
+    unit = "" if allocation.paths is None else "_bps"
+    names = pl.col("connection" if allocation.paths is None else "name").cast(pl.String)
+    order = [pl.col("held_by") != "link", pl.col(f"level{unit}")]
+    first = frame.sort(order, maintain_order=True).head(ROWS)
+    write = rate if unit else (lambda value: "" if value is None else f"{value:.5g}")
+    rows = [
+        (name, write(got), write(asked), "" if met is None else f"{met:.0%}", write(level), bottleneck or held_by)
+        for name, got, asked, met, level, bottleneck, held_by in first.select(
+            names, f"rate{unit}", f"demand{unit}", "met", f"level{unit}", "bottleneck", "held_by"
+        ).iter_rows()
+    ]
+    return table(["connection", "rate", "demand", "met", "level", "held back by"], rows, len(frame))
+
+
+def result_html(result: Result) -> str:
+    """Show what came out of a run: rates and errors over time, links by mean load, and the first connections."""
+    meta = result.meta
+    state = "" if meta["finished"] else f", stopped before {meta['duration_s']:g} s"
+    protocols = ", ".join(result.connections["protocol"].unique().sort())
+    facts = [
+        f"{meta['reached_s']:g} s simulated{state}, seed {meta['seed']}; {meta['packet_hops']:,} packet-hops",
+        f"{count(len(result.connections), 'connection')} under {protocols}; {count(len(result.subflows), 'subflow')},"
+        f" {count(len(result.links), 'link')}"
+        if protocols
+        else f"no connections; {count(len(result.links), 'link')}",
+        *meta["warnings"],
+    ]
+    utilisation = result.links["utilisation"].fill_null(0.0).to_numpy()
+    return card(
+        meta["title"] or "Result",
+        facts,
+        _rates(result),
+        _errors(result),
+        network_map(result.network, utilisation, WARM),
+        _connections(result),
+    )
+
+
+def _rates(result: Result) -> str:
+    """Draw the rates of the first connections over time: granted ones, or delivered where none are granted."""
+    of_connections = result.series.filter(pl.col("of") == "connection")
+    names = result.connections["connection"].head(len(COLOURS)).to_list()
+    for column, what in (("granted_bps", "granted"), ("delivered_bps", "delivered")):
+        if column not in of_connections.columns:
+            continue
+        lines = {}
+        for name in names:
+            own = of_connections.filter(pl.col("name") == name).select("time_s", column)
+            lines[name] = (own["time_s"].to_numpy(), own[column].cast(pl.Float64).to_numpy())
+        if drawn := chart(lines, f"{what} rates over time"):
+            top = max(float(np.nanmax(values)) for _, values in lines.values() if np.isfinite(values).any())
+            head = f"<div>{what} rates, up to {rate(top)}</div>"
+            return head + drawn + legend(zip(COLOURS, names, strict=False))
+    return ""
+
+
+def _errors(result: Result) -> str:
+    """Draw how far granted rates are from fair, if that was recorded."""
+    try:
+        errors = result.errors()
+    except ScenarioError:
+        return ""
+    if not len(errors):
+        return ""
+    time = errors["time_s"].to_numpy()
+    farthest = errors.select(pl.max_horizontal(pl.col("p10").abs(), pl.col("p90").abs())).to_series().to_numpy()
+    mean = errors["mean"].abs().to_numpy()
+    drawn = chart({"mean": (time, mean), "farthest": (time, farthest)}, "errors over time")
+    if not drawn:
+        return ""
+    named = [(COLOURS[0], "mean, without sign"), (COLOURS[1], "the farther of the 10th and 90th percentile")]
+    top = float(np.nanmax(np.maximum(mean, farthest)))
+    return f"<div>errors of granted rates, up to {top:.3g}; at the end {mean[-1]:.2g}</div>{drawn}{legend(named)}"
+
+
+def _connections(result: Result) -> str:
+    columns = ("connection", "protocol", "mean_rate_bps", "granted_bps", "fair_bps", "error", "completion_s")
+    rows = [
+        (
+            name,
+            protocol,
+            rate(mean),
+            rate(granted),
+            rate(fair),
+            "" if error is None else f"{error:.2%}",
+            "" if completion is None else f"{completion:.4g} s",
+        )
+        for name, protocol, mean, granted, fair, error, completion in result.connections.head(ROWS)
+        .select(columns)
+        .iter_rows()
+    ]
+    headings = ["connection", "protocol", "mean rate", "granted", "fair", "error", "completion"]
+    return table(headings, rows, len(result.connections))
