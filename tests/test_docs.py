@@ -2,14 +2,10 @@
 
 import ast
 import contextlib
-import importlib.util
 import io
-import json
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -17,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import _core, cli
+from anabranch import cli
 
 ROOT = Path(__file__).parents[1]
-GENERATED = {"command-line.md", "disciplines.md", "protocols.md", "references.md"}
-"""Pages that docs/conf.py writes into docs/reference."""
+GENERATED = ROOT / "docs/reference"
+"""Where docs/conf.py writes pages; whether they are there is for Sphinx to find out."""
 
-FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"Save this as `([^`]+)`:\s*\Z")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-KEY = re.compile(r"\[([a-z]+(?:19|20)\d\d)\b((?:, [a-z]+(?:19|20)\d\d\b)*)")
+KEY = re.compile(r"\[((?:[a-z]+(?:19|20)|rfc\d\d)\d\d)\b((?:, (?:[a-z]+(?:19|20)|rfc\d\d)\d\d\b)*)")
 RATE = re.compile(r"(-?\d+(?:\.\d+)?) ([kMGT]?)bit/s")
 PREFIXES = {"": 0, "k": 3, "M": 6, "G": 9, "T": 12}
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\d.])")
 
 
 def pages() -> list[Path]:
-    unwritten = {ROOT / "docs/_build", ROOT / "docs/reference"}
+    unwritten = {ROOT / "docs/_build", GENERATED}
     written = [page for page in (ROOT / "docs").rglob("*.md") if not unwritten & set(page.parents)]
     return [*sorted(ROOT.glob("*.md")), *sorted(written)]
 
@@ -166,38 +162,13 @@ def test_every_cited_work_is_listed():
 def test_local_links_lead_somewhere(page):
     for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
         path, _, heading = target.partition("#")
-        if "://" in target or Path(path).name in GENERATED:
+        there = (page.parent / path).resolve() if path else page
+        if "://" in target or there.is_relative_to(GENERATED):
             continue
-        there = page.parent / path if path else page
         assert there.exists(), f"{name_of(page)}: {target}"
         if heading:
             titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
             assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, target
-
-
-@pytest.mark.parametrize(
-    ("kind", "known", "of"),
-    [
-        ("Protocol", _core.protocols(), "protocols_page"),
-        ("QueueDiscipline", _core.disciplines(), "disciplines_page"),
-    ],
-)
-def test_every_parameter_is_listed_with_its_default(kind, known, of):
-    spec = importlib.util.spec_from_file_location("conf", ROOT / "docs/conf.py")
-    conf = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(conf)
-    page = getattr(conf, of)()
-    types = json.loads(_core.Scenario.schema())["$defs"]
-    assert len(types[kind]["oneOf"]) == len(known) == page.count("\n## ")
-    for one in types[kind]["oneOf"]:
-        ((name, own),) = one["properties"].items()
-        section = page.partition(f"\n`{name}`: ")[2].partition("\n## ")[0]
-        rules = types[own["$ref"].rpartition("/")[2]].get("properties", {})
-        listed = re.findall(r"^\| `(\w+)` \| (.+?) \| (`.+?`|none) \| .+\. \|$", section, re.MULTILINE)
-        defaults = {
-            key: f"`{json.dumps(rule['default'])}`" if "default" in rule else "none" for key, rule in rules.items()
-        }
-        assert [(row[0], row[2]) for row in listed] == list(defaults.items()), name
 
 
 def imports(file: Path) -> set[str]:
@@ -230,17 +201,8 @@ def test_the_arrows_between_python_modules_are_those_of_the_architecture():
         beyond = imports(file) - arrows.get(module, set()) - shared - {module}
         assert not beyond, f"{file.name} imports {beyond}"
     order = list(arrows)
-    assert all(order.index(used) < i for i, own in enumerate(order) for used in arrows[own] - shared), "a circle"
-
-
-def test_the_documentation_builds_without_warnings(tmp_path):
-    pytest.importorskip("sphinx")
-    # In a copy, since two pages are generated.
-    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "reference"))
-    arguments = ("-W", "--keep-going", "-q", "-b", "html", "docs", "html")
-    environment = os.environ | {"PYTHONWARNINGS": ""}
-    made = subprocess.run(
-        [sys.executable, "-m", "sphinx", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True
+    beneath = {used for own in arrows.values() for used in own} - shared - set(order)
+    assert beneath == {"layout"}, "modules that import none of the others"
+    assert all(order.index(used) < i for i, own in enumerate(order) for used in arrows[own] - shared - beneath), (
+        "a circle"
     )
-    assert made.returncode == 0, made.stderr
-    assert "ref-ludena2021" in (tmp_path / "html/upward-max-min.html").read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Pages that the build makes: of code, schema, bibliography and experiments."""

@@ -1,0 +1,31 @@
+"""The command line as a page: what ``--help`` prints."""
+
+import typer
+from typer.testing import CliRunner
+
+from anabranch.cli import app as commands
+
+EXIT_CODES = """| exit code | means |
+|---|---|
+| 0 | done |
+| 1 | it failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
+| 2 | the input or an option is wrong |
+| 3 | a reproduced number is outside its band |
+| 130 | stopped by Ctrl-C; `run` leaves in `--out` what there is until then |
+| 141 | nobody reads the output any more, as with `\\| head` |"""
+
+
+def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """List a command and all below it."""
+    below = getattr(command, "commands", {})
+    return [path, *(name for own, sub in below.items() for name in command_names(sub, (*path, own)))]
+
+
+def command_line_page() -> str:
+    """Give what ``--help`` says of every command."""
+    parts = ["# The command line", "What `--help` prints, command by command.", EXIT_CODES]
+    for path in command_names(typer.main.get_command(commands)):
+        printed = CliRunner().invoke(commands, [*path, "--help"], prog_name="anabranch").output.strip()
+        heading = "## " if len(path) < 2 else "### "
+        parts.append(f"{heading}`{' '.join(('anabranch', *path))}`\n\n```text\n{printed}\n```")
+    return "\n\n".join(parts) + "\n"
