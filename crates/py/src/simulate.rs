@@ -1,5 +1,6 @@
 //! Running a plan, and what came of it as columns.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
@@ -286,34 +287,21 @@ fn protocols() -> Vec<(&'static str, &'static str, &'static str)> {
     PROTOCOLS.to_vec()
 }
 
-/// On what terms protocols serve connections.
-#[derive(IntoPyObject)]
-struct ServedTerms {
-    many_paths: bool,
-    weighted: bool,
-    demands_as_links: bool,
-    hears_capacities: bool,
-    keeps_windows: bool,
-    has_headers: bool,
-    hears_groups: bool,
-    is_scalable: bool,
-}
-
-/// On what terms the protocol of this name serves connections; None if there is no such protocol.
+/// On what terms the protocol of this name serves connections, as statements; None if there is no such protocol.
 #[pyfunction]
-fn protocol_terms(name: &str) -> Option<ServedTerms> {
+fn protocol_terms(name: &str) -> Option<BTreeMap<&'static str, bool>> {
     let protocol = Protocol::named(name)?;
     let terms = protocol.terms();
-    Some(ServedTerms {
-        many_paths: terms.many_paths,
-        weighted: matches!(terms.claims, Claims::Weighted { .. }),
-        demands_as_links: terms.demands == Demands::AsLinks,
-        hears_capacities: terms.hears_capacities,
-        keeps_windows: terms.keeps_windows(),
-        has_headers: terms.has_headers(),
-        hears_groups: terms.hears_groups(),
-        is_scalable: terms.is_scalable(),
-    })
+    Some(BTreeMap::from([
+        ("many_paths", terms.many_paths),
+        ("weighted", matches!(terms.claims, Claims::Weighted { .. })),
+        ("demands_as_links", terms.demands == Demands::AsLinks),
+        ("hears_capacities", terms.hears_capacities),
+        ("keeps_windows", terms.keeps_windows()),
+        ("has_headers", terms.has_headers()),
+        ("hears_groups", terms.hears_groups()),
+        ("is_scalable", terms.is_scalable()),
+    ]))
 }
 
 /// Name, title and what it does, of each queue discipline.
