@@ -23,7 +23,6 @@ project = "anabranch"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
-myst_links_external_new_tab = False
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120

@@ -103,8 +103,8 @@ def test_what_a_page_writes_into_a_scenario_is_accepted(kind):
     network = 'link = [{ source = "a", target = "b", capacity = "1 Mbit/s", delay = "1 ms" }]\n'
     for page in protocols.pages_of(kind).values():
         for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
-            head, plain = example.strip().splitlines()
-            for line in plain.split("    # or, with parameters: "):
+            head, *lines = example.strip().splitlines()
+            for line in (line.removeprefix("# ") for line in lines if line != "# or, with parameters:"):
                 _core.Scenario(f"{network}{head}\n{line}\n")
     with pytest.raises(ValueError, match="no-such"):
         _core.Scenario(f'{network}[defaults.connection]\nprotocol = "no-such"\n')

@@ -170,7 +170,7 @@ def _example(kind: Kind, name: str, types: dict) -> str:
     given = [(key, rule["default"]) for key, rule in rules_of(kind, name, types).items() if "default" in rule]
     plain = f'{kind.key} = "{name}"'
     if given:
-        plain += f"    # or, with parameters: {kind.key}.{name} = {{ {given[0][0]} = {json.dumps(given[0][1])} }}"
+        plain += f"\n# or, with parameters:\n# {kind.key}.{name} = {{ {given[0][0]} = {json.dumps(given[0][1])} }}"
     return f"```toml\n{table}\n{plain}\n```"
 
 

@@ -27,10 +27,10 @@ def card(title: str, facts: Iterable[str], *pieces: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], of: int) -> str:
-    """Make a table of the first rows of so many; the first column is words, the others are numbers."""
+    """Make a table of the first rows of so many; numbers stand to the right."""
     if not rows:
         return ""
-    sides = ["left", *["right"] * (len(headings) - 1)]
+    sides = ["right" if all(_is_number(text) for text in column) else "left" for column in zip(*rows, strict=True)]
     head = "".join(
         f'<th style="{CELL.format(side)}">{escape(name)}</th>' for name, side in zip(headings, sides, strict=True)
     )
@@ -45,6 +45,10 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], of: int) -> st
         '<div style="overflow-x: auto"><table style="border-collapse: collapse; margin: 6px 0 0">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
     )
+
+
+def _is_number(text: str) -> bool:
+    return not text or text.lstrip("-")[:1].isdigit()
 
 
 def _cell(text: str) -> str:
