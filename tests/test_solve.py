@@ -223,9 +223,13 @@ def test_an_allocation_is_written_whole_or_not_at_all(diamond, tmp_path):
         "connections.parquet",
         "links.parquet",
         "meta.json",
+        "nodes.parquet",
+        "paths.parquet",
         "subflows.parquet",
     ]
-    assert pl.read_parquet(tmp_path / "out" / "links.parquet").equals(allocation.links)
+    links = pl.read_parquet(tmp_path / "out" / "links.parquet")
+    assert links.drop("delay_s", "twin").equals(allocation.links)
+    assert links.select("delay_s", "twin").equals(diamond.links.select("delay_s", "twin"))
     with pytest.raises(ab.ScenarioError, match="it exists already"):
         allocation.write(tmp_path / "out")
     (tmp_path / "file").write_text("x")
