@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.page import result_content
+from anabranch.page import allocation_content, result_content
 from anabranch.page.content import read_series
 from anabranch.result import read_result
 from anabranch.scenario import read_plan
@@ -70,6 +70,26 @@ def test_the_header_and_the_blob_of_a_run_are_those_of_a_report(client, result):
     header = client.get("/api/runs/sweep:seed~201").json()
     assert header == json.loads(json.dumps(content.header))
     assert client.get("/api/runs/sweep:seed~201/data").content == content.blob()
+
+
+def test_allocations_stand_among_the_runs(tmp_path):
+    scenario = ab.read_scenario(SCENARIOS / "two-paths.toml")
+    solved = ab.solve(scenario.network, scenario.demands, paths=scenario.demands.paths)
+    solved.write(tmp_path / "solved")
+    solved.write(tmp_path / "older")
+    (tmp_path / "older" / "paths.parquet").unlink()
+    with served(tmp_path) as client:
+        found = client.get("/api/runs").json()
+        [facts] = found["runs"]
+        assert (facts["kind"], facts["folder"], facts["protocols"]) == ("allocation", "solved", ["c-slen"])
+        assert (facts["seed"], facts["duration_s"], facts["warnings"]) == (None, None, 0)
+        assert facts["connections"] == len(solved.connections)
+        [older] = found["unreadable"]
+        assert "solve the network again" in older["reason"]
+        content = allocation_content(solved, name="solved")
+        header = client.get("/api/runs/solved").json()
+        assert header["connections"] == json.loads(json.dumps(content.header))["connections"]
+        assert client.get("/api/runs/solved/data").content == content.blob()
 
 
 def test_a_second_look_needs_no_data_until_the_run_changes(client, folder, result):

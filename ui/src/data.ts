@@ -182,7 +182,7 @@ export class Run {
     const known = this.tables.get(key);
     const place = this.places.get(key);
     if (known || !place) return known;
-    const isLate = place.start >= (this.header.first_bytes ?? Number.POSITIVE_INFINITY);
+    const isLate = this.blob.length === this.header.first_bytes && place.start >= this.blob.length;
     if (isLate && !this.rest) return undefined;
     const table = isLate
       ? decodeTable(this.rest as Uint8Array, { ...place, start: place.start - this.blob.length })

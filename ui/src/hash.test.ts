@@ -12,6 +12,18 @@ test("values are put in and taken out, and those of others stay", () => {
   expect(readHash("#connection=x+%3E+y%26z").get("connection")).toBe("x > y&z");
 });
 
+test("an address with a place keeps it", () => {
+  expect(changedHash("#/runs/a,b", { connection: "x?y" })).toBe("#/runs/a,b?connection=x%3Fy");
+  expect(changedHash("#/runs/a,b?connection=x%3Fy", { connection: null })).toBe("#/runs/a,b");
+  expect(readHash("#/runs/a,b?connection=x%3Fy&time=1")).toEqual(
+    new Map([
+      ["connection", "x?y"],
+      ["time", "1"],
+    ]),
+  );
+  expect(readHash("#/runs/a,b")).toEqual(new Map());
+});
+
 test("what is kept comes back", () => {
   const state = { time_s: 1.5, chosen: null, link: "a-b", filter: "x", span: [1, 2.25] } as State;
   const values = new URLSearchParams(

@@ -2,8 +2,20 @@
 
 from anabranch.page.content import Content
 from anabranch.page.of_allocation import allocation_content
+from anabranch.page.of_folder import read_folder, shown_content, title_of
 from anabranch.page.of_plan import Growing, plan_header
 from anabranch.page.of_result import result_content
 from anabranch.page.report import report_html, write_report
 
-__all__ = ["Content", "Growing", "allocation_content", "plan_header", "report_html", "result_content", "write_report"]
+__all__ = [
+    "Content",
+    "Growing",
+    "allocation_content",
+    "plan_header",
+    "read_folder",
+    "report_html",
+    "result_content",
+    "shown_content",
+    "title_of",
+    "write_report",
+]

@@ -28,19 +28,20 @@ class Problem(BaseModel):
 
 
 class RunFacts(BaseModel):
-    """What the list says of a run."""
+    """What the list says of a run, or of an allocation, which has neither seed nor time."""
 
     id: str
+    kind: Literal["run", "allocation"]
     folder: str = Field(description="Seen from the served folder.")
     title: str
-    protocols: list[str]
+    protocols: list[str] = Field(description="Of an allocation the method.")
     connections: int
-    seed: int
-    duration_s: float
-    reached_s: float
+    seed: int | None = None
+    duration_s: float | None = None
+    reached_s: float | None = None
     finished: bool = Field(description="False for a run that was stopped.")
-    events: int
-    warnings: int = Field(description="How many there are.")
+    events: int | None = None
+    warnings: int = Field(description="How many there are; an allocation that is not certified has one.")
     written: float = Field(description="When, in seconds since 1970.")
 
 

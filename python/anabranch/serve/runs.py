@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from anabranch.allocation_folder import holds_allocation
 from anabranch.errors import ScenarioError
-from anabranch.page import result_content
-from anabranch.result import MAY_LACK, TABLES, read_result
+from anabranch.page import read_folder, shown_content
+from anabranch.result import MAY_LACK, TABLES
 from anabranch.serve.models import RunFacts, RunList, Unreadable
 from anabranch.serve.names import address, place
 
@@ -39,7 +40,8 @@ LEVEL = 4
 """Of compressing: more takes several times as long for a few parts in a hundred."""
 
 META, SCENARIO = "meta.json", "scenario.toml"
-FILES = (META, SCENARIO, *(f"{table}.parquet" for table in (*TABLES, *MAY_LACK)))
+ALLOCATED, OF_ALLOCATIONS = ("connections", "subflows", "links"), ("nodes", "paths")
+FILES = (META, SCENARIO, *(f"{table}.parquet" for table in (*TABLES, *MAY_LACK, *OF_ALLOCATIONS)))
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -135,7 +137,7 @@ class Runs:
         with _broken(folder, "/".join(folder.relative_to(self.root).parts)):
             _check_files(folder)
             name = folder.relative_to(self.root).as_posix() if folder != self.root else folder.name
-            content = result_content(read_result(folder), name=_shown(name))
+            content = shown_content(read_folder(folder), name=_shown(name))
             header = json.dumps(content.header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             blob = gzip.compress(content.blob(), LEVEL, mtime=0)
             return Prepared(etag, gzip.compress(header.encode(), LEVEL, mtime=0), blob)
@@ -210,7 +212,9 @@ def _check_files(folder: Path) -> None:
     if not os.access(folder, os.R_OK | os.X_OK):
         raise ScenarioError("it may not be read; check the rights")
     if not os.path.lexists(folder / META):
-        raise ScenarioError("it has no meta.json; `anabranch run --out` writes folders of runs")
+        raise ScenarioError(
+            "it has no meta.json; name a folder of what `run --out` or `solve --out` wrote"
+        )
     for name in FILES:
         file = folder / name
         if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
@@ -221,20 +225,41 @@ def _check_files(folder: Path) -> None:
 
 def _facts(folder: Path, id: str, shown: str) -> RunFacts:
     meta: dict[str, Any] = json.loads((folder / META).read_text(encoding="utf-8"))
+    if holds_allocation(folder):
+        return _allocation_facts(folder, meta, id, shown)
     if isinstance(meta, dict) and "summary" in meta and "seed" not in meta:
-        raise ScenarioError("it is an allocation; `anabranch solve --report` makes a page of it")
+        raise ScenarioError("it is an allocation without paths.parquet; solve the network again")
     protocols = pl.read_parquet(folder / "connections.parquet", columns=["protocol"])["protocol"]
     for name in (SCENARIO, *(f"{table}.parquet" for table in TABLES)):
         if not (folder / name).is_file():
             raise ScenarioError(f"it has no {name}; run the scenario again")
     return RunFacts(
         id=id,
+        kind="run",
         folder=shown,
         protocols=protocols.unique(maintain_order=True).to_list(),
         connections=len(protocols),
         warnings=len(meta["warnings"]),
         written=(folder / META).stat().st_mtime,
         **{fact: meta[fact] for fact in ("title", "seed", "duration_s", "reached_s", "finished", "events")},
+    )
+
+
+def _allocation_facts(folder: Path, meta: dict[str, Any], id: str, shown: str) -> RunFacts:
+    for name in (*ALLOCATED, *OF_ALLOCATIONS):
+        if not (folder / f"{name}.parquet").is_file():
+            raise ScenarioError(f"it has no {name}.parquet; solve the network again")
+    summary = meta["summary"]
+    return RunFacts(
+        id=id,
+        kind="allocation",
+        folder=shown,
+        title=f"{meta['title']}, {summary['fairness']}" if meta["title"] else summary["fairness"],
+        protocols=[summary["method"]],
+        connections=pl.scan_parquet(folder / "connections.parquet").select(pl.len()).collect().item(),
+        warnings=0 if summary["certified"] else 1,
+        written=(folder / META).stat().st_mtime,
+        finished=True,
     )
 
 

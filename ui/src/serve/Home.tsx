@@ -136,8 +136,8 @@ function RunTable({ runs, chosen, choose }: TableProps) {
               <td>{protocolsText(run.protocols)}</td>
               <td class="number">{run.connections}</td>
               <td class="number">{run.seed}</td>
-              <td class="number">{spanText(run.duration_s)}</td>
-              <td class="number">{countText(run.events)}</td>
+              <td class="number">{run.duration_s === null ? "" : spanText(run.duration_s)}</td>
+              <td class="number">{run.events === null ? "" : countText(run.events)}</td>
               <td>{stateText(run)}</td>
               <td>{new Date(run.written * 1000).toLocaleString()}</td>
             </tr>
@@ -155,7 +155,8 @@ function protocolsText(protocols: string[]): string {
 }
 
 function stateText(run: RunFacts): string {
-  const state = run.finished ? "finished" : `stopped at ${spanText(run.reached_s)}`;
+  if (run.kind === "allocation") return run.warnings ? "not certified" : "certified";
+  const state = run.finished ? "finished" : `stopped at ${spanText(run.reached_s ?? 0)}`;
   return run.warnings ? `${state}, ${run.warnings} ${run.warnings === 1 ? "warning" : "warnings"}` : state;
 }
 

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Header, Palette, Run } from "../data";
+import { changedHash, readHash } from "../hash";
 import { App } from "../views/App";
 import { JobCard } from "./JobCard";
 import { GrowingRun } from "./live";
@@ -23,7 +24,9 @@ export function JobView({ id, palette, replace }: Props) {
   useEffect(() => {
     if (job)
       document.title = `${isOver(job) ? job.state : `${Math.floor((100 * job.time_s) / job.duration_s)} %`} · ${job.name}`;
-    if (job?.run && isOver(job)) replace(hashOf({ at: "runs", ids: [job.run] }));
+    // What is chosen stays so.
+    const chosen = Object.fromEntries(readHash());
+    if (job?.run && isOver(job)) replace(changedHash(hashOf({ at: "runs", ids: [job.run] }), chosen));
   }, [job]);
 
   if (failed) return <p class="failed">This job cannot be followed: {failed}</p>;

@@ -42,7 +42,7 @@ export function Served({ palette }: { palette: Palette }) {
         </a>
       </nav>
       {route.at === "home" ? <Home route={route} replace={replace} /> : null}
-      {route.at === "runs" ? <RunsView key={hash} ids={route.ids} palette={palette} /> : null}
+      {route.at === "runs" ? <RunsView key={route.ids.join()} ids={route.ids} palette={palette} /> : null}
       {route.at === "job" ? <JobView key={route.id} id={route.id} palette={palette} replace={replace} /> : null}
       {route.at === "new" ? <NewRun key={route.origin} origin={route.origin} /> : null}
     </>

@@ -10,15 +10,17 @@ export interface Problem {
 
 export interface RunFacts {
   id: string;
+  /** An allocation has neither seed nor time. */
+  kind: "run" | "allocation";
   folder: string;
   title: string;
   protocols: string[];
   connections: number;
-  seed: number;
-  duration_s: number;
-  reached_s: number;
+  seed: number | null;
+  duration_s: number | null;
+  reached_s: number | null;
   finished: boolean;
-  events: number;
+  events: number | null;
   warnings: number;
   /** Seconds since 1970. */
   written: number;
