@@ -4,6 +4,8 @@ import base64
 import json
 import os
 import random
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -255,16 +257,22 @@ def test_reproduce_has_codes_and_json():
 
 def test_the_demo_of_the_makefile_runs(tmp_path):
     root = Path(__file__).parents[1]
-    recipe = (root / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
-    commands = [line.split()[1:] for line in recipe.splitlines() if line.startswith("\t$(BIN)/anabranch ")]
-    assert len(commands) == 5
+    recipe = subprocess.run(["make", "-n", "demo"], cwd=root, capture_output=True, text=True, check=True).stdout
+    commands = [shlex.split(line)[1:] for line in recipe.splitlines() if line.startswith(".venv/bin/anabranch ")]
+    assert len(commands) == 6
     for name in ("scenarios", "experiments"):
         (tmp_path / name).symlink_to(root / name)
     for command in commands:
         done = run(*command, cwd=tmp_path)
         assert done.returncode == 0, (command, done.stderr)
     assert done.stdout == "runs/report.html\n"
-    assert (tmp_path / "runs" / "report.html").is_file()
+    # d-SLEN beside Vo-Le-Tran on scenario 3, and a solved network.
+    page = (tmp_path / "runs" / "report.html").read_text(encoding="utf-8")
+    assert [json.loads(header)["kind"] for header in re.findall(r'id="run-\d">(.*?)</script>', page)] == [
+        "run",
+        "run",
+        "allocation",
+    ]
 
 
 def test_the_version_is_printed():

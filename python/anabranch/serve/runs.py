@@ -212,9 +212,7 @@ def _check_files(folder: Path) -> None:
     if not os.access(folder, os.R_OK | os.X_OK):
         raise ScenarioError("it may not be read; check the rights")
     if not os.path.lexists(folder / META):
-        raise ScenarioError(
-            "it has no meta.json; name a folder of what `run --out` or `solve --out` wrote"
-        )
+        raise ScenarioError("it has no meta.json; name a folder of what `run --out` or `solve --out` wrote")
     for name in FILES:
         file = folder / name
         if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
