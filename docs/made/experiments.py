@@ -4,37 +4,22 @@ import re
 import tomllib
 from pathlib import Path
 
-from anabranch.experiment import list_experiments
+from anabranch.papers import Paper, read_papers
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
 
-PAPERS = {
-    "upward-max-min": ("Upward max-min fairness", "Tables 7 to 10 and figures 1 to 15 of [ludena2021]."),
-    "slbn": ("SLBN", "Experiments 1 and 2 of [mozo2012], with figures 3 to 10."),
-    "wvegas": ("Weighted Vegas", "Table II and figures 3 to 8 of [cao2012]."),
-    "nmcc": ("Congestion control that knows the network", "Table I and figures 3 to 6 of [thomas2016]."),
-    "lgcc": (
-        "Growth as of a population, over chains of loops",
-        "The simulated figures and the numerical part of [teymoori2023], with what it takes from [teymoori2016].",
-    ),
-    "acceptance": (
-        "What window protocols and queue disciplines are held to",
-        "Known results from several papers and RFCs, as the items name them.",
-    ),
-}
-"""For each paper its title here, and what of it is reproduced."""
+PAPERS = read_papers(EXPERIMENTS)
 
 LINK = re.compile(r"\]\(\.\./([\w-]+)/README\.md\)")
 
 
 def pages() -> dict[str, str]:
     """Give all pages by their files."""
-    papers = list_experiments(EXPERIMENTS)
-    made = {"experiments.md": _index(papers)}
-    for paper, items in papers.items():
-        made[f"experiments/{paper}.md"] = _paper(paper, items)
-        made |= {f"experiments/{paper}/{item}.md": _item(paper, item) for item in items}
+    made = {"experiments.md": _index()}
+    for name, paper in PAPERS.items():
+        made[f"experiments/{name}.md"] = _paper(paper)
+        made |= {f"experiments/{name}/{item}.md": _item(name, item) for item in paper.items}
     return made
 
 
@@ -42,11 +27,11 @@ def uses(key: str, name: str) -> str:
     """List the experiments that run a protocol or a queue discipline, by paper; nothing if none does."""
     asked = re.compile(rf"""\b{key}(?:\s*=\s*["']?|\.){re.escape(name)}(?![\w-])""")
     lines = []
-    for paper, items in list_experiments(EXPERIMENTS).items():
-        own = [item for item in items if asked.search(_files(paper, item))]
+    for paper in PAPERS.values():
+        own = [item for item in paper.items if asked.search(_files(paper.name, item))]
         if own:
-            links = ", ".join(f"[{item}](../experiments/{paper}/{item}.md)" for item in own)
-            lines.append(f"- [{PAPERS[paper][0]}](../experiments/{paper}.md): {links}")
+            links = ", ".join(f"[{item}](../experiments/{paper.name}/{item}.md)" for item in own)
+            lines.append(f"- [{paper.title}](../experiments/{paper.name}.md): {links}")
     return "\n".join(lines)
 
 
@@ -58,12 +43,12 @@ def _files(paper: str, item: str) -> str:
     return "\n".join([text, *(file.read_text(encoding="utf-8") for file in sorted(scenarios))])
 
 
-def _index(papers: dict[str, list[str]]) -> str:
+def _index() -> str:
     rows = [
-        f"| [{PAPERS[paper][0]}](experiments/{paper}.md) | `{paper}` | {len(items)} | {PAPERS[paper][1]} |"
-        for paper, items in papers.items()
+        f"| [{paper.title}](experiments/{name}.md) | `{name}` | {len(paper.items)} | {_what(paper)} |"
+        for name, paper in PAPERS.items()
     ]
-    listed = "\n".join(f"experiments/{paper}" for paper in papers)
+    listed = "\n".join(f"experiments/{name}" for name in PAPERS)
     return f"""# Published experiments
 
 Each item is a folder below `experiments/`: what is run, what is printed, and what differs. A command runs an item, or
@@ -82,19 +67,24 @@ pages here say what is expected; ours comes only by running.
 """
 
 
-def _paper(paper: str, items: list[str]) -> str:
-    title, what = PAPERS[paper]
-    rows = []
-    for item in items:
-        experiment, expected = _tables(paper, item)
-        command = f"`anabranch reproduce {paper} {item}`"
-        rows.append(
-            f"| [{item}]({paper}/{item}.md) | {experiment['title']} | {len(expected['quantity'])} | {command} |"
-        )
-    listed = "\n".join(f"{paper}/{item}" for item in items)
-    return f"""# {title}
+def _what(paper: Paper) -> str:
+    """Say what is reproduced, and of which paper."""
+    what = paper.shows[:1].upper() + paper.shows[1:]
+    return f"{what} of [{paper.cite}]." if paper.cite else f"{what}."
 
-{what} All of it: `anabranch reproduce {paper}`.
+
+def _paper(paper: Paper) -> str:
+    rows = []
+    for item in paper.items:
+        experiment, expected = _tables(paper.name, item)
+        command = f"`anabranch reproduce {paper.name} {item}`"
+        rows.append(
+            f"| [{item}]({paper.name}/{item}.md) | {experiment['title']} | {len(expected['quantity'])} | {command} |"
+        )
+    listed = "\n".join(f"{paper.name}/{item}" for item in paper.items)
+    return f"""# {paper.title}
+
+{_what(paper)} All of it: `anabranch reproduce {paper.name}`.
 
 | item | what it shows | numbers and claims | command |
 |---|---|---:|---|
@@ -133,7 +123,7 @@ def _item(paper: str, item: str) -> str:
     if figures := experiment.get("figure"):
         parts += ["## Figures it draws", _figures(item, figures)]
     parts.append(
-        f"The files are in `experiments/{folder.name}`; [{PAPERS[paper][0]}](../{paper}.md) has the other items."
+        f"The files are in `experiments/{folder.name}`; [{PAPERS[paper].title}](../{paper}.md) has the other items."
     )
     return "\n\n".join(parts) + "\n"
 
@@ -143,7 +133,7 @@ def _to_page(found: re.Match[str]) -> str:
     for paper in PAPERS:
         if found[1].startswith(f"{paper}-"):
             return f"](../{paper}/{found[1].removeprefix(f'{paper}-')}.md)"
-    raise ValueError(f"a README links to `{found[1]}`, which is of no paper; see PAPERS")
+    raise ValueError(f"a README links to `{found[1]}`, which is of no paper; see papers.toml")
 
 
 def _cell(text: object) -> str:

@@ -7,6 +7,7 @@
     authors = "Yannis Thomas, ..."
     published = "IFIP Networking, 2016"     where and when
     cite = "thomas2016"                     its key in docs/references.bib; empty for what is no single paper
+    shows = "table I and figures 3 to 6"    what of it is reproduced
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+KEYS = ("title", "authors", "published", "cite", "shows")
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper, and its tables and figures that there are experiments of."""
@@ -31,6 +35,7 @@ class Paper:
     authors: str = ""
     published: str = ""
     cite: str = ""
+    shows: str = ""
 
 
 def read_papers(folder: Path) -> dict[str, Paper]:
@@ -48,7 +53,7 @@ def read_papers(folder: Path) -> dict[str, Paper]:
         for name in list(table.data):
             own = table.table(name)
             assert own is not None, "it is there"
-            words = {key: own.text(key) for key in ("title", "authors", "published", "cite")}
+            words = {key: own.text(key) for key in KEYS}
             own.finish()
             if name in items:
                 papers[name] = Paper(name, items[name], **words)

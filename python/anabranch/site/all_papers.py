@@ -113,8 +113,8 @@ def index_page(papers: Sequence[Paper], done: dict[str, Done]) -> str:
 def _name(paper: Paper, is_done: bool) -> str:
     title = escape(paper.title)
     name = f'<a href="{escape(paper.name, quote=True)}/index.html">{title}</a>' if is_done else title
-    source = escape(". ".join(words for words in (paper.authors, paper.published) if words))
-    return f"{name}<br><span class='source'>{source}</span>"
+    words = [escape(". ".join(words for words in (paper.authors, paper.published) if words)), escape(paper.shows)]
+    return name + "".join(f"<br><span class='source'>{own}</span>" for own in words if own)
 
 
 def _numbers(paper: Paper, done: Done | None) -> tuple[str, ...]:
