@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { Palette } from "../data";
+import { useTheme } from "../theme";
 import { Home } from "./Home";
 import { JobView } from "./JobView";
 import { NewRun } from "./NewRun";
@@ -13,6 +14,7 @@ import "./serve.css";
 export function Served({ palette }: { palette: Palette }) {
   const [hash, setHash] = useState(location.hash);
   const route = routeOf(hash);
+  useTheme();
   useEffect(() => {
     const follow = () => setHash(location.hash);
     window.addEventListener("hashchange", follow);

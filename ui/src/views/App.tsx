@@ -4,10 +4,9 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 
 import { chartsOf, withCommonAxes } from "../charts";
 import type { Palette, Run } from "../data";
-import { readHash, writeHash } from "../hash";
 import { keptState, useKept } from "../kept";
 import type { State } from "../selection";
-import { themeAfter, themeNamed, useTheme } from "../theme";
+import { useTheme } from "../theme";
 import { Help } from "./Help";
 import { Protocols } from "./Protocols";
 import { RunView } from "./RunView";
@@ -35,10 +34,9 @@ export function App({ runs, palette }: Props) {
   const end_s = Math.max(...runs.map((run) => run.times[run.times.length - 1] ?? 0));
   const step_s = (runs[0]?.times[1] ?? 0) - (runs[0]?.times[0] ?? 0) || (end_s - start_s) / 500 || 1;
   const [state, setState] = useState<State>(() => ({ ...BEGINNING, time_s: end_s, ...keptState() }));
-  const [theme, setTheme] = useState(() => themeNamed(readHash().get("theme")));
+  const { theme, own, next } = useTheme();
   const [help, setHelp] = useState(false);
   const update = useCallback((change: Partial<State>) => setState((old) => ({ ...old, ...change })), []);
-  const own = useTheme(theme);
   const several = new Set(runs.flatMap((run) => Object.keys(run.header.protocols))).size > 1;
   const { chosen, link, filter, drawn } = state;
   const charts = useMemo(() => {
@@ -50,11 +48,6 @@ export function App({ runs, palette }: Props) {
   usePlay(state, setState, start_s, end_s);
   useKeys(state, setState, start_s, end_s, step_s, () => setHelp(true));
   useKept(state, end_s);
-  const changeTheme = () => {
-    const next = themeAfter(theme);
-    setTheme(next);
-    writeHash({ theme: next === "system" ? null : next });
-  };
 
   return (
     <main class={runs.length > 1 ? "several" : "one"}>
@@ -70,7 +63,7 @@ export function App({ runs, palette }: Props) {
             onInput={(event) => update({ filter: event.currentTarget.value })}
           />
         </label>
-        <button type="button" onClick={changeTheme} title="light, dark, or as the system has it">
+        <button type="button" onClick={next} title="light, dark, or as the system has it">
           {theme === "system" ? "◐ system" : theme === "light" ? "☀ light" : "☾ dark"}
         </button>
         <button type="button" aria-label="keys" onClick={() => setHelp(true)}>
