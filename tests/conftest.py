@@ -20,9 +20,12 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking",
 """Of chromium: it draws by the processor alone, and asks for nothing of its own accord."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """A browser to open pages in; tests that want one are skipped where there is none."""
+    """A browser to open pages in; tests that want one are skipped where there is none.
+
+    It is closed with each module: while it is there, nothing else in this thread can have an event loop.
+    """
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     chromium = shutil.which("chromium")
     if chromium is None:

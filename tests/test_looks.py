@@ -46,9 +46,19 @@ def test_others_take_the_colours_that_protocols_leave() -> None:
     assert [looks[name].colour for name in ("first", "second")] == list(COLOURS[2:4])
     # More names than colours begin again.
     assert len({look.colour for look in looks_of(map(str, range(20))).values()}) == len(COLOURS)
-    # d-SLEN and uncoupled have the same colour: the second takes another here.
-    assert known["d-SLEN"].colour == known["Uncoupled"].colour
-    assert len({look.colour for look in looks_of(["d-SLEN", "Uncoupled"]).values()}) == 2
+
+
+def test_a_protocol_keeps_its_colour_beside_any_other() -> None:
+    # d-SLEN and uncoupled have the same: the second is hatched where there are no markers, whichever that is.
+    for names in (["d-slen", "Uncoupled"], ["uncoupled", "d-SLEN"]):
+        first, second = looks_of(names).values()
+        assert first.colour == second.colour == protocol_looks()["d-SLEN"].colour
+        assert first.marker != second.marker
+        assert (first.hatch, second.hatch) == ("", "//")
+    bars = pl.DataFrame({"group": ["a", "a"], "name": ["d-SLEN", "Uncoupled"], "value": [1.0, 2.0]})
+    bars = bars.with_columns(half_width=pl.lit(None, pl.Float64), is_given=pl.lit(value=False))
+    drawn = draw_estimates(bars, ylabel="", xlabel="", title="").axes[0].containers
+    assert [bar.patches[0].get_hatch() for bar in drawn] == [None, "//"]
 
 
 def test_lines_bars_and_boxes_of_protocols_have_their_colours() -> None:

@@ -1,32 +1,19 @@
 """The page of a server as a person meets it: runs compared, a run started, watched while it grows, stopped."""
 
 import json
-import shutil
 import socket
 import threading
 import time
 
 import pytest
+import uvicorn
 
 import anabranch as ab
 from anabranch.result import read_result
 from anabranch.serve import Settings, make_app
 from served import LONG, SCENARIOS
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-uvicorn = pytest.importorskip("uvicorn")
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; install Debian's package of that name")
 TOKEN = "correct-horse"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -186,22 +186,16 @@ def test_the_site_asks_nothing_of_the_net(site):
         )
 
 
-def test_pages_open_and_search_finds_in_a_browser(site):
-    sync = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    with sync.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        asked, said = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        for name in ("index", "notebook", "comparison", "reference/protocols/d-slen", "reference/experiments/slbn"):
-            page.goto((site / f"{name}.html").as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
-        page.goto((site / "search.html").as_uri() + "?q=saturation")
-        page.wait_for_selector("#search-results li")
-        browser.close()
+def test_pages_open_and_search_finds_in_a_browser(site, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    for name in ("index", "notebook", "comparison", "reference/protocols/d-slen", "reference/experiments/slbn"):
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+    page.goto((site / "search.html").as_uri() + "?q=saturation")
+    page.wait_for_selector("#search-results li")
+    page.close()
     assert not said
     assert all(url.startswith(("file:", "data:")) for url in asked)

@@ -59,7 +59,7 @@ def cited_works(text: str) -> str:
 
 
 def linked(text: str, role: str) -> str:
-    """Make links of the keys in square brackets, except in code."""
+    """Make links of the keys in square brackets."""
 
     def link(found: re.Match[str]) -> str:
         return "[" + KEY.sub(lambda key: f"{role}`{key[0]} <ref-{key[0]}>`", found[1]) + "]"

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-KEYS = ("title", "authors", "published", "cite", "shows")
+MAY_LACK = ("authors", "published", "cite", "shows")
+"""Keys that a table need not have."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def read_papers(folder: Path) -> dict[str, Paper]:
         for name in list(table.data):
             own = table.table(name)
             assert own is not None, "it is there"
-            words = {key: own.text(key) for key in KEYS}
+            words = {"title": own.text("title")} | {key: own.text(key, "") for key in MAY_LACK}
             own.finish()
             if name in items:
                 papers[name] = Paper(name, items[name], **words)

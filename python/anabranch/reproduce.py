@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
 
+WITHIN, OUTSIDE, REFUTED = "yes", "NO", "not borne out"
+"""What the column ``within`` says; a claim not borne out whose check fails is outside."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -91,8 +94,8 @@ class Row:
     def verdict(self) -> str:
         """What the column ``within`` says to people."""
         if not self.within:
-            return "NO"
-        return "yes" if self.borne_out else "not borne out"
+            return OUTSIDE
+        return WITHIN if self.borne_out else REFUTED
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,15 @@ class Made:
 
 
 class Rows(list[Row]):
-    """Rows, and what they come from: experiments, figures, simulations; and what was left out, and why."""
+    """Rows, and what they come from: experiments, figures, simulations; and what was left out, and why.
+
+    ``scale`` is below 1 if there were fewer random connections than in the paper.
+    """
 
     def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
         super().__init__(rows)
         self.paper = paper
+        self.scale = 1.0
         self.experiments: list[Experiment] = []
         self.left_out: list[str] = []
         self.figures: list[Figure] = []
@@ -139,9 +146,12 @@ class Rows(list[Row]):
 def verdicts(rows: Iterable[Row]) -> str:
     """Say how many rows there are, outside their band, and claims of the paper not borne out; and what was left out."""
     all_rows = list(rows)
-    outside, refuted = sum(not row.within for row in all_rows), sum(not row.borne_out for row in all_rows)
+    outside, refuted = (sum(row.verdict == words for row in all_rows) for words in (OUTSIDE, REFUTED))
     counts = f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
-    return "\n".join([*(rows.left_out if isinstance(rows, Rows) else []), counts])
+    if not isinstance(rows, Rows):
+        return counts
+    scale = [] if rows.scale == 1.0 else [f"Not of the paper's size: {rows.scale:g} times its random connections"]
+    return "\n".join([*scale, *rows.left_out, counts])
 
 
 def reproduce(
@@ -190,6 +200,7 @@ def reproduce(
     if not 0.0 < scale <= 1.0:
         raise ValueError(f"scale is {scale}; it must be over 0 and at most 1")
     rows = Rows(paper=paper)
+    rows.scale = scale
     simulations: Simulations = {}
     for own in paper.items if item is None else [item]:
         experiment = read_experiment(folder / f"{name}-{own}")

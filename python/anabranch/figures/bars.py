@@ -81,7 +81,7 @@ def _looks(bars: pl.DataFrame, names: list[str]) -> dict[str, dict[str, Any]]:
         for name, hatch in zip(given, cycle(HATCHES), strict=False)
     }
     filled = [name for name in names if name not in outlined]
-    return outlined | {name: {"facecolor": look.colour} for name, look in looks_of(filled).items()}
+    return outlined | {name: look.fill for name, look in looks_of(filled).items()}
 
 
 def _write_numbers(

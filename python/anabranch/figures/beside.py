@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     Style = tuple[Look, str]
 
+MARK_EVERY = 0.12
+"""So far apart are the markers of a line over time, by the diagonal of the frame."""
+
 
 def draw_longest_queue(
     results: Results,
@@ -67,9 +70,8 @@ def draw_longest_queue(
         rows = result.series.filter((pl.col("of") == "run") & pl.col("peak_packets").is_not_null())
         if not len(rows):
             raise ScenarioError('queues were not recorded; add "errors" to record under [run]')
-        axes.plot(
-            rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy(), linewidth=1.4, color=look.colour, label=label
-        )
+        time, most = rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy()
+        axes.plot(time, most, linewidth=1.4, markersize=4.0, markevery=MARK_EVERY, label=label, **look.style)
 
     figure, axes = _lines(all_results, draw, title or heading(all_results, "Longest queue"), "")
     axes.set_yscale("symlog", linthresh=10.0)

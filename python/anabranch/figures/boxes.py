@@ -66,10 +66,11 @@ def draw_boxes(
     matplotlib.figure.Figure
     """
     names = boxes["name"].unique(maintain_order=True).to_list()
-    colours = {name: look.colour for name, look in looks_of(names).items()}
+    looks = looks_of(names)
     least, most = _reach(boxes)
 
     def draw(axes: Axes, name: str, at: NDArray[np.float64], width: float) -> None:
+        colour = looks[name].colour
         own = boxes.filter(name=name).select(pl.col(column).alias(part) for part, column in STATISTICS.items())
         is_there = own["med"].is_not_null()
         if logarithmic:
@@ -81,10 +82,10 @@ def draw_boxes(
             showfliers=False,
             manage_ticks=False,
             patch_artist=True,
-            boxprops={"facecolor": (colours[name], PALE), "edgecolor": colours[name]},
+            boxprops={"facecolor": (colour, PALE), "edgecolor": colour, "hatch": looks[name].hatch or None},
             medianprops={"color": INK, "linewidth": 1.6},
-            whiskerprops={"color": colours[name]},
-            capprops={"color": colours[name]},
+            whiskerprops={"color": colour},
+            capprops={"color": colour},
         )
         drawn["boxes"][0].set_label(name)
         if logarithmic:

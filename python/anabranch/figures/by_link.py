@@ -95,7 +95,7 @@ def draw_bars(
             table = dict(result.links.select("link", value.alias("value")).iter_rows())
             numbers = np.array([table.get(link) or 0.0 for link in links])
             at = np.arange(len(links)) + (number - (len(results) - 1) / 2.0) * thickness
-            bars = axes.barh(at, numbers, 0.92 * thickness, color=looks[name].colour, label=name)
+            bars = axes.barh(at, numbers, 0.92 * thickness, label=name, **looks[name].fill)
             axes.bar_label(
                 bars, [f"{n:.0f}" if whole else f"{n:.1f}" for n in numbers], padding=3, size=7.5, color=SOFT_INK
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ DRAWN["star"] = (6, 2, 0)
 OPEN = "ring"
 """The shape that is not filled."""
 
+HATCHES = ("", "//", "..", "xx")
+"""Of what has a colour that something else has, too."""
+
 RIVALS = (
     ("slbn", "bfyz", "rcp", "piqi-rcp-like", "erica", "cobb-like", "b-neck"),
     ("s-perc", "vo-le-tran", "d-slen", "perc", "charny", "xcp", "qi-rcp-like"),
@@ -34,16 +38,22 @@ RIVALS = (
 
 @dataclass(frozen=True)
 class Look:
-    """A colour, as matplotlib and the page write it, and the name of a marker."""
+    """A colour, as matplotlib and the page write it, the name of a marker, and how what has no marker is hatched."""
 
     colour: str
     marker: str
+    hatch: str = ""
 
     @property
     def style(self) -> dict[str, Any]:
         """What matplotlib needs to draw a line so."""
         fill = "none" if self.marker == OPEN else "full"
         return {"color": self.colour, "marker": DRAWN[self.marker], "fillstyle": fill}
+
+    @property
+    def fill(self) -> dict[str, Any]:
+        """What matplotlib needs to fill a bar so."""
+        return {"facecolor": self.colour, "edgecolor": "white", "hatch": self.hatch or None}
 
 
 def protocol_looks() -> dict[str, Look]:
@@ -58,20 +68,20 @@ def protocol_looks() -> dict[str, Look]:
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
     """Give the names in a figure their looks: to protocols their own, to others the colours that these leave.
 
-    A protocol that has the colour of one before it is an other: bars and boxes have no markers.
+    Protocols are known by title or by their names in files. One that has the colour of another before it is hatched.
     """
-    known = {title.lower(): look for title, look in protocol_looks().items()}
-    own: dict[str, Look] = {}
-    others = []
-    for name in dict.fromkeys(names):
-        look = known.get(name.lower())
-        if look is None or look.colour in {taken.colour for taken in own.values()}:
-            others.append(name)
-        else:
-            own[name] = look
-    taken = {look.colour for look in own.values()}
-    left = [number for number, colour in enumerate(COLOURS) if colour not in taken] or range(len(COLOURS))
-    return own | {name: _look(0, number) for name, number in zip(others, cycle(left), strict=False)}
+    own = protocol_looks()
+    known = {title.lower(): look for title, look in own.items()}
+    known |= {name: own[title] for name, title, _ in _core.protocols()}
+    all_names = list(dict.fromkeys(names))
+    found = {name: known[name.lower()] for name in all_names if name.lower() in known}
+    seen: Counter[str] = Counter()
+    for name, look in found.items():
+        found[name] = replace(look, hatch=HATCHES[seen[look.colour] % len(HATCHES)])
+        seen[look.colour] += 1
+    left = [number for number, colour in enumerate(COLOURS) if colour not in seen] or range(len(COLOURS))
+    others = (name for name in all_names if name not in found)
+    return found | {name: _look(0, number) for name, number in zip(others, cycle(left), strict=False)}
 
 
 def _look(row: int, number: int) -> Look:

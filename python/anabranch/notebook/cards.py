@@ -29,7 +29,7 @@ def network_html(network: Network) -> str:
     capacity = network.core.capacity_bps
     facts = [f"{count(len(network), 'node')}, {count(len(capacity), 'directed link')}"]
     if len(capacity):
-        low, high = rate(float(capacity.min())), rate(float(capacity.max()))
+        low, high = (rate(end) if np.isfinite(end) else "unlimited" for end in (capacity.min(), capacity.max()))
         delay = network.core.delay_s
         facts.append(f"capacity {low}" + (f" to {high}" if low != high else "") + f", {_delays(delay)}")
     parts = int(network.parts.max()) + 1 if len(network) else 0
@@ -191,7 +191,7 @@ def _errors(result: Result) -> str:
         return ""
     named = [(COLOURS[0], "mean, without sign"), (COLOURS[1], "the farther of the 10th and 90th percentile")]
     top = float(np.nanmax(np.maximum(mean, farthest)))
-    return f"<div>errors of granted rates, up to {top:.3g}; at the end {mean[-1]:.2g}</div>{drawn}{legend(named)}"
+    return f"<div>errors of granted rates, up to {top:.2%}; at the end {mean[-1]:.2%}</div>{drawn}{legend(named)}"
 
 
 def _connections(result: Result) -> str:

@@ -34,7 +34,7 @@ def chart(lines: Mapping[str, Line], label: str) -> str:
         What is drawn, for who does not see it.
     """
     ends = [float(time[-1]) for time, _ in lines.values() if len(time)]
-    tops = [float(np.nanmax(values)) for _, values in lines.values() if np.isfinite(values).any()]
+    tops = [float(values[np.isfinite(values)].max()) for _, values in lines.values() if np.isfinite(values).any()]
     if not ends or not tops:
         return ""
     across = (WIDTH - 2 * MARGIN) / (max(ends) or 1.0)

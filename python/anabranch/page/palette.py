@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
 
     known = protocol_looks()
     first = next(iter(known.values()))
-    return {title: asdict(known.get(title, first)) for title in protocols}
+    found = {title: known.get(title, first) for title in protocols}
+    return {title: {"colour": look.colour, "marker": look.marker} for title, look in found.items()}
 
 
 def palette() -> dict[str, Any]:

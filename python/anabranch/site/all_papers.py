@@ -69,13 +69,13 @@ def reproduce_all(
         check_new(place)
         check_place(place)
         place.mkdir(parents=True)
-        _put_index(place, papers, done)
+        _put_index(place, papers, done, scale)
     for paper in papers:
         rows = reproduce(paper.name, scale=scale, experiments=experiments, progress=progress)
         if place is not None:
             report(rows, place / paper.name)
             done[paper.name] = _done(rows)
-            _put_index(place, papers, done)
+            _put_index(place, papers, done, scale)
         yield rows
 
 
@@ -89,11 +89,11 @@ def _done(rows: Rows) -> Done:
     )
 
 
-def _put_index(folder: Path, papers: Sequence[Paper], done: dict[str, Done]) -> None:
-    put_file(index_page(papers, done), folder / "index.html")
+def _put_index(folder: Path, papers: Sequence[Paper], done: dict[str, Done], scale: float) -> None:
+    put_file(index_page(papers, done, scale), folder / "index.html")
 
 
-def index_page(papers: Sequence[Paper], done: dict[str, Done]) -> str:
+def index_page(papers: Sequence[Paper], done: dict[str, Done], scale: float) -> str:
     """Give the page over papers; those not done yet are named as such."""
     headings = ("paper", "tables and figures", "numbers and claims", "simulated", "took", "packet-hops")
     right = headings[1:2] + headings[3:]
@@ -105,8 +105,10 @@ def index_page(papers: Sequence[Paper], done: dict[str, Done]) -> str:
     words = (
         f"<header><h1>{TITLE}</h1><p>Every table and figure, each printed number or claim beside ours. By anabranch "
         f"{escape(version('anabranch'))}; <code>anabranch reproduce --all --report FOLDER</code> makes these pages.</p>"
-        "</header>"
     )
+    if scale != 1.0:
+        words += f"<p class='left-out'>Not of the papers' size: {scale:g} times their random connections.</p>"
+    words += "</header>"
     return framed(TITLE, words + table(headings, lines, right))
 
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from markdown_it.token import Token
+
+OTHER = re.compile(r"\.\./([\w-]+)/README\.md")
+"""A link to the README of another experiment."""
 
 
 SENTENCES = ("quantity", "note", "shows", "paper")
@@ -37,23 +42,38 @@ def table(headings: Sequence[str], rows: Iterable[str], right: Sequence[str] = (
 
 def cell(text: str, heading: str, right: Sequence[str] = ()) -> str:
     """Give a cell of the column with this heading, which it shows itself where the screen is narrow."""
-    return f'<td{_side(heading, right)} data-name="{escape(heading)}">{text}</td>'
+    inner = f"<div>{text}</div>" if text else ""
+    return f'<td{_side(heading, right)} data-name="{escape(heading)}">{inner}</td>'
 
 
-def from_markdown(text: str, links: str = "") -> tuple[str, str]:
-    """Give the heading of a Markdown text as plain text, and the rest as HTML, its headings a level lower.
+def from_markdown(text: str, places: Mapping[str, str]) -> tuple[str, str]:
+    """Give the heading of a README as plain text, and the rest as HTML, its headings a level lower.
 
-    Links to other experiments' READMEs lead to the pages below `links`; other relative ones are left out.
+    Links to the READMEs of experiments lead to their places on the page, if they have one, by the names of their
+    folders; what else is relative is no link.
     """
     heading, _, rest = text.partition("\n")
-    lower = re.sub(r"^#", "##", rest, flags=re.MULTILINE)
-    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(lower)
-    html = re.sub(
-        r'<a href="\.\./([a-z-]+?)-((?:figure|table|experiment|section|theorem|a\d|red)[a-z0-9-]*)/README\.md">',
-        lambda found: f'<a href="{links}{found[1]}/index.html#{found[2]}">',
-        html,
-    )
-    return heading.removeprefix("# "), re.sub(r'<a href="(?!http|#|\.\./)[^"]*">(.*?)</a>', r"\1", html)
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(rest)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{int(token.tag[1]) + 1}"
+        token.children = None if token.children is None else list(_linked(token.children, places))
+    return heading.removeprefix("# "), reader.renderer.render(tokens, reader.options, {})
+
+
+def _linked(tokens: Iterable[Token], places: Mapping[str, str]) -> Iterator[Token]:
+    """Give the parts of a text with links that lead somewhere."""
+    is_link = True
+    for token in tokens:
+        if token.type == "link_open":
+            target = str(token.attrs["href"])
+            other = OTHER.fullmatch(target)
+            if other and other[1] in places:
+                token.attrs["href"] = f"#{places[other[1]]}"
+            is_link = target.startswith("http") or bool(other and other[1] in places)
+        if is_link or token.type not in ("link_open", "link_close"):
+            yield token
 
 
 def _side(heading: str, right: Sequence[str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
 from anabranch.experiment_figure import item_name
+from anabranch.reproduce import OUTSIDE, REFUTED, WITHIN, verdicts
 from anabranch.site.html import cell, framed, from_markdown, table
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
@@ -16,10 +18,13 @@ if TYPE_CHECKING:
     from anabranch.experiment_figure import Figure
     from anabranch.reproduce import Made, Row, Rows
 
-STATES = {"yes": "within", "NO": "outside", "not borne out": "refuted"}
+STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted"}
 """How a row is marked, by its verdict."""
 
 OVERVIEW = ("item", "shows", "numbers and claims", "figures")
+
+CODE = re.compile(r"`([^`]+)`")
+"""Code in notes, as Markdown writes it."""
 
 FILTERS = {"all": "all rows", "outside": "outside their band", "refuted": "claims not borne out"}
 
@@ -51,7 +56,8 @@ def _head(rows: Rows, title: str) -> str:
     if paper and paper.published:
         words.append(f"<p class='source'>{escape('. '.join(w for w in (paper.authors, paper.published) if w))}</p>")
     words.append(f"<p class='verdict'>{counts_html(counts(rows))}</p>")
-    words += [f"<p class='left-out'>{escape(why)}.</p>" for why in rows.left_out]
+    # All but the counts, which stand above.
+    words += [f"<p class='left-out'>{escape(why)}.</p>" for why in verdicts(rows).splitlines()[:-1]]
     words.append(
         "<p>Each printed number or claim, ours, and how far ours is off. <em>Not borne out</em>: the sentence does not "
         "hold for ours, and the row says what does. The same as <a href='report.md'>Markdown</a> and as "
@@ -85,7 +91,7 @@ def _filters(rows: Sequence[Row]) -> str:
 def _section(rows: Rows, item: str) -> str:
     own = [row for row in rows if row.item == item]
     experiment = next((e for e in rows.experiments if e.item == item), None)
-    heading, words = _readme(experiment, item)
+    heading, words = _readme(experiment, item, rows.experiments)
     parts = [f"<h2>{escape(heading)} {counts_html(counts(own))}</h2>"]
     parts += [_picture(figure) for figure in rows.figures if figure.item == item]
     parts.append(_rows_table(own))
@@ -96,12 +102,12 @@ def _section(rows: Rows, item: str) -> str:
     return f'<section id="{item}">' + "\n".join(parts) + "</section>"
 
 
-def _readme(experiment: Experiment | None, item: str) -> tuple[str, str]:
+def _readme(experiment: Experiment | None, item: str, experiments: Sequence[Experiment]) -> tuple[str, str]:
     """Give the heading of an experiment's README, and what it says."""
     file = None if experiment is None else experiment.folder / "README.md"
     if file is None or not file.is_file():
         return item_name(item), ""
-    return from_markdown(file.read_text(encoding="utf-8"), links="../")
+    return from_markdown(file.read_text(encoding="utf-8"), {f"{e.paper}-{e.item}": e.item for e in experiments})
 
 
 def _rows_table(rows: Sequence[Row]) -> str:
@@ -115,7 +121,7 @@ def _rows_table(rows: Sequence[Row]) -> str:
 
 
 def _cell(heading: str, value: object, row: Row) -> str:
-    text = escape(cell_text(value))
+    text = CODE.sub(r"<code>\1</code>", escape(cell_text(value)))
     if heading == "within":
         text = f'<span class="mark {STATES[row.verdict]}">{text}</span>'
     # Claims are sentences: they are not numbers to be lined up.
