@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -14,6 +15,8 @@ import anabranch as ab
 from anabranch import _core
 from test_cli import run
 from test_solve import problems
+
+CONTINENT = Path(__file__).parents[1] / "scenarios" / "continent.toml"
 
 FIGURE_2A = ab.Problem([5, 10, 6], [0, 1, 2, 4, 5, 6], [0, 0, 1, 2, 1, 2], [0, 1, 1, 2, 3])
 """[cao2012, fig. 2(a)]: links of 5, 10 and 6; flow 2 has one path on the first and one over the others."""
@@ -30,6 +33,22 @@ def test_the_printed_optimum_of_figure_2a_comes_with_its_prices():
     assert found.residual <= 1e-9
     assert 0.0 <= allocation.gap <= 1e-9
     assert "certified at 1e-06" in repr(allocation)
+
+
+SHARED = [(0.5, "1 Tbit/s"), (1.0, "1 Tbit/s"), (2.0, "1 Tbit/s"), (1.0, "9 Tbit/s")]
+
+
+@pytest.mark.parametrize(("alpha", "total"), SHARED)
+def test_demands_from_kilobits_to_gigabits_are_shared_in_few_steps(alpha, total):
+    # By gravity the smallest demand is a seven-millionth of the largest, and as many times as much is worth to it.
+    network = ab.read_scenario(CONTINENT).network
+    demands = ab.gravity(network, total)
+    sizes = demands.connections["demand_bps"]
+    assert sizes.max() > 1e6 * sizes.min()
+    allocation = ab.solve(network, demands, fairness="alpha", alpha=alpha, paths=4)
+    assert allocation.converged
+    assert allocation.certify().holds
+    assert allocation.passes < 60
 
 
 def test_a_network_has_prices_by_name(tmp_path):

@@ -56,6 +56,9 @@ pub(super) enum Guess {
 /// The part of a link or demand that the first guess fills.
 const FILLED: f64 = 0.5;
 
+/// The part of the first guess that c-SLEN gives; the rest is a part of the claim.
+const GIVEN: f64 = 0.9;
+
 /// Passes of c-SLEN for the first guess.
 const PASSES: usize = 10;
 
@@ -73,7 +76,7 @@ impl Scaled {
             Guess::Filled => filled(problem)
                 .iter()
                 .zip(&claimed)
-                .map(|(filled, claimed)| FILLED * (0.9 * filled + 0.1 * claimed))
+                .map(|(filled, claimed)| FILLED * (GIVEN * filled + (1.0 - GIVEN) * claimed))
                 .collect(),
         };
         let mut scaled = Self { alpha, offsets: vec![0], use_offsets: vec![0], link, ..Self::default() };
@@ -109,6 +112,11 @@ impl Scaled {
 
     pub fn has_demand(&self, group: usize) -> bool {
         self.room[group].is_finite()
+    }
+
+    /// Whether the first guess has a connection's demand met, but for the part of it that is left free.
+    pub fn is_met(&self, group: usize) -> bool {
+        self.room[group] <= 1.001 / (GIVEN * FILLED)
     }
 
     pub fn paths_of(&self, group: usize) -> std::ops::Range<usize> {

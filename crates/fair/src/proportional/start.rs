@@ -13,7 +13,8 @@ const LOW: f64 = 0.1;
 ///
 /// Each link begins with a low price. Then connections, by rising level, raise the price of the fullest link of each
 /// of their paths until the path costs enough: where rates are nearly max-min fair, that is the link which holds them
-/// back, and those with lower levels hold more links.
+/// back, and those with lower levels hold more links. Where it is the demand that holds a connection back, its own mu
+/// makes up for what is lacking: the marginal utility of a small demand may be millions of times what links cost.
 pub(super) fn point(scaled: &Scaled) -> Point {
     let (rows, groups) = (scaled.link.len(), scaled.groups());
     let v = scaled.value.clone();
@@ -31,6 +32,10 @@ pub(super) fn point(scaled: &Scaled) -> Point {
     let mut order: Vec<usize> = (0..groups).collect();
     order.sort_by(|&a, &b| scaled.level[a].total_cmp(&scaled.level[b]));
     for g in order {
+        if scaled.is_met(g) {
+            let cheapest = scaled.paths_of(g).map(|p| scaled.price(p, &kappa)).fold(f64::INFINITY, f64::min);
+            mu[g] = mu[g].max(HIGH * v[g] - cheapest);
+        }
         for p in scaled.paths_of(g) {
             let lacks = HIGH * v[g] - scaled.price(p, &kappa) - mu[g];
             if lacks > 0.0 {
