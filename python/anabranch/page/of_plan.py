@@ -130,6 +130,7 @@ def _shown(
 ) -> list[tuple[str, str, NDArray[np.float32]]]:
     """Give what the page shows of samples, by kind of thing and name; what is no finite number is none."""
     found = []
+    errors: dict[str, NDArray[np.float64]] = {}
     granted, fair = (samples.get(f"connection_{name}_bps") for name in ("granted", "fair"))
     for of, names in SHOWN.items():
         prefix = "" if of == "run" else f"{of}_"
@@ -137,16 +138,28 @@ def _shown(
     if granted is not None and fair is not None:
         with np.errstate(all="ignore"):
             error = np.where((granted <= 0.0) & (fair <= 0.0), 0.0, granted / fair - 1.0)
-        found += [
-            ("connection", "error", error),
-            ("errors", "connection", _spread(np.where(granted > 0, error, np.nan))),
-        ]
-    elif "connection_errors_p10" in samples:
-        columns = [samples[f"connection_errors_{name}"] for name in SPREAD]
-        found += [("errors", "connection", np.stack(columns, axis=1))]
-    if (errors := bottleneck_errors(samples, capacity_bps)).size:
-        found.append(("link", "error", errors))
+        found.append(("connection", "error", error))
+        errors["connection"] = np.where(granted > 0, error, np.nan)
+    if (of_links := bottleneck_errors(samples, capacity_bps)).size:
+        found.append(("link", "error", of_links))
+        errors["link"] = of_links
+    found += _spreads(samples, errors)
     return [(of, name, _finite(table)) for of, name, table in found]
+
+
+def _spreads(
+    samples: dict[str, NDArray[Any]], errors: dict[str, NDArray[np.float64]]
+) -> list[tuple[str, str, NDArray[np.float64]]]:
+    """Give how the errors of connections, and of bottlenecks, are spread: as was recorded, or else over those given."""
+    found = []
+    for of in ("connection", "link"):
+        if f"{of}_errors_count" in samples:
+            table = np.stack([samples[f"{of}_errors_{name}"] for name in SPREAD], axis=1)
+            has_some = samples[f"{of}_errors_count"] > 0
+            found.append(("errors", of, np.where(has_some[:, np.newaxis], table, np.nan)))
+        elif of in errors:
+            found.append(("errors", of, _spread(errors[of])))
+    return found
 
 
 def _finite(table: NDArray[Any]) -> NDArray[np.float32]:
