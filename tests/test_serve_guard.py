@@ -89,6 +89,15 @@ def test_other_methods_are_refused(client, method):
     assert client.request(method, "/api/jobs").status_code == 405
 
 
+def test_a_seed_may_be_text_so_that_no_digit_is_lost(client):
+    # 2^53 + 1, which a number of JavaScript cannot hold.
+    for seed in ("9007199254740993", 9007199254740993):
+        answer = client.post("/api/check", json={"scenario": JOIN, "seed": seed}).json()
+        assert answer["facts"]["seed"] == 9007199254740993
+    for seed in ("", "-1", "1.0", " 1", "٣", str(2**63), "1" * 30, True, 1.0):
+        assert client.post("/api/check", json={"scenario": JOIN, "seed": seed}).status_code == 422, seed
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 MOST_SETS = 100
 MOST_SEED = 2**63 - 1
+
+DIGITS = r"[0-9]{1,19}"
+
+
+def _whole(seed: object) -> object:
+    return int(seed) if isinstance(seed, str) and re.fullmatch(DIGITS, seed) else seed
+
+
+SEED_SCHEMA = {
+    "anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_SEED}, {"type": "string", "pattern": f"^{DIGITS}$"}]
+}
+
+Seed = Annotated[int, Field(ge=0, le=MOST_SEED), BeforeValidator(_whole), WithJsonSchema(SEED_SCHEMA)]
+"""A whole number, or its digits as text: not all programs hold numbers over 2^53 in full."""
 
 State = Literal["waiting", "running", "done", "stopped", "failed"]
 
@@ -80,7 +95,7 @@ class Source(Strict):
     """A scenario, as text or as values."""
 
     scenario: str | dict[str, Any] = Field(description="TOML text, or the same as a JSON object.")
-    seed: int | None = Field(default=None, ge=0, le=MOST_SEED, description="Instead of that of the scenario.")
+    seed: Seed | None = Field(default=None, description="Instead of that of the scenario; also as text of digits.")
     sets: list[Annotated[str, Field(max_length=10_000)]] = Field(
         default=[], max_length=MOST_SETS, description="Values set from outside: `connection.0.weight=2`."
     )
