@@ -1,6 +1,8 @@
 """What tests of the server share: a folder with runs in it, and somebody who asks."""
 
 import json
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,17 @@ def served(folder, *, token=None, scenarios=SCENARIOS, at_once=1):
     app = make_app(Settings(folder, scenarios, at_once, token))
     with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=True) as client:
         yield client
+
+
+def command(*arguments, **rest):
+    """Start `anabranch serve` with these arguments."""
+    return subprocess.Popen(
+        [Path(sys.executable).parent / "anabranch", "serve", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **rest,
+    )
 
 
 def wait_for(client, job, *states, samples=0):

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +18,7 @@ from anabranch.serve import Settings, make_app
 from anabranch.serve.guard import MOST_BODY_BYTES
 from anabranch.serve.pages import policy
 from anabranch.serve.server import token_for
-from served import JOIN, served
+from served import JOIN, command, served
 
 TOKEN = "correct-horse"
 
@@ -84,9 +83,33 @@ def test_a_long_body_is_refused_whether_it_says_so_or_not(client):
     assert client.post("/api/check", content=b"{}", headers=says).status_code == 413
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "TRACE", "odd"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "TRACE", "HEAD", "odd"])
 def test_other_methods_are_refused(client, method):
-    assert client.request(method, "/api/jobs").status_code == 405
+    answer = client.request(method, "/api/jobs")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST, DELETE")
+
+
+def test_a_method_that_a_route_has_not_is_refused_with_those_it_has(client):
+    answer = client.delete("/api/runs")
+    assert (answer.status_code, answer.json()["error"]) == (405, "DELETE is not served here; there is GET")
+
+
+def test_every_refusal_stands_in_the_description_of_the_routes(client):
+    for methods in client.get("/api/openapi.json").json()["paths"].values():
+        for route in methods.values():
+            assert {"400", "401", "403", "405", "413", "415", "421", "422", "503"} <= set(route["responses"])
+
+
+@pytest.mark.parametrize("body", [b"\xff", b'{"scenario": "\xe9"}', b'{"seed": ' + b"9" * 5000 + b"}"])
+def test_a_body_that_cannot_be_read_is_refused_with_what_would_do(client, body):
+    answer = client.post("/api/check", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, "send text in UTF-8" in answer.json()["error"]) == (400, True)
+
+
+def test_more_requests_than_there_is_room_for_are_refused(client, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.guard.MOST_REQUESTS", 0)
+    answer = client.get("/api/runs")
+    assert (answer.status_code, "ask again" in answer.json()["error"]) == (503, True)
 
 
 def test_a_seed_may_be_text_so_that_no_digit_is_lost(client):
@@ -182,6 +205,29 @@ def test_the_token_in_the_address_becomes_a_cookie(locked):
     assert locked.post("/api/jobs", json={"scenario": JOIN}, headers={"origin": "http://evil"}).status_code == 403
 
 
+def test_two_servers_on_one_computer_keep_their_cookies_apart(tmp_path):
+    # Browsers keep cookies by the name of the computer alone.
+    kept = {}
+    for port, token in [(8000, "one"), (8001, "two")]:
+        with served(tmp_path, token=token) as client:
+            answer = client.get(f"/?token={token}", headers={"host": f"127.0.0.1:{port}"})
+            kept |= dict([answer.headers["set-cookie"].partition(";")[0].split("=")])
+    assert len(kept) == 2
+    cookies = "; ".join(f"{name}={value}" for name, value in kept.items())
+    for port, token in [(8000, "one"), (8001, "two")]:
+        with served(tmp_path, token=token) as client:
+            headers = {"host": f"127.0.0.1:{port}", "cookie": cookies}
+            assert client.get("/api/runs", headers=headers).status_code == 200
+
+
+def test_who_opens_the_page_without_the_token_reads_a_page(locked):
+    answer = locked.get("/")
+    assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "<p>A token is needed; open the address that `anabranch serve` has printed" in answer.text
+    assert "script-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
 def test_programs_send_the_token_in_a_header(locked):
     headers = {"authorization": f"Bearer {TOKEN}", "host": "lab.example:8000"}
     assert locked.get("/api/runs", headers=headers).status_code == 200
@@ -259,16 +305,6 @@ def test_no_body_breaks_the_server(any_client, route, body):
 
 
 # --- the command ---------------------------------------------------------------------------------------------------
-
-
-def command(*arguments, **rest):
-    return subprocess.Popen(
-        [Path(sys.executable).parent / "anabranch", "serve", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **rest,
-    )
 
 
 def test_ctrl_c_ends_the_server_soon_and_keeps_what_jobs_have(tmp_path):

@@ -31,14 +31,21 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 REFUSALS = {
+    400: "The body cannot be read as JSON",
     401: "The token is missing or wrong",
     403: "The page that asks belongs to another server",
+    405: "There is no such method here",
     413: "The body is too long",
     415: "The body is not said to be JSON",
     421: "The host in the address is not this computer",
     422: "The request is wrong: what, where, and what would do",
+    503: "Too many requests are under way",
 }
 """What any route may answer instead."""
+
+NO_JSON = (
+    "the body cannot be read as JSON; send text in UTF-8, not deeper than a scenario is, and whole numbers below 2^63"
+)
 
 PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 """What all refusals hold, also on routes that answer with something else than JSON."""
@@ -142,6 +149,14 @@ async def _wrong_request(_request: Request, error: Exception) -> JSONResponse:
     return _answer(422, Problem(error=words.encode("utf-8", "replace").decode()))
 
 
-async def _http_error(_request: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _answer(error.status_code, Problem(error=str(error.detail)), dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    match error.status_code:
+        case 400:
+            words = NO_JSON
+        case 405:
+            words = f"{request.method} is not served here; there is {headers['Allow']}"
+        case _:
+            words = str(error.detail)
+    return _answer(error.status_code, Problem(error=words), headers)

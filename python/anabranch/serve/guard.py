@@ -11,10 +11,13 @@ from __future__ import annotations
 import ipaddress
 import json
 import secrets
+from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.exceptions import HTTPException
+
+from anabranch.serve.pages import plain_page, policy
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -25,10 +28,15 @@ if TYPE_CHECKING:
 MOST_BODY_BYTES = 4 << 20
 """Of a request; the largest scenarios in use have some hundred kilobytes."""
 
-COOKIE = "anabranch_token"
+MOST_REQUESTS = 300
+"""Under way at a time, streams of events among them."""
+
+COOKIE = "anabranch_token_"
+"""Before the port: browsers send cookies to all ports of a computer, and each may be that of another server."""
+
 YEAR_S = 365 * 24 * 3600
-SAFE = ("GET", "HEAD")
-METHODS = (*SAFE, "POST", "DELETE")
+SAFE = "GET"
+METHODS = (SAFE, "POST", "DELETE")
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -57,6 +65,7 @@ class Guard:
     def __init__(self, app: ASGIApp, *, token: str | None) -> None:
         self.app = app
         self.token = token
+        self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -65,19 +74,23 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         answer = _Answer(send)
+        self.under_way += 1
         try:
+            _check_number(self.under_way)
             _check_method(scope["method"])
             if self.token is None:
                 _check_host(headers)
             elif (given := self._check_token(scope, headers)) is not None:
-                answer.cookie = _cookie(given)
-            if scope["method"] not in SAFE:
+                answer.cookie = _cookie(given, headers)
+            if scope["method"] != SAFE:
                 _check_origin(headers)
                 _check_kind(scope["method"], headers)
             await self.app(scope, _Body(receive, headers).receive, answer.send)
         except Refused as refused:
             if not answer.has_begun:
-                await _refuse(answer.send, refused)
+                await _refuse(answer.send, refused, is_page=scope["path"] == "/")
+        finally:
+            self.under_way -= 1
 
     def _check_token(self, scope: Scope, headers: dict[str, str]) -> str | None:
         """Make sure that the token is known; give it if it stands in the address, so that a cookie may keep it."""
@@ -87,9 +100,10 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._is_it(bearer.strip()):
             return None
-        if any(self._is_it(value) for value in _cookies(headers.get("cookie", ""))):
+        if any(self._is_it(value) for value in _cookies(headers)):
             return None
-        raise Refused(401, "a token is needed; open the address that `anabranch serve` has printed, which has it")
+        words = "a token is needed; open the address that `anabranch serve` has printed, which has it"
+        raise Refused(401, words, {"www-authenticate": "Bearer"})
 
     def _is_it(self, text: str) -> bool:
         assert self.token is not None
@@ -135,9 +149,15 @@ class _Answer:
         await self.inner(message)
 
 
+def _check_number(under_way: int) -> None:
+    if under_way > MOST_REQUESTS:
+        raise Refused(503, f"{MOST_REQUESTS} requests are under way; close a page of this server, and ask again")
+
+
 def _check_method(method: str) -> None:
     if method not in METHODS:
-        raise Refused(405, f"{method[:20]} is not served; there is {', '.join(METHODS)}")
+        allowed = ", ".join(METHODS)
+        raise Refused(405, f"{method[:20]} is not served; there is {allowed}", {"allow": allowed})
 
 
 def _check_host(headers: dict[str, str]) -> None:
@@ -188,24 +208,37 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
-def _cookies(text: str) -> list[str]:
-    pairs = (part.strip().partition("=") for part in text.split(";"))
-    return [value for name, _, value in pairs if name == COOKIE]
+def _cookies(headers: dict[str, str]) -> list[str]:
+    pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+    own = _cookie_name(headers)
+    return [value for name, _, value in pairs if name == own]
 
 
-def _cookie(token: str) -> str:
-    return f"{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age={YEAR_S}"
+def _cookie_name(headers: dict[str, str]) -> str:
+    """Name the cookie after the port as the browser knows it, which may lead here through a tunnel."""
+    try:
+        port = urlsplit(f"//{headers.get('host', '')}").port
+    except ValueError:
+        port = None
+    return f"{COOKIE}{port or 80}"
+
+
+def _cookie(token: str, headers: dict[str, str]) -> str:
+    return f"{_cookie_name(headers)}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age={YEAR_S}"
 
 
 def _too_long() -> Refused:
     return Refused(413, f"the body is longer than {MOST_BODY_BYTES >> 20} MiB; a scenario may name files instead")
 
 
-async def _refuse(send: Send, refused: Refused) -> None:
-    body = json.dumps({"error": refused.detail}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if refused.status_code == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+async def _refuse(send: Send, refused: Refused, *, is_page: bool) -> None:
+    if is_page and refused.status_code == 401:
+        page = plain_page("anabranch: a token is needed", f"<p>{escape(refused.detail.capitalize())}.</p>")
+        body, kind, own = page.encode(), "text/html; charset=utf-8", {"content-security-policy": policy(page)}
+    else:
+        body, kind, own = json.dumps({"error": refused.detail}).encode(), "application/json", {}
+    own |= {"content-type": kind, "content-length": str(len(body)), **(refused.headers or {})}
+    headers = [(name.encode(), value.encode()) for name, value in own.items()]
     # What was not read of the body is not waited for.
     headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refused.status_code, "headers": headers})

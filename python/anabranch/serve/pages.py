@@ -1,4 +1,4 @@
-"""The two pages that the server sends: the one of all runs, and a plain one that lists the routes."""
+"""What the pages that the server sends may do, and plain ones: the list of routes, and what is refused."""
 
 from __future__ import annotations
 
@@ -31,9 +31,14 @@ def policy(page: str) -> str:
 def routes_page(schema: dict[str, Any]) -> str:
     """Give the routes, as OpenAPI has them, as a page without scripts."""
     body = "\n".join(_route(schema))
-    head = f'<meta charset="utf-8"><title>anabranch: routes</title><style>{STYLES}</style>'
     title = f"<h1>{escape(schema['info']['title'])}</h1><p>{escape(schema['info']['description'])}</p>"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{title}{body}</body></html>'
+    return plain_page("anabranch: routes", title + body)
+
+
+def plain_page(title: str, body: str) -> str:
+    """Give a page without scripts; ``body`` is HTML."""
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+    return f'<!doctype html><html lang="en"><head>{head}<style>{STYLES}</style></head><body>{body}</body></html>'
 
 
 def _route(schema: dict[str, Any]) -> Iterator[str]:
