@@ -12,6 +12,7 @@ import uvicorn
 
 from anabranch.errors import ScenarioError
 from anabranch.serve.app import make_app
+from anabranch.serve.connections import Connection
 from anabranch.serve.guard import is_loopback_host
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 END_S = 3
 """Requests under way may take so long once the server is to end."""
-
-MOST_CONNECTIONS = 500
 
 
 class Server(uvicorn.Server):
@@ -62,7 +61,7 @@ def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], No
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=END_S,
-            limit_concurrency=MOST_CONNECTIONS,
+            http=Connection,
         )
         ready(_address(host, listener.getsockname()[1], settings.token))
         Server(config, is_closing).run(sockets=[listener])
