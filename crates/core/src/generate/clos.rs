@@ -24,8 +24,10 @@ pub fn fat_tree(k: usize, switch: LinkKind, hosts: Option<LinkKind>) -> Result<N
     }
     let half = k / 2;
     let layer = k.saturating_mul(half).saturating_mul(half);
-    // k^3 / 4 hosts and 5 k^2 / 4 switches: together no more than 5 layers.
-    checks.size(layer.saturating_mul(5), layer.saturating_mul(3))?;
+    // k^3 / 4 hosts and 5 k^2 / 4 switches; a layer of links has k^3 / 4.
+    let (below, layers) = if hosts.is_some() { (layer, 3) } else { (0, 2) };
+    let switches = half.saturating_mul(half).saturating_mul(5);
+    checks.size(switches.saturating_add(below), layer.saturating_mul(layers))?;
 
     let mut draft = Draft::new();
     let cores = draft.nodes(half * half, |c| format!("core{}.{}", c / half, c % half));
@@ -143,6 +145,9 @@ mod tests {
             assert_eq!(said, format!("fat tree: k is {k}; it must be even and 2 or more"));
         }
         assert!(fat_tree(1 << 20, GIGABIT, None).is_err());
+        // 200^3 / 4 = 2,000,000 hosts and as many two-way links in each of three layers.
+        let said = fat_tree(200, GIGABIT, Some(GIGABIT)).unwrap_err().to_string();
+        assert_eq!(said, "fat tree: it would make 12000000 links; there may be 5000000, so ask for fewer");
         assert!(fat_tree(2, GIGABIT, Some(LinkKind { capacity: Rate(-1.0), ..GIGABIT })).is_err());
         let good = LeafSpineParameters { leaves: 1, spines: 1, hosts_per_leaf: 0, uplink: GIGABIT, host: GIGABIT };
         assert!(leaf_spine(&good).is_ok());

@@ -38,7 +38,9 @@ pub fn grid(rows: usize, columns: usize, wrapped: bool, link: LinkKind) -> Resul
     checks.at_least(least, "columns", columns)?;
     checks.link_kind("link", link)?;
     let nodes = rows.saturating_mul(columns);
-    checks.size(nodes, nodes.saturating_mul(2))?;
+    // An open one has a link less in each row and column.
+    let missing = if wrapped { 0 } else { rows.saturating_add(columns) };
+    checks.size(nodes, nodes.saturating_mul(2).saturating_sub(missing))?;
 
     let mut draft = Draft::new();
     let lattice = draft.nodes(nodes, |n| format!("n{}.{}", n / columns, n % columns));
@@ -99,6 +101,11 @@ mod tests {
         assert_eq!(grid(2, 5, true, GIGABIT).unwrap_err().to_string(), "torus: rows is 2; it must be 3 or more");
         assert!(grid(3, 0, false, GIGABIT).unwrap_err().to_string().contains("columns is 0"));
         assert!(grid(1 << 20, 1 << 20, false, GIGABIT).is_err());
+        // 1500 * 1500 nodes; 2 * 1500 * 1499 two-way links.
+        assert_eq!(
+            grid(1500, 1500, false, GIGABIT).unwrap_err().to_string(),
+            "grid: it would make 8994000 links; there may be 5000000, so ask for fewer"
+        );
         let broken = LinkKind { capacity: Rate(-1.0), ..GIGABIT };
         assert!(ring(3, broken).is_err() && grid(3, 3, false, broken).is_err());
     }

@@ -21,6 +21,9 @@ use super::link::LinkKind;
 /// about 1.9 / sqrt(nodes).
 const TRIES: u32 = 1000;
 
+/// Of more nodes too many graphs would be drawn.
+const MOST_OF_DEGREE_TWO: usize = 100_000;
+
 /// A connected graph of nodes `n0`, `n1`, ... with `degree` links each and none parallel.
 ///
 /// # Errors
@@ -34,6 +37,13 @@ pub fn random_regular(nodes: usize, degree: usize, link: LinkKind, seed: u64) ->
     checks.require(nodes.is_multiple_of(2) || degree.is_multiple_of(2), "degree", degree, &remedy)?;
     let remedy = format!("{nodes} nodes need 2 or more to be connected");
     checks.require(degree >= 2 || nodes == 2, "degree", degree, &remedy)?;
+    let few = degree > 2 || nodes <= MOST_OF_DEGREE_TWO;
+    checks.require(
+        few,
+        "nodes",
+        nodes,
+        "with degree 2 it must be 100000 or fewer; take a degree of 3 or more, or a ring",
+    )?;
     checks.link_kind("link", link)?;
     checks.size(nodes, nodes.saturating_mul(degree) / 2)?;
 
@@ -187,6 +197,7 @@ mod tests {
         assert!(said(5, 3).contains("it must be even"));
         assert!(said(4, 1).contains("need 2 or more"));
         assert!(said(1, 1).contains("nodes is 1"));
+        assert!(said(100_001, 2).contains("with degree 2 it must be 100000 or fewer"));
     }
 
     proptest! {

@@ -19,6 +19,11 @@ use super::draft::Draft;
 use super::error::{Checks, GenerateError};
 use super::link::LinkRule;
 
+const CHECKS: Checks = Checks("Waxman");
+
+/// The time to draw a graph grows with the square.
+const MOST_NODES: usize = 100_000;
+
 /// Size, probabilities and links of a Waxman graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaxmanParameters {
@@ -37,18 +42,18 @@ pub struct WaxmanParameters {
 /// # Errors
 /// No nodes, too many, or probabilities or a link rule that cannot be.
 pub fn waxman(parameters: &WaxmanParameters, seed: u64) -> Result<Network, GenerateError> {
-    let checks = Checks("Waxman");
-    checks.at_least(1, "nodes", parameters.nodes)?;
-    checks.probability("alpha", parameters.alpha)?;
-    checks.positive("beta", parameters.beta)?;
-    checks.link_rule("link", &parameters.link)?;
-    checks.ids(parameters.nodes, "nodes")?;
+    CHECKS.at_least(1, "nodes", parameters.nodes)?;
+    CHECKS.probability("alpha", parameters.alpha)?;
+    CHECKS.positive("beta", parameters.beta)?;
+    CHECKS.link_rule("link", &parameters.link)?;
+    let few = parameters.nodes <= MOST_NODES;
+    CHECKS.require(few, "nodes", parameters.nodes, "it must be 100000 or fewer: each pair of them is drawn")?;
 
     let mut rng = stream(seed, Purpose::Topology, 0);
     let points: Vec<Point> = (0..parameters.nodes).map(|_| (rng.random(), rng.random())).collect();
-    let mut edges = draw_edges(parameters, &points, &mut rng);
+    let mut edges = draw_edges(parameters, &points, &mut rng)?;
     edges.extend(edges_between_parts(&points, &edges));
-    checks.size(points.len(), edges.len())?;
+    CHECKS.size(points.len(), edges.len())?;
 
     let mut delays = stream(seed, Purpose::Delays, 0);
     let mut draft = Draft::new();
@@ -67,7 +72,13 @@ fn distance(a: Point, b: Point) -> f64 {
     ((a.0 - b.0).powi(2) + (a.1 - b.1).powi(2)).sqrt()
 }
 
-fn draw_edges(parameters: &WaxmanParameters, points: &[Point], rng: &mut impl Rng) -> Vec<(usize, usize)> {
+/// # Errors
+/// Too many, as soon as there are.
+fn draw_edges(
+    parameters: &WaxmanParameters,
+    points: &[Point],
+    rng: &mut impl Rng,
+) -> Result<Vec<(usize, usize)>, GenerateError> {
     let reach = parameters.beta * std::f64::consts::SQRT_2;
     let mut edges = Vec::new();
     for (a, &here) in points.iter().enumerate() {
@@ -78,8 +89,9 @@ fn draw_edges(parameters: &WaxmanParameters, points: &[Point], rng: &mut impl Rn
                 edges.push((a, b));
             }
         }
+        CHECKS.size(points.len(), edges.len())?;
     }
-    edges
+    Ok(edges)
 }
 
 /// The shortest edges that join the parts left by `edges` into one: a least spanning tree of the parts.
@@ -180,6 +192,9 @@ mod tests {
         assert!(said(parameters(5, f64::NAN, 0.5)).contains("alpha is NaN"));
         assert!(said(parameters(5, 0.5, 0.0)).contains("beta is 0"));
         assert!(said(parameters(5, 0.5, f64::INFINITY)).contains("beta is inf"));
+        assert!(said(parameters(100_001, 0.5, 0.5)).contains("it must be 100000 or fewer"));
+        // Nearly each of 100,000 * 99,999 / 2 pairs; it stops behind the node with which there are too many.
+        assert!(said(parameters(100_000, 1.0, 1e9)).contains("links; there may be 5000000"));
     }
 
     proptest! {

@@ -182,7 +182,7 @@ pub fn random_pairs(
     let checks = Checks("random pairs");
     let members = members(checks, network, nodes)?;
     checks.at_least(1, "count", count)?;
-    checks.ids(count, "connections")?;
+    checks.number(count, "connections")?;
     if let Some(demand) = demand {
         checks.demand("demand in bit/s", demand)?;
     }
@@ -221,7 +221,7 @@ fn every_pair(
     mut demand: impl FnMut(usize, usize) -> f64,
 ) -> Result<Demands, GenerateError> {
     let pairs = members.len().saturating_mul(members.len() - 1);
-    checks.ids(pairs, "connections")?;
+    checks.number(pairs, "connections")?;
     let mut connections = Named::new(network, pairs);
     for (i, &source) in members.iter().enumerate() {
         for (j, &target) in members.iter().enumerate().filter(|&(j, _)| j != i) {

@@ -121,7 +121,7 @@ impl TransitStubParameters {
 
     fn check_size(&self) -> Result<(), GenerateError> {
         let routers = self.routers();
-        CHECKS.ids(routers, "routers")?;
+        CHECKS.number(routers, "routers")?;
         CHECKS.size(routers, self.extra_transit_stub.saturating_add(self.extra_stub_stub))?;
         let stub_routers = routers - self.transit_domains * self.transit_nodes;
         let hosts = self.hosts.map_or(0, |h| stub_routers.saturating_mul(h.per_stub_router));
