@@ -1,11 +1,13 @@
 """Connections on which no whole request comes, and requests beside long work: a real server, and real sockets."""
 
+import json
 import re
 import signal
 import socket
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
@@ -70,6 +72,55 @@ def test_whoever_holds_connections_open_keeps_nobody_out(tmp_path):
         assert is_closed(held[0])
         held[-1].sendall(b"\r\n")
         assert held[-1].recv(12) == b"HTTP/1.1 200"
+
+
+def grid(side):
+    """Give a scenario with a large network, whose mistake is found once that is there."""
+    network = (
+        f'[network]\ngenerate.grid = {{ rows = {side}, columns = {side}, capacity = "1 Gbit/s", delay = "1 ms" }}\n'
+    )
+    return network + '[[connection]]\nsource = "n0.0"\ntarget = "nowhere"\n'
+
+
+def check(address, scenario):
+    """Give what is said of a scenario."""
+    body = json.dumps({"scenario": scenario}).encode()
+    request = urllib.request.Request(f"{address}api/check", body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.load(answer)
+
+
+def test_others_are_answered_while_a_large_network_is_made(tmp_path):
+    with listening(tmp_path) as address, ThreadPoolExecutor() as pool:
+        begin = time.monotonic()
+        asked = pool.submit(check, address, grid(600))
+        longest = 0.0
+        while not asked.done():
+            start = time.monotonic()
+            urllib.request.urlopen(f"{address}api/jobs", timeout=120).close()
+            longest = max(longest, time.monotonic() - start)
+        assert "nowhere" in asked.result()["problem"]["error"]
+        assert longest < (time.monotonic() - begin) / 3
+
+
+def test_the_server_ends_while_a_large_network_is_made(tmp_path):
+    with ThreadPoolExecutor() as pool:
+        with listening(tmp_path) as address:
+            asked = pool.submit(check, address, grid(1000))
+            time.sleep(1)
+            assert not asked.done()
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 10
+        assert asked.exception() is not None
+
+
+def test_too_large_a_network_is_refused_before_it_is_made(tmp_path):
+    with listening(tmp_path) as address:
+        begin = time.monotonic()
+        problem = check(address, grid(30_000))["problem"]
+        assert "it would make 900000000 nodes; there may be 5000000" in problem["error"]
+        assert problem["line"] == 2
+        assert time.monotonic() - begin < 5
 
 
 @pytest.mark.parametrize(

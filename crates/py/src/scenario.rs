@@ -38,16 +38,16 @@ impl PyScenario {
     }
 
     /// The network, if it stands in the scenario file or is made by a rule in it.
-    fn network(&self) -> PyResult<Option<PyNetwork>> {
-        match self.0.network().map_err(value_error)? {
+    fn network(&self, py: Python<'_>) -> PyResult<Option<PyNetwork>> {
+        match watched(py, None, |_| self.0.network())?.map_err(value_error)? {
             NetworkSource::Inline(network) => Ok(Some(PyNetwork(Arc::new(network)))),
             NetworkSource::File(_) => Ok(None),
         }
     }
 
     /// File, capacity in bit/s and delay, if the network stands in a file of its own.
-    fn network_file(&self) -> PyResult<Option<NetworkFile>> {
-        match self.0.network().map_err(value_error)? {
+    fn network_file(&self, py: Python<'_>) -> PyResult<Option<NetworkFile>> {
+        match watched(py, None, |_| self.0.network())?.map_err(value_error)? {
             NetworkSource::Inline(_) => Ok(None),
             NetworkSource::File(f) => Ok(Some((f.file, f.capacity.map(|c| c.0), f.delay))),
         }
@@ -97,9 +97,17 @@ impl PyScenario {
     }
 
     /// The scenario with every default written out and nothing left in other files.
-    fn resolved(&self, network: &PyNetwork, extra: Option<&PyDemands>, read: Py<PyAny>) -> PyResult<String> {
+    fn resolved(
+        &self,
+        py: Python<'_>,
+        network: &PyNetwork,
+        extra: Option<&PyDemands>,
+        read: Py<PyAny>,
+    ) -> PyResult<String> {
         let extra = extra.map(|demands| &*demands.0);
-        self.0.resolved(&network.0, extra, &|name| text_of(&read, name)).map_err(value_error)
+        let read = &read;
+        let text = watched(py, None, |_| self.0.resolved(&network.0, extra, &|name| text_of(read, name)))?;
+        text.map_err(value_error)
     }
 }
 
