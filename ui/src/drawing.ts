@@ -2,7 +2,7 @@
 
 import { type Inks, utilisationColour, utilisationRamp } from "./colours";
 import type { Palette, Run } from "./data";
-import { half, type Point, placed, type View } from "./geometry";
+import { half, type Point, placed, queuePlaces, type View } from "./geometry";
 import { bottlenecks, linksOf, sharesOn, utilisation } from "./selection";
 
 const SATURATED = 0.99;
@@ -144,14 +144,15 @@ function drawPaths(context: CanvasRenderingContext2D, drawing: Drawing, lit: num
 function drawQueues(context: CanvasRenderingContext2D, drawing: Drawing): void {
   const backlog = drawing.run.table("link", "backlog_bytes");
   if (!backlog) return;
-  const most = greatestBacklog(drawing.run);
+  const { most, places } = queuesOf(drawing.run);
   context.fillStyle = drawing.own.ink;
   for (let link = 0; link < backlog.rows; link++) {
     const waiting = backlog.at(link, drawing.sample);
     if (!(waiting > 0)) continue;
     const [start, middle] = drawing.lines[link] as [Point, Point];
     const radius = Math.sqrt(waiting / most) * Math.min(Math.max(0.12 * drawing.room, 3), 12);
-    disc(context, start.x + 0.45 * (middle.x - start.x), start.y + 0.45 * (middle.y - start.y), radius);
+    const along = places[link] as number;
+    disc(context, start.x + along * (middle.x - start.x), start.y + along * (middle.y - start.y), radius);
   }
 }
 
@@ -167,16 +168,24 @@ function disc(context: CanvasRenderingContext2D, x: number, y: number, radius: n
   context.fill();
 }
 
-const backlogs = new WeakMap<Run, number>();
+/** What is the same of all queues of a run at all times. */
+interface Queues {
+  /** The longest: the largest disc. */
+  most: number;
+  /** How far along its half of a link each lies. */
+  places: number[];
+}
 
-/** The longest queue of a run: the largest disc. */
-function greatestBacklog(run: Run): number {
-  const known = backlogs.get(run);
-  if (known !== undefined) return known;
+const known = new WeakMap<Run, Queues>();
+
+function queuesOf(run: Run): Queues {
+  const before = known.get(run);
+  if (before) return before;
   let most = 1;
   for (const value of run.table("link", "backlog_bytes")?.values ?? []) if (value > most) most = value;
-  backlogs.set(run, most);
-  return most;
+  const queues = { most, places: queuePlaces(run.header.links) };
+  known.set(run, queues);
+  return queues;
 }
 
 function drawNodes(context: CanvasRenderingContext2D, { run, view, own, room }: Drawing): void {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Links, Nodes } from "./data";
-import { distance, fitted, half, lanes, linkWidths, placed, zoomed } from "./geometry";
+import { distance, fitted, half, lanes, linkWidths, placed, queuePlaces, zoomed } from "./geometry";
 
 const nodes: Nodes = { name: ["a", "b"], x: [0, 10], y: [0, 5] };
 // Two links from a to b, the first with a way back.
@@ -33,6 +33,14 @@ test("a link and its twin share a lane, and parallel links lie side by side", ()
   expect(widths).toEqual([2, 2, 8]);
   // Two lanes, 8 + 2 apart; seen from b the lane of the twin lies on the other hand.
   expect(lanes(links, widths)).toEqual([-5, 5, 5]);
+});
+
+test("queues of parallel links lie apart along them, that of a lone link before the middle", () => {
+  // Links 0 and 2 go from a to b: 0.9 / 3 and 2 x 0.9 / 3; link 1 is alone on its way: 0.9 / 2.
+  const [first, lone, second] = queuePlaces(links);
+  expect(first).toBeCloseTo(0.3);
+  expect(second).toBeCloseTo(0.6);
+  expect(lone).toBeCloseTo(0.45);
 });
 
 test("halves of twins meet in the middle of one line", () => {

@@ -93,6 +93,18 @@ export function lanes(links: Links, widths: number[]): number[] {
   return beside;
 }
 
+/** How far along its own half each link has its queue, from 0 to 1; those of parallel links lie apart. */
+export function queuePlaces(links: Links): number[] {
+  const ends = links.source.map((source, link) => `${source} ${links.target[link]}`);
+  const counts = new Map<string, number>();
+  const ranks = ends.map((key) => {
+    const rank = (counts.get(key) ?? 0) + 1;
+    counts.set(key, rank);
+    return rank;
+  });
+  return ends.map((key, link) => (0.9 * (ranks[link] as number)) / ((counts.get(key) as number) + 1));
+}
+
 /** The half of a link that is its own: from the node where it begins to the middle. */
 export function half(start: Point, end: Point, lane: number): [Point, Point] {
   const length = Math.hypot(end.x - start.x, end.y - start.y) || 1;
