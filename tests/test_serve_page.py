@@ -213,6 +213,32 @@ def test_nothing_is_wider_than_the_window(site, open_page, width, dark):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_many_runs_stand_apart_and_are_wide_enough_to_read(tmp_path, results, open_page, width):
+    names = [f"run {number}" for number in range(6)]
+    for name in names:
+        results[0].write(tmp_path / name)
+    with Served(Settings(tmp_path)) as site:
+        home = open_page(site)
+        home.wait_for_selector("tbody tr")
+        for name in names:
+            home.get_by_label(f"choose {name}").check()
+        ids = home.get_by_role("link", name="view 6 side by side").get_attribute("href").rpartition("/")[2].split(",")
+        for count in (1, 2, 3, 6):
+            page = open_page(site, f"#/runs/{','.join(ids[:count])}", width=width)
+            page.wait_for_selector("article table")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, count
+            for run in page.get_by_role("article").all():
+                # What a run has lies within it, or in a box of its own that is scrolled.
+                sizes = run.evaluate("(run) => [run.clientWidth, run.scrollWidth]")
+                assert sizes[0] >= min(360, width - 20)
+                assert sizes[1] <= sizes[0]
+                last = run.locator("table tr").last.locator("td").last
+                last.scroll_into_view_if_needed()
+                box, cell = run.locator(".connections").bounding_box(), last.bounding_box()
+                assert cell["x"] + cell["width"] <= box["x"] + box["width"] + 1
+
+
 def test_the_first_samples_are_seen_soon(site, open_page):
     page = open_page(site)
     page.wait_for_selector("tbody tr")

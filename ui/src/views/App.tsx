@@ -72,7 +72,7 @@ export function App({ runs, palette }: Props) {
       </header>
       <Protocols runs={runs} own={own} />
       {end_s > start_s ? <Timeline {...{ state, update, start_s, end_s, step_s }} /> : null}
-      <div class="runs" style={{ "--runs": runs.length }}>
+      <div class="runs">
         {runs.map((run, i) => (
           <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, several, own }} />
         ))}
