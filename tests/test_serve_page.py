@@ -239,6 +239,21 @@ def test_many_runs_stand_apart_and_are_wide_enough_to_read(tmp_path, results, op
                 assert cell["x"] + cell["width"] <= box["x"] + box["width"] + 1
 
 
+def test_the_last_label_of_the_time_is_whole(tmp_path, open_page):
+    ab.run(SCENARIOS / "join-and-leave.toml", sets=['run.duration="1000 s"', 'run.sample="10 s"']).write(
+        tmp_path / "long"
+    )
+    with Served(Settings(tmp_path)) as site:
+        page = open_page(site, "#/runs/long")
+        page.wait_for_selector(".chart canvas")
+        # Of the five columns of pixels at the right edge none is touched: a label that is cut reaches it.
+        touched = """(canvas) => {
+            const { data } = canvas.getContext("2d").getImageData(canvas.width - 5, 0, 5, canvas.height);
+            return data.some((byte) => byte > 0);
+        }"""
+        assert not page.locator(".chart canvas").first.evaluate(touched)
+
+
 def test_the_first_samples_are_seen_soon(site, open_page):
     page = open_page(site)
     page.wait_for_selector("tbody tr")

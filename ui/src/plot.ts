@@ -26,6 +26,8 @@ export interface Told {
 
 export const HEIGHT = 170;
 const LEAST_WIDTH = 120;
+/** Room at the right for half of the last label of the time: "1000000 s". */
+const RIGHT = 28;
 /** A drag over fewer pixels is a click. */
 const LEAST_DRAG = 6;
 
@@ -37,7 +39,7 @@ export function optionsOf(plotted: Plotted, element: HTMLElement, span: () => Ra
   return {
     width: widthOf(element),
     height: HEIGHT,
-    padding: [8, MARKER_SIZE, null, null],
+    padding: [8, RIGHT, null, null],
     legend: { show: false },
     scales: { x: { time: false, range: span }, y: { range } },
     cursor: {
