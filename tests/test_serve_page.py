@@ -174,6 +174,70 @@ def test_the_form_shows_a_mistake_at_its_field_and_starts_when_it_is_right(site,
     assert read_result(folder / "by-hand").connections["protocol"].to_list() == ["Reno"]
 
 
+def test_nothing_starts_while_a_field_is_half_written(site, open_page):
+    page = open_page(site, "#/new?from=join-and-leave.toml")
+    page.wait_for_selector("button[type=submit]:enabled")
+    start, verdict = page.get_by_role("button", name="start"), page.locator(".verdict")
+    section = page.locator("details.section").filter(has=page.locator("summary > code:text-is('connection')")).first
+    section.locator("summary").nth(1).click()
+    paths = page.locator("[data-key='connection.0.paths']")
+    choice = paths.get_by_label("form of paths")
+    if choice.count():
+        choice.select_option("list")
+    paths.locator("input").fill('[["west", "east"]')
+    paths.get_by_text("this is no list yet").wait_for()
+    # Longer than until it would be checked.
+    page.wait_for_timeout(1000)
+    assert start.is_disabled()
+    assert verdict.inner_text() == "not right yet"
+    assert page.get_by_role("tab", name="text").is_disabled()
+    paths.locator("input").fill("")
+    page.wait_for_selector("button[type=submit]:enabled")
+    seed = page.locator("[data-key='run.seed'] input")
+    for text in ("1e", "9007199254740993"):
+        seed.fill("")
+        seed.press_sequentially(text)
+        assert start.is_disabled()
+        assert seed.get_attribute("aria-invalid") == "true"
+    assert seed.input_value() == "9007199254740993"
+    seed.fill("3")
+    page.wait_for_selector("button[type=submit]:enabled")
+
+
+def test_a_seed_is_sent_in_digits_and_refused_beyond_its_range(site, open_page):
+    page = open_page(site, "#/new?from=join-and-leave.toml")
+    page.wait_for_selector("button[type=submit]:enabled")
+    sent = []
+
+    def answer(route):
+        sent.append(route.request.post_data_json.get("seed"))
+        route.fulfill(json={"right": True, "facts": None, "problem": None, "text": None, "value": None})
+
+    page.route("**/api/check", answer)
+    seed = page.get_by_label("seed", exact=True).first
+    # 2^53 + 1 is no number of JavaScript; 2^63 is too large.
+    seed.fill("9007199254740993")
+    page.wait_for_selector("button[type=submit]:enabled")
+    assert sent == ["9007199254740993"]
+    for wrong in ("9223372036854775808", "-1", "1.5"):
+        seed.fill(wrong)
+        page.get_by_text("a seed is a whole number from 0").wait_for()
+        assert page.get_by_role("button", name="start").is_disabled()
+
+
+def test_a_scenario_that_the_form_cannot_hold_exactly_opens_as_text(tmp_path, open_page):
+    text = (SCENARIOS / "join-and-leave.toml").read_text()
+    files = tmp_path / "scenarios"
+    files.mkdir()
+    (files / "large.toml").write_text(text.replace("[run]", "[run]\nseed = 9007199254740993"))
+    with Served(Settings(tmp_path, files)) as site:
+        page = open_page(site, "#/new?from=large.toml")
+        page.get_by_text("run.seed is beyond 2^53").wait_for()
+        assert "9007199254740993" in page.get_by_label("scenario as TOML").input_value()
+        assert page.get_by_role("tab", name="form").is_disabled()
+        assert page.get_by_role("button", name="start").is_enabled()
+
+
 def test_every_example_opens_in_the_form_and_is_right(site, open_page):
     page = open_page(site, "#/new")
     choice = page.get_by_label("begin from")

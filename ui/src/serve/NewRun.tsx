@@ -1,8 +1,9 @@
 /** A new run: a scenario in a form or as text, checked as it is written, and started. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 
 import { spanText } from "../units";
+import { type Faults, FaultsTold, faultOfSeed, inexactKey, type TellFault, withFault } from "./faults";
 import { hashOf } from "./route";
 import { SchemaForm } from "./SchemaForm";
 import type { Schema } from "./schema";
@@ -35,9 +36,16 @@ export function NewRun({ origin }: { origin: string }) {
   const [seed, setSeed] = useState("");
   const [failed, setFailed] = useState<Problem | null>(null);
   const [starting, setStarting] = useState(false);
+  const [faults, setFaults] = useState<Faults>({});
+  const tellFault = useCallback<TellFault>((path, fault) => setFaults((old) => withFault(old, path, fault)), []);
   const source = draft && sourceOf(draft, seed, origin);
   const { answer, checking } = useCheck(source);
-  const problem = failed ?? answer?.problem ?? null;
+  const faulty = Object.keys(faults)[0];
+  const seedFault = faultOfSeed(seed);
+  const problem =
+    faulty !== undefined ? { error: faults[faulty] ?? "", key: faulty } : (failed ?? answer?.problem ?? null);
+  const isWhole = faulty === undefined && seedFault === null;
+  const inexact = draft?.as === "text" && answer?.value ? inexactKey(answer.value) : null;
 
   useEffect(() => {
     const ended = new AbortController();
@@ -50,7 +58,9 @@ export function NewRun({ origin }: { origin: string }) {
       setFiles(files);
       if (!origin) return setDraft({ as: "form", value: {} });
       const own = await ask<ScenarioText>(`api/scenarios/${encodeURIComponent(origin)}`, ended.signal);
-      setDraft(own.value ? { as: "form", value: own.value } : { as: "text", text: own.text });
+      setDraft(
+        own.value && inexactKey(own.value) === null ? { as: "form", value: own.value } : { as: "text", text: own.text },
+      );
     };
     begin().catch((error) => isAborted(error) || setFailed({ error: reasonOf(error) }));
     return () => ended.abort();
@@ -73,7 +83,7 @@ export function NewRun({ origin }: { origin: string }) {
   const change_as = (as: Draft["as"]) => {
     if (!draft || as === draft.as || !answer) return;
     if (as === "text" && answer.text !== null) change({ as, text: answer.text });
-    if (as === "form" && answer.value !== null) change({ as, value: answer.value });
+    if (as === "form" && answer.value !== null && inexact === null) change({ as, value: answer.value });
   };
 
   return (
@@ -117,20 +127,21 @@ export function NewRun({ origin }: { origin: string }) {
             seed{" "}
             <input
               inputMode="numeric"
-              pattern="[0-9]*"
               value={seed}
               placeholder="of the scenario"
+              aria-invalid={seedFault !== null}
               onInput={(e) => setSeed(e.currentTarget.value)}
             />
           </label>
-          <button type="submit" disabled={!draft || starting || checking || !answer?.right}>
+          <button type="submit" disabled={!draft || starting || checking || !isWhole || !answer?.right}>
             start
           </button>
           <span class="verdict" role="status">
-            {checking || !answer ? "checking …" : answer.right ? factsText(answer) : "not right yet"}
+            {!isWhole ? "not right yet" : checking || !answer ? "checking …" : verdictText(answer)}
           </span>
         </div>
-        {problem ? <p class="failed">{problem.error}</p> : null}
+        {seedFault ? <p class="failed">{seedFault}</p> : null}
+        {problem ? <p class="failed">{faulty === undefined ? problem.error : `${faulty}: ${problem.error}`}</p> : null}
         <div class="tabs" role="tablist">
           {(["form", "text"] as const).map((as) => (
             <button
@@ -138,13 +149,21 @@ export function NewRun({ origin }: { origin: string }) {
               type="button"
               role="tab"
               aria-selected={draft?.as === as}
-              disabled={checking || (as === "form" && draft?.as === "text" && !answer?.value)}
+              disabled={
+                checking ||
+                (as === "text" ? faulty !== undefined : draft?.as === "text" && (!answer?.value || inexact !== null))
+              }
               onClick={() => change_as(as)}
             >
               {as === "form" ? "form" : "text (TOML)"}
             </button>
           ))}
         </div>
+        {inexact === null ? null : (
+          <p class="warning">
+            <code>{inexact}</code> is beyond 2^53, which the form cannot hold exactly: it is changed here, as text.
+          </p>
+        )}
         {draft?.as === "text" ? (
           <textarea
             aria-label="scenario as TOML"
@@ -154,12 +173,14 @@ export function NewRun({ origin }: { origin: string }) {
           />
         ) : null}
         {draft?.as === "form" && schema ? (
-          <SchemaForm
-            schema={schema}
-            value={draft.value}
-            problem={problem}
-            onChange={(value) => change({ as: "form", value })}
-          />
+          <FaultsTold.Provider value={tellFault}>
+            <SchemaForm
+              schema={schema}
+              value={draft.value}
+              problem={problem}
+              onChange={(value) => change({ as: "form", value })}
+            />
+          </FaultsTold.Provider>
         ) : null}
       </form>
     </main>
@@ -169,12 +190,13 @@ export function NewRun({ origin }: { origin: string }) {
 function sourceOf(draft: Draft, seed: string, origin: string): Source {
   return {
     scenario: draft.as === "form" ? draft.value : draft.text,
-    ...(/^\d+$/.test(seed) ? { seed: Number(seed) } : {}),
+    ...(seed.trim() && faultOfSeed(seed) === null ? { seed: String(BigInt(seed)) } : {}),
     ...(origin ? { origin } : {}),
   };
 }
 
-function factsText(answer: CheckAnswer): string {
+function verdictText(answer: CheckAnswer): string {
+  if (!answer.right) return "not right yet";
   const facts = answer.facts;
   if (!facts) return "right";
   return `right: ${facts.nodes} nodes, ${facts.links} links, ${facts.connections} connections, ${spanText(facts.duration_s)}`;

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 
+import { faultOfList, listOf, NO_NUMBER, TOO_LARGE, useFault } from "./faults";
 import { type Field, type Schema, shown } from "./schema";
 import type { Value } from "./server";
 
@@ -42,21 +43,7 @@ export function Plain(props: Props) {
         </fieldset>
       );
     case "number":
-      return (
-        <input
-          id={`field ${path}`}
-          type="number"
-          step={field.whole ? 1 : "any"}
-          min={field.least}
-          max={field.most}
-          required={required}
-          placeholder={shown(props.schema.default)}
-          value={value === undefined ? "" : shown(value)}
-          onInput={(event) =>
-            onChange(event.currentTarget.value === "" ? undefined : event.currentTarget.valueAsNumber)
-          }
-        />
-      );
+      return <NumberInput {...props} field={field} />;
     case "text":
       return (
         <>
@@ -108,41 +95,58 @@ function Choice({
   );
 }
 
-/** A list as it stands in JSON: names of nodes, paths. */
-function List({ value, onChange, path, schema }: Props) {
-  const [text, setText] = useState<string | null>(null);
-  const put = (text: string) => {
-    if (!text.trim()) {
-      setText(null);
-      return onChange(undefined);
-    }
-    const list = listOf(text);
-    // What is no list yet stays as it is written, and says nothing.
-    setText(text);
-    if (list) onChange(list);
+/** A number; what is no number yet, or would not stay the one that is written, is not taken. */
+function NumberInput({
+  value,
+  onChange,
+  path,
+  schema,
+  field,
+  required,
+}: Props & { field: Field & { kind: "number" } }) {
+  const [faulty, setFaulty] = useState<{ text: string; fault: string } | null>(null);
+  useFault(path, faulty?.fault ?? null);
+  const put = ({ value: text, valueAsNumber, validity }: HTMLInputElement) => {
+    const isInexact = Number.isInteger(valueAsNumber) && !Number.isSafeInteger(valueAsNumber);
+    const fault = validity.badInput ? NO_NUMBER : isInexact ? TOO_LARGE : null;
+    setFaulty(fault && { text, fault });
+    if (fault === null) onChange(text === "" ? undefined : valueAsNumber);
   };
-  const wrong = text !== null && text.trim() !== "" && listOf(text) === null;
   return (
-    <>
-      <input
-        id={`field ${path}`}
-        aria-invalid={wrong}
-        placeholder={shown(schema.default) || '["a", "b"]'}
-        value={text ?? shown(value)}
-        onInput={(event) => put(event.currentTarget.value)}
-      />
-      {wrong ? <p class="failed">this is no list yet; write it like ["a", "b"]</p> : null}
-    </>
+    <input
+      id={`field ${path}`}
+      type="number"
+      step={field.whole ? 1 : "any"}
+      min={field.least}
+      max={field.most}
+      required={required}
+      placeholder={shown(schema.default)}
+      aria-invalid={faulty !== null}
+      value={faulty?.text ?? shown(value)}
+      onInput={(event) => put(event.currentTarget)}
+    />
   );
 }
 
-function listOf(text: string): Value[] | null {
-  try {
-    const value = JSON.parse(text) as Value;
-    return Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
+/** A list as it stands in JSON: names of nodes, paths. */
+function List({ value, onChange, path, schema }: Props) {
+  const [text, setText] = useState<string | null>(null);
+  const fault = text === null ? null : faultOfList(text);
+  useFault(path, fault);
+  const put = (text: string) => {
+    // What is no list yet stays as it is written, and is told.
+    setText(text.trim() ? text : null);
+    if (faultOfList(text) === null) onChange(listOf(text) ?? undefined);
+  };
+  return (
+    <input
+      id={`field ${path}`}
+      aria-invalid={fault !== null}
+      placeholder={shown(schema.default) || '["a", "b"]'}
+      value={text ?? shown(value)}
+      onInput={(event) => put(event.currentTarget.value)}
+    />
+  );
 }
 
 const has = (value: Value | undefined, word: string): boolean => Array.isArray(value) && value.includes(word);

@@ -66,7 +66,8 @@ export interface ScenarioText extends ScenarioFacts {
 
 export interface Source {
   scenario: string | Tables;
-  seed?: number;
+  /** Digits, since numbers are exact to 2^53 only. */
+  seed?: string;
   origin?: string;
 }
 
