@@ -128,9 +128,14 @@ def test_a_run_is_started_watched_and_stopped(site, open_page, folder):
     page.get_by_role("button", name="start").click()
     page.wait_for_selector("article")
     before = number_of(page, "time")
+    chart = page.locator(".chart canvas").first
+    picture = chart.evaluate("(canvas) => { canvas.isSame = true; return canvas.toDataURL(); }")
     page.wait_for_timeout(2500)
     after = number_of(page, "time")
     assert after > before > 0
+    # The chart grows, and is not made anew, so that what the pointer is at stays lit.
+    assert chart.evaluate("(canvas) => canvas.isSame")
+    assert chart.evaluate("(canvas) => canvas.toDataURL()") != picture
     # Who looks at the end stays there.
     assert float(page.get_by_role("slider", name="time").input_value()) >= before
     assert page.get_by_role("row", name="first").is_visible()

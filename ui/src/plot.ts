@@ -33,15 +33,24 @@ const LEAST_DRAG = 6;
 
 export const widthOf = (element: HTMLElement): number => Math.max(element.clientWidth, LEAST_WIDTH);
 
-/** Options of a chart; `span` gives the part of the time that is shown, `told` to whom what is done goes. */
-export function optionsOf(plotted: Plotted, element: HTMLElement, span: () => Range, told: () => Told): uPlot.Options {
-  const { lines, range, axis, text, own } = plotted;
+/**
+ * Options of a chart; `span` gives the part of the time that is shown, `told` to whom what is done goes.
+ *
+ * What is plotted is asked for at each drawing, so that a chart may get other values; its lines look as at first.
+ */
+export function optionsOf(
+  plotted: () => Plotted,
+  element: HTMLElement,
+  span: () => Range,
+  told: () => Told,
+): uPlot.Options {
+  const { lines, axis, own } = plotted();
   return {
     width: widthOf(element),
     height: HEIGHT,
     padding: [8, RIGHT, null, null],
     legend: { show: false },
-    scales: { x: { time: false, range: span }, y: { range } },
+    scales: { x: { time: false, range: span }, y: { range: () => plotted().range } },
     cursor: {
       sync: { key: "time", setSeries: false },
       focus: { prox: 12 },
@@ -57,14 +66,20 @@ export function optionsOf(plotted: Plotted, element: HTMLElement, span: () => Ra
     focus: { alpha: 0.35 },
     axes: [
       { ...ruled(own), values: (_, ticks) => ticks.map(spanText), size: 26, label: "time", labelSize: 14 },
-      { ...ruled(own), values: (_, ticks) => ticks.map((tick) => text(tick)), size: 76, label: axis, labelSize: 16 },
+      {
+        ...ruled(own),
+        values: (_, ticks) => ticks.map((tick) => plotted().text(tick)),
+        size: 76,
+        label: axis,
+        labelSize: 16,
+      },
     ],
-    series: [{}, ...lines.map((line) => seriesOf(line, plotted.times.length))],
+    series: [{}, ...lines.map(seriesOf)],
     hooks: {
       draw: [
         (u) => {
-          drawEnds(u, lines);
-          drawPeaks(u, lines, range, own);
+          drawEnds(u, plotted().lines);
+          drawPeaks(u, plotted().lines, plotted().range, own);
         },
       ],
       ready: [
@@ -92,13 +107,13 @@ function ruled(own: Inks): uPlot.Axis {
   return { stroke: own.soft, font, labelFont: font, labelGap: 0, grid: rule, ticks: { ...rule, size: 4 }, gap: 4 };
 }
 
-function seriesOf(line: Line, samples: number): uPlot.Series {
+function seriesOf(line: Line): uPlot.Series {
   return {
     label: line.label,
     stroke: line.colour,
     width: line.width ?? 1.5,
     // A single sample makes no line.
-    points: { show: samples === 1 },
+    points: { show: (u) => u.data[0].length === 1 },
     ...(line.dashed ? { dash: [5, 4] } : {}),
     ...(line.stepped && uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
   };

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 
 import { type ChartSpec, type Range, variableName } from "../chart_spec";
 import type { Inks } from "../colours";
-import { dataOf, HEIGHT, optionsOf, type Told, widthOf } from "../plot";
+import { dataOf, HEIGHT, optionsOf, type Plotted, type Told, widthOf } from "../plot";
 import { chartCsv, fileName, savePicture, saveText } from "../save";
 import type { Drawn } from "../selection";
 import { Keys } from "./Keys";
@@ -40,6 +40,9 @@ export function Chart(props: Props) {
   const [low, high] = whole ? chart.whole : chart.range;
   const what = lines.map((l) => `${l.label} ${l.colour} ${l.width} ${l.dashed}`).join("\n");
   const tables = lines.map((line) => line.values);
+  const plotted = useRef<Plotted | null>(null);
+  const now: Plotted = { times, lines, range: [low, high], axis: chart.axis, text, own };
+  plotted.current = now;
 
   useEffect(() => {
     const element = place.current;
@@ -47,14 +50,13 @@ export function Chart(props: Props) {
     const mark = document.createElement("div");
     mark.className = "present";
     present.current = mark;
-    const plotted = { times, lines, range: [low, high] as Range, axis: chart.axis, text, own };
     const options = optionsOf(
-      plotted,
+      () => plotted.current ?? now,
       element,
       () => latest.current.span,
       () => latest.current,
     );
-    const made = new uPlot(options, dataOf(plotted), element);
+    const made = new uPlot(options, dataOf(now), element);
     made.over.appendChild(mark);
     moveTo(made, mark, latest.current.time_s);
     plot.current = made;
@@ -68,8 +70,15 @@ export function Chart(props: Props) {
       made.destroy();
       plot.current = null;
     };
+  }, [what, chart.axis, own]);
+
+  // A run that grows gets new values, and keeps its charts: what the pointer is at stays lit.
+  useEffect(() => {
+    if (!plot.current || !present.current || !plotted.current) return;
+    plot.current.setData(dataOf(plotted.current));
+    moveTo(plot.current, present.current, latest.current.time_s);
     // Tables are looked up, never made anew; so the first stands for all.
-  }, [what, tables[0], times, low, high, own]);
+  }, [tables[0], times, low, high]);
 
   useEffect(() => {
     const [min, max] = span;
