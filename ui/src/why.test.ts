@@ -52,6 +52,17 @@ test("bottlenecks come by level, with how many they hold", () => {
   ]);
 });
 
+test("a path that carries next to nothing counts at no bottleneck", () => {
+  // "wide" has a detour over the second link, which holds it back there at 0.01 of its 7: within the tolerance of 0.01.
+  const subflows = { ...header.subflows, connection: [0, 1, 2, 3, 1], path: [[0, 1], [0], [1], [0], [1]] };
+  const granted = { ...subflows, granted_bps: [2, 6.99, 2, 1, 0.01], bottleneck: [1, 0, 1, null, 1] };
+  const trickle = new Run({ ...header, subflows: granted } as Header, new Uint8Array());
+  expect(bottlenecksOf(trickle).map(({ link, held, level }) => [link, held, level])).toEqual([
+    [1, 2, 2],
+    [0, 1, 7],
+  ]);
+});
+
 test("with prices a path costs what its links charge, by what more is worth", () => {
   const priced = new Run(
     {

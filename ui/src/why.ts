@@ -65,15 +65,21 @@ export function whyOf(run: Run, connection: number): Why {
   };
 }
 
-/** Who else sends over a link more than next to nothing of its rate, as the certificate counts. */
+/** Whether a subflow carries more than next to nothing of its connection's rate, as the certificate counts. */
+function isUsed({ header }: Run, subflow: number, tolerance: number): boolean {
+  const { connections, subflows } = header;
+  const all = connections.granted_bps?.[subflows.connection[subflow] as number] ?? 0;
+  return (subflows.granted_bps?.[subflow] ?? 0) > tolerance * all;
+}
+
+/** Who else sends over a link more than next to nothing of its rate. */
 function othersOn(run: Run, link: number, connection: number, tolerance: number): Other[] {
   const { connections, subflows } = run.header;
   const sums = new Map<number, number>();
   for (const subflow of run.subflowsOver[link] ?? []) {
     const other = subflows.connection[subflow] as number;
     const rate = subflows.granted_bps?.[subflow] ?? 0;
-    const all = connections.granted_bps?.[other] ?? 0;
-    if (other !== connection && rate > tolerance * all) sums.set(other, (sums.get(other) ?? 0) + rate);
+    if (other !== connection && isUsed(run, subflow, tolerance)) sums.set(other, (sums.get(other) ?? 0) + rate);
   }
   return [...sums]
     .map(([other, rate]) => ({ connection: other, rate, level: connections.level_bps?.[other] ?? 0 }))
@@ -132,19 +138,20 @@ export function costText(why: Why, reason: Reason, tolerance: number): string {
 /** A link that holds subflows back. */
 export interface Bottleneck {
   link: number;
-  /** How many connections it holds back, on some path. */
+  /** How many connections it holds back, on some path that they use. */
   held: number;
   /** The greatest level of these. */
   level: number;
   price: number | null;
 }
 
-/** The links that hold subflows back: the dearest first, or those of the lowest level. */
+/** The links that hold subflows in use back: the dearest first, or those of the lowest level. */
 export function bottlenecksOf(run: Run): Bottleneck[] {
-  const { connections, links, subflows } = run.header;
+  const { connections, links, subflows, summary } = run.header;
+  const tolerance = Number(summary?.tolerance ?? 0);
   const held = new Map<number, Set<number>>();
   subflows.bottleneck?.forEach((link, subflow) => {
-    if (link === null) return;
+    if (link === null || !isUsed(run, subflow, tolerance)) return;
     const own = held.get(link) ?? new Set();
     held.set(link, own.add(subflows.connection[subflow] as number));
   });
