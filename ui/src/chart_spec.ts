@@ -6,6 +6,8 @@ import type { Drawn, State } from "./selection";
 
 export interface Line {
   label: string;
+  /** What it is called together with others of the same look. */
+  key?: string;
   colour: string;
   values: Float32Array;
   width?: number;
@@ -23,9 +25,11 @@ export interface ChartSpec {
   /** What the axis has. */
   axis: string;
   lines: Line[];
-  /** Least and greatest of the axis; of all that there is. */
+  /** Least and greatest of the axis; of the axis where it leaves nothing out. */
   range: Range;
   whole: Range;
+  /** Least and greatest of its own lines. */
+  peaks: Range;
   text: (value: number | null | undefined) => string;
   /** What its lines are, if they can be chosen. */
   of?: "connections" | "links";
@@ -67,16 +71,49 @@ const NAMES: Record<string, string> = {
   overload: "overload",
 };
 
+/** What says which lines have a look: one for each look, of dashed ones none. */
+export interface Key extends Pick<Line, "colour" | "marker" | "width"> {
+  label: string;
+  lines: Line[];
+}
+
+export function keysOf(lines: Line[]): Key[] {
+  const keys = new Map<string, Key>();
+  for (const line of lines) {
+    if (line.dashed) continue;
+    const label = line.key ?? line.label;
+    const key = keys.get(label) ?? { ...line, label, lines: [] };
+    key.lines.push(line);
+    keys.set(label, key);
+  }
+  return [...keys.values()];
+}
+
+/** How high the swatch of a key is, in pixels: as the line is wide. */
+export const swatchHeight = ({ width }: Pick<Key, "width">): number => Math.max(2, 2 * Math.round(width ?? 1.5) - 1);
+
 /** What a recorded variable is called. */
 export const variableName = (variable: string): string => NAMES[variable] ?? variable;
 
+/** So much higher than its lines an axis is. */
+export const HIGHER = 1.06;
+
 /** From 0 to what all but the highest peaks keep below, and to the highest. */
-export function fromZero(lines: Line[]): { range: Range; whole: Range } {
+export function fromZero(lines: Line[]): Pick<ChartSpec, "range" | "whole" | "peaks"> {
   const high = (share: number) => Math.max(0, ...lines.map((line) => quantile(line.values, share)));
   const [usual, all] = [high(1 - PEAKS), high(1)];
   // A little more than usual is worth no note.
   const near = all <= 1.25 * usual ? all : usual;
-  return { range: [0, near > 0 ? 1.06 * near : 1], whole: [0, all > 0 ? 1.06 * all : 1] };
+  const axis = (top: number): Range => [0, top > 0 ? HIGHER * top : 1];
+  return { range: axis(near), whole: axis(all), peaks: [0, all] };
+}
+
+/** What is said of peaks that an axis leaves out; null where it has all of the chart's own lines. */
+export function cutText({ range, peaks, text }: Pick<ChartSpec, "range" | "peaks" | "text">): string | null {
+  const low = peaks[0] < range[0] ? [text(peaks[0])] : [];
+  const high = peaks[1] > range[1] ? [text(peaks[1])] : [];
+  const cut = [...low, ...high];
+  return cut.length ? `peaks to ${cut.join(" and ")} are cut` : null;
 }
 
 /** The value that a share of those that are there stay below. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type ChartSpec, fromZero, type Making } from "./chart_spec";
+import { type ChartSpec, cutText, fromZero, keysOf, type Making, swatchHeight } from "./chart_spec";
 import { chartsOf, withCommonAxes } from "./charts";
 import { inks, lineColour, mixed, seen } from "./colours";
 import type { Header, Run, Table } from "./data";
@@ -110,14 +110,41 @@ test("a chosen connection has its subflows", () => {
   ]);
 });
 
+test("errors say whose they are, and each look has one key", () => {
+  const spread = charts(null, null).filter((chart) => chart.kind.startsWith("errors"));
+  expect(spread.map((chart) => chart.title)).toEqual([
+    "errors of connections that are granted a rate: median, 10 % and 90 %, extremes",
+    "errors of bottlenecks: median, 10 % and 90 %, extremes",
+  ]);
+  const keys = keysOf(spread[1]?.lines ?? []);
+  expect(keys.map((key) => [key.label, key.lines.length])).toEqual([
+    ["least and greatest", 2],
+    ["10 % and 90 %", 2],
+    ["median", 1],
+  ]);
+  expect(new Set(keys.map((key) => `${key.colour} ${swatchHeight(key)}`)).size).toBe(3);
+});
+
 test("rare peaks are cut from the axis, and known", () => {
   const values = new Float32Array(1000).fill(1);
   values[7] = 10;
   const line = { label: "a", colour: "", values };
   // One of a thousand is beyond; the rest is at 1.
-  expect(fromZero([line])).toEqual({ range: [0, 1.06], whole: [0, 1.06 * 10] });
+  expect(fromZero([line])).toEqual({ range: [0, 1.06], whole: [0, 1.06 * 10], peaks: [0, 10] });
   expect(fromZero([{ ...line, values: new Float32Array([1, 1.2]) }]).range[1]).toBeCloseTo(1.06 * 1.2);
-  expect(fromZero([])).toEqual({ range: [0, 1], whole: [0, 1] });
+  expect(fromZero([])).toEqual({ range: [0, 1], whole: [0, 1], peaks: [0, 0] });
+});
+
+test("what is said of a cut peak is the peak itself, where the run's own lines have it", () => {
+  const text = (value: number | null | undefined) => `${value}`;
+  expect(cutText({ range: [0, 1.06], peaks: [0, 10], text })).toBe("peaks to 10 are cut");
+  expect(cutText({ range: [-1, 1], peaks: [-4, 1], text })).toBe("peaks to -4 are cut");
+  expect(cutText({ range: [-1, 1], peaks: [-4, 9], text })).toBe("peaks to -4 and 9 are cut");
+  const high = { range: [0, 1.06], whole: [0, 10.6], peaks: [0, 10], kind: "rates", text } as unknown as ChartSpec;
+  const low = { ...high, whole: [0, 1.06], peaks: [0, 1] } as ChartSpec;
+  const [[one], [two]] = withCommonAxes([[high], [low]]) as [[ChartSpec], [ChartSpec]];
+  // The axis of both leaves out the peak of the first; the second has none.
+  expect([cutText(one), cutText(two)]).toEqual(["peaks to 10 are cut", null]);
 });
 
 test("charts of one kind have one axis in all runs", () => {

@@ -3,6 +3,7 @@
 import {
   type ChartSpec,
   fromZero,
+  HIGHER,
   type Line,
   type Making,
   NOTHING,
@@ -116,24 +117,31 @@ function subflows({ run, shown, palette, own }: Making, chosen: number): ChartSp
   };
 }
 
-const SPREAD = ["least", "10 %", "median", "90 %", "greatest"];
+/** How errors are spread: each line with the key that it shares, and its width. */
+const SPREAD = [
+  { label: "least", key: "least and greatest", width: 1 },
+  { label: "10 %", key: "10 % and 90 %", width: 1 },
+  { label: "median", key: "median", width: 3 },
+  { label: "90 %", key: "10 % and 90 %", width: 1 },
+  { label: "greatest", key: "least and greatest", width: 1 },
+];
 
 /** How errors are spread: of connections, or of the links that are bottlenecks under fair rates. */
 function errors({ run, palette, own }: Making, of: "connection" | "link"): ChartSpec {
   const table = run.table("errors", of);
   const [inner, outer] = [palette.lines[0] ?? "", palette.lines[1] ?? ""].map((colour) => seen(colour, own));
   const lines = table
-    ? SPREAD.map((label, row) => ({
-        label,
+    ? SPREAD.map((look, row) => ({
+        ...look,
         colour: (row === 0 || row === 4 ? outer : inner) ?? "",
         values: table.row(row),
-        width: row === 2 ? 2 : 1,
       }))
     : [];
   const [least, most] = [lines[0]?.values ?? NOTHING, lines[4]?.values ?? NOTHING];
-  const reach = 1.06 * Math.max(0.01, -quantile(least, PEAKS), quantile(most, 1 - PEAKS));
-  const all = Math.max(reach, -1.06 * quantile(least, 0), 1.06 * quantile(most, 1));
-  const whose = of === "connection" ? "connections" : "bottlenecks";
+  const peaks: Range = [quantile(least, 0), quantile(most, 1)];
+  const reach = HIGHER * Math.max(0.01, -quantile(least, PEAKS), quantile(most, 1 - PEAKS));
+  const all = Math.max(reach, -HIGHER * peaks[0], HIGHER * peaks[1]);
+  const whose = of === "connection" ? "connections that are granted a rate" : "bottlenecks";
   return {
     kind: `errors ${of}`,
     title: `errors of ${whose}: median, 10 % and 90 %, extremes`,
@@ -141,6 +149,7 @@ function errors({ run, palette, own }: Making, of: "connection" | "link"): Chart
     lines,
     range: [-reach, reach],
     whole: [-all, all],
+    peaks,
     text: errorText,
   };
 }

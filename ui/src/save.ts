@@ -1,6 +1,6 @@
 /** Saving what is shown: a table as CSV, a picture as PNG. */
 
-import type { ChartSpec } from "./chart_spec";
+import { type ChartSpec, type Key, swatchHeight } from "./chart_spec";
 import type { Inks } from "./colours";
 
 /** A table as CSV, with a row of names first; what is not there is empty. */
@@ -42,7 +42,7 @@ export function saveText(text: string, name: string): void {
 /** A canvas as a picture with a title above it and the keys of its lines below. */
 export function savePicture(
   canvas: HTMLCanvasElement,
-  { title, keys, own, name }: { title: string; keys: { label: string; colour: string }[]; own: Inks; name: string },
+  { title, keys, own, name }: { title: string; keys: Key[]; own: Inks; name: string },
 ): void {
   const ratio = canvas.width / (canvas.clientWidth || canvas.width);
   const [line, gap, width] = [18, 14, canvas.width / ratio];
@@ -51,12 +51,12 @@ export function savePicture(
   if (!context) return;
   const font = "12px system-ui, sans-serif";
   context.font = font;
-  const places: { x: number; row: number; label: string; colour: string }[] = [];
+  const places: { x: number; row: number; key: Key }[] = [];
   let [x, row] = [gap, 0];
   for (const key of keys) {
     const room = 22 + context.measureText(key.label).width + gap;
     if (x > gap && x + room > width) [x, row] = [gap, row + 1];
-    places.push({ ...key, x, row });
+    places.push({ x, row, key });
     x += room;
   }
   const below = keys.length ? (row + 1) * line + 8 : 0;
@@ -69,12 +69,13 @@ export function savePicture(
   context.fillStyle = own.ink;
   context.fillText(title, gap, line);
   context.drawImage(canvas, 0, line + 8, width, canvas.height / ratio);
-  for (const key of places) {
-    const y = line + 8 + canvas.height / ratio + (key.row + 1) * line - 5;
+  for (const { x, row, key } of places) {
+    const y = line + 8 + canvas.height / ratio + (row + 1) * line - 5;
+    const height = swatchHeight(key);
     context.fillStyle = key.colour;
-    context.fillRect(key.x, y - 5, 14, 3);
+    context.fillRect(x, y - 3.5 - height / 2, 14, height);
     context.fillStyle = own.ink;
-    context.fillText(key.label, key.x + 18, y);
+    context.fillText(key.label, x + 18, y);
   }
   picture.toBlob((blob) => blob && save(blob, name));
 }

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
-import { type ChartSpec, type Range, variableName } from "../chart_spec";
+import { type ChartSpec, cutText, keysOf, type Range, variableName } from "../chart_spec";
 import type { Inks } from "../colours";
 import { dataOf, HEIGHT, optionsOf, type Plotted, type Told, widthOf } from "../plot";
 import { chartCsv, fileName, savePicture, saveText } from "../save";
@@ -106,20 +106,19 @@ export function Chart(props: Props) {
 
 /** The title of a chart, what else may be drawn, and what its axis leaves out. */
 function Caption({ chart, of, times, span, whole, own, onWhole, onDrawn, canvas }: Props & { canvas: Canvas }) {
-  const { title, range, lines, choice, text } = chart;
-  const isCut = chart.whole[1] > range[1] || chart.whole[0] < range[0];
+  const { title, lines, choice } = chart;
+  const cut = cutText(chart);
   const name = `${of} ${title}`;
   const picture = () => {
     const drawn = canvas();
-    const keys = lines.filter((line) => !line.dashed);
-    if (drawn) savePicture(drawn, { title: `${of}: ${title}`, keys, own, name: fileName(name, "png") });
+    if (drawn) savePicture(drawn, { title: `${of}: ${title}`, keys: keysOf(lines), own, name: fileName(name, "png") });
   };
   return (
     <figcaption>
       <span class="title">{title}</span>
-      {isCut ? (
+      {cut !== null ? (
         <button type="button" class="plain" aria-pressed={whole} onClick={() => onWhole(!whole)}>
-          {whole ? "cut the peaks" : `▲ peaks to ${text(chart.whole[1])} are cut: show all`}
+          {whole ? "cut the peaks" : `▲ ${cut}: show all`}
         </button>
       ) : null}
       {choice && choice.options.length > 1 ? (

@@ -1,6 +1,6 @@
 /** What the lines of a chart are, and their values at an instant. */
 
-import type { Line } from "../chart_spec";
+import { keysOf, type Line, swatchHeight } from "../chart_spec";
 import { Marker } from "./Marker";
 
 interface Props {
@@ -15,29 +15,28 @@ interface Props {
 export function Keys({ lines, sample, text, onLine, onChoose }: Props) {
   return (
     <ul class="keys">
-      {lines
-        .filter((line) => !line.dashed)
-        .map((line) => {
-          const key = (
-            <>
-              {line.marker ? (
-                <Marker shape={line.marker} colour={line.colour} />
-              ) : (
-                <span class="swatch" style={{ background: line.colour }} />
-              )}{" "}
-              {line.label} <span class="value">{text(line.values[sample])}</span>
-            </>
-          );
-          return onChoose ? (
-            <li key={line.label} onMouseEnter={() => onLine(line.label)} onMouseLeave={() => onLine(null)}>
-              <button type="button" class="plain" onClick={() => onChoose(line.label)}>
-                {key}
-              </button>
-            </li>
-          ) : (
-            <li key={line.label}>{key}</li>
-          );
-        })}
+      {keysOf(lines).map((key) => {
+        const { label, colour, marker } = key;
+        const shown = (
+          <>
+            {marker ? (
+              <Marker shape={marker} colour={colour} />
+            ) : (
+              <span class="swatch" style={{ background: colour, height: `${swatchHeight(key)}px` }} />
+            )}{" "}
+            {label} <span class="value">{key.lines.map((line) => text(line.values[sample])).join(", ")}</span>
+          </>
+        );
+        return onChoose ? (
+          <li key={label} onMouseEnter={() => onLine(label)} onMouseLeave={() => onLine(null)}>
+            <button type="button" class="plain" onClick={() => onChoose(label)}>
+              {shown}
+            </button>
+          </li>
+        ) : (
+          <li key={label}>{shown}</li>
+        );
+      })}
     </ul>
   );
 }
