@@ -2,7 +2,7 @@
 
 import type { Run } from "./data";
 import { byDistance, errorAt, hasDemands, matching } from "./selection";
-import { errorText, NONE, rateText, shareText } from "./units";
+import { errorText, NONE, rateText, sampled, shareText } from "./units";
 
 export interface Column {
   heading: string;
@@ -17,8 +17,13 @@ export function columnsOf(run: Run): Column[] {
   const { connections } = run.header;
   const rate = (heading: string, name: string): Column => {
     const table = run.table("connection", name);
-    const value = (c: number, sample: number) => table?.at(c, sample);
-    return { heading, name, value, text: (c, sample) => rateText(value(c, sample)) };
+    const at = (c: number, sample: number) => table?.at(c, sample);
+    return {
+      heading,
+      name,
+      value: (c, sample) => sampled(at(c, sample)),
+      text: (c, sample) => rateText(at(c, sample)),
+    };
   };
   if (run.header.kind === "run") {
     return [
@@ -27,17 +32,18 @@ export function columnsOf(run: Run): Column[] {
       {
         heading: "error",
         name: "error",
-        value: (c, sample) => errorAt(run, c, sample),
+        value: (c, sample) => sampled(errorAt(run, c, sample)),
         text: (c, sample) => errorText(errorAt(run, c, sample)),
       },
       rate("delivered", "delivered_bps"),
     ];
   }
-  const granted = rate("rate", "granted_bps");
+  const own = (c: number) => connections.granted_bps?.[c];
+  const granted: Column = { heading: "rate", name: "granted_bps", value: own, text: (c) => rateText(own(c)) };
   const demand = (c: number) => connections.demand_bps?.[c];
   const met = (c: number) => {
     const wanted = demand(c);
-    return wanted ? Number(granted.value(c, 0)) / wanted : null;
+    return wanted ? Number(own(c)) / wanted : null;
   };
   const holder = (c: number) => connections.bottleneck?.[c] ?? connections.held_by?.[c];
   const asked: Column[] = [

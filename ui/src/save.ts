@@ -2,6 +2,7 @@
 
 import { type ChartSpec, type Key, swatchHeight } from "./chart_spec";
 import type { Inks } from "./colours";
+import { sampled } from "./units";
 
 /** A table as CSV, with a row of names first; what is not there is empty. */
 export function csvText(names: string[], rows: (string | number | null | undefined)[][]): string {
@@ -21,7 +22,7 @@ function cell(value: string | number | null | undefined): string {
 export function chartCsv(chart: Pick<ChartSpec, "lines">, times: number[], [from, to]: [number, number]): string {
   const names = ["time_s", ...chart.lines.map((line) => line.label)];
   const rows = times.flatMap((time, sample) =>
-    time < from || time > to ? [] : [[time, ...chart.lines.map((line) => line.values[sample])]],
+    time < from || time > to ? [] : [[time, ...chart.lines.map((line) => sampled(line.values[sample]))]],
   );
   return csvText(names, rows);
 }

@@ -16,6 +16,20 @@ const SPANS: [number, string][] = [
 /** What stands where there is no number. */
 export const NONE = "–";
 
+/** Of the bits of a sampled value the page has so many behind the first one. */
+const BITS = 12;
+
+/** A sampled value with the digits that it has: the shortest number that the page would hold as the same. */
+export function sampled(value: number | undefined): number | undefined {
+  if (value === undefined || !Number.isFinite(value)) return value;
+  const half = 2 ** (Math.floor(Math.log2(Math.abs(value))) - BITS - 1);
+  for (let count = 1; count < 5; count++) {
+    const short = Number(value.toPrecision(count));
+    if (Math.abs(short - value) <= half) return short;
+  }
+  return Number(value.toPrecision(5));
+}
+
 /** A number to some digits, without zeros at its end. */
 export function digits(value: number, count = 3): string {
   const rounded = Number(value.toPrecision(count));
