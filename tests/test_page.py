@@ -102,7 +102,9 @@ def test_a_chart_draws_what_is_chosen_of_what_was_recorded(open_report):
 def test_a_filter_without_a_match_says_so(open_report):
     page = open_report("one")
     page.get_by_role("searchbox").fill("nobody")
-    assert page.get_by_text("no connection is called so").is_visible()
+    # The chart of rates and the table.
+    assert page.get_by_text("no connection has `nobody` in its name or protocol").count() == 2
+    assert page.get_by_text("nothing of this was recorded").count() == 0
 
 
 def test_two_runs_move_together_and_share_their_axes(open_report):

@@ -31,6 +31,8 @@ export interface ChartSpec {
   /** Least and greatest of its own lines. */
   peaks: Range;
   text: (value: number | null | undefined) => string;
+  /** Why there is no line, where it is not that nothing was recorded. */
+  empty?: string;
   /** What its lines are, if they can be chosen. */
   of?: "connections" | "links";
   /** What else may be drawn in its place. */

@@ -67,9 +67,9 @@ const TABLES = {
 
 const DRAWN = { connection: "granted_bps", subflow: "granted_bps", link: "backlog_bytes", run: "present" };
 
-function charts(chosen: string | null, link: string | null, drawn = DRAWN): ChartSpec[] {
+function charts(chosen: string | null, link: string | null, drawn = DRAWN, filter = ""): ChartSpec[] {
   const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
-  const shown = { chosen, link, filter: "", drawn };
+  const shown = { chosen, link, filter, drawn };
   return chartsOf({ run: run(TABLES), shown, palette, several: true, own: inks(false) } as Making);
 }
 
@@ -83,6 +83,14 @@ test("the fair rate is dashed beside what is drawn of a connection, and the end 
   ]);
   expect(rates?.axis).toBe("delivered rate");
   expect([...(rates?.lines[3]?.values ?? [])]).toEqual([4, 4, 4, 3]);
+});
+
+test("the chart of rates says what the filter leaves", () => {
+  const rates = (filter: string, chosen: string | null = null) => charts(chosen, null, DRAWN, filter)[0];
+  expect(rates("")?.title).toBe("rates; fair ones dashed");
+  expect(rates("d-slen")?.title).toBe("rates, 1 of 2 by the filter; fair ones dashed");
+  expect(rates("d-slen", "b")?.title).toBe("rates, 1 of 2 by the filter, and the chosen one; fair ones dashed");
+  expect(rates("zzz")).toMatchObject({ lines: [], empty: "no connection has `zzz` in its name or protocol" });
 });
 
 test("a link whose capacity changes is drawn below its capacity, without being chosen", () => {

@@ -14,7 +14,7 @@ import {
 } from "./chart_spec";
 import { lineColour, seen } from "./colours";
 import { capacities, loadOf, queues } from "./link_charts";
-import { greatest, MOST_LINES, matching, ratesOver } from "./selection";
+import { greatest, MOST_LINES, matching, ratesOver, unmatched } from "./selection";
 import { errorText, rateText, textOf } from "./units";
 
 /** The charts of a run: rates, subflows of the chosen connection, queues, errors, what is of the whole run. */
@@ -57,9 +57,14 @@ function shownRows({ run, shown }: Making, chosen: number, link: number): { rows
     const rows = greatest(run, "connection", "granted_bps", over);
     return { rows, which: ` of connections over ${run.header.links.name[link]}${part(rows, over.length)}` };
   }
-  const rows = greatest(run, "connection", "error", matching(run, shown.filter));
-  if (chosen >= 0 && !rows.includes(chosen)) rows.push(chosen);
-  return { rows, which: rows.length < count ? `${part(rows, count)}: the farthest from fair` : "" };
+  const left = matching(run, shown.filter);
+  const rows = greatest(run, "connection", "error", left);
+  const byFilter = left.length < count ? `, ${left.length} of ${count} by the filter` : "";
+  const first = run.table("connection", "error") ? "the farthest from fair" : "the first";
+  const byError = rows.length < left.length ? `, ${first} ${rows.length}${byFilter ? "" : ` of ${count}`}` : "";
+  const isAdded = chosen >= 0 && !rows.includes(chosen);
+  if (isAdded) rows.push(chosen);
+  return { rows, which: `${byFilter}${byError}${isAdded ? ", and the chosen one" : ""}` };
 }
 
 const part = (rows: number[], count: number): string => (rows.length < count ? `, ${rows.length} of ${count}` : "");
@@ -93,6 +98,7 @@ function rates(making: Making, chosen: number, link: number): ChartSpec {
     ...fromZero(lines),
     text: rateText,
     of: "connections",
+    ...(rows.length || link >= 0 ? {} : { empty: unmatched(shown.filter) }),
     choice: { of: "connection", label: "of connections", options: variables, value: variable },
   };
 }

@@ -42,6 +42,9 @@ export function matching(run: Run, filter: string): number[] {
   return text ? all.filter((i) => `${name[i]} ${protocol[i]}`.toLowerCase().includes(text)) : all;
 }
 
+/** What is said where the filter leaves nothing. */
+export const unmatched = (filter: string): string => `no connection has \`${filter.trim()}\` in its name or protocol`;
+
 /** The error of a connection at a sample: NaN while it is not there. */
 export function errorAt(run: Run, connection: number, sample: number): number {
   return run.table("connection", "error")?.at(connection, sample) ?? Number.NaN;

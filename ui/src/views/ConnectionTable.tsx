@@ -5,7 +5,7 @@ import { type Inks, seen } from "../colours";
 import type { Run } from "../data";
 import { columnsOf, orderOf, rowsOf, tableRows } from "../rows";
 import { csvText, fileName, saveText } from "../save";
-import type { Update } from "../selection";
+import { type Update, unmatched } from "../selection";
 import { spanText } from "../units";
 import { Marker } from "./Marker";
 
@@ -112,7 +112,7 @@ export function ConnectionTable({ run, sample, filter, chosen, lit, update, own 
             {below > 0 ? <Gap rows={below} /> : null}
           </tbody>
         </table>
-        {order.length ? null : <p class="empty">no connection is called so</p>}
+        {order.length ? null : <p class="empty">{unmatched(filter)}</p>}
       </div>
     </section>
   );
