@@ -49,7 +49,6 @@ export interface Making {
   run: Run;
   shown: Shown;
   palette: Palette;
-  several: boolean;
   own: Inks;
 }
 

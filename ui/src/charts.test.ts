@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { type ChartSpec, cutText, fromZero, keysOf, type Making, swatchHeight } from "./chart_spec";
 import { chartsOf, withCommonAxes } from "./charts";
-import { inks, lineColour, mixed, seen } from "./colours";
+import { inks, lightness, lookOf, mixed, SHADES, seen, shadesOf } from "./colours";
 import type { Header, Run, Table } from "./data";
 
 const NO = Number.NaN;
@@ -70,7 +70,7 @@ const DRAWN = { connection: "granted_bps", subflow: "granted_bps", link: "backlo
 function charts(chosen: string | null, link: string | null, drawn = DRAWN, filter = ""): ChartSpec[] {
   const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
   const shown = { chosen, link, filter, drawn };
-  return chartsOf({ run: run(TABLES), shown, palette, several: true, own: inks(false) } as Making);
+  return chartsOf({ run: run(TABLES), shown, palette, own: inks(false) } as Making);
 }
 
 test("the fair rate is dashed beside what is drawn of a connection, and the end has the protocol's marker", () => {
@@ -172,15 +172,30 @@ test("charts of one kind have one axis in all runs", () => {
   expect(two?.[0]?.range).toEqual([0, 7]);
 });
 
-test("with several protocols connections have shades of their protocol's colour", () => {
+test("connections have shades of their protocol's colour, the first one the colour itself", () => {
   const own = inks(false);
   expect(mixed("#000000", "#ff8040", 0.5)).toBe("#804020");
-  const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
-  const shades = [0, 1, 2, 3, 4].map((rank) => lineColour(run({}), 0, palette, true, own, rank));
-  expect(shades[0]).toBe("#0072b2");
+  expect(lookOf(run({}), 0, own, 0).colour).toBe("#0072b2");
   // A fifth of the way to the ink of dark paper, #e8ecf0.
   expect(seen("#0072b2", inks(true))).toBe("#2e8abe");
   expect(seen("#1b2430", inks(true))).toBe("#e8ecf0");
-  expect(new Set(shades).size).toBe(5);
-  expect(lineColour(run({}), 0, palette, false, own, 3)).toBe("#222222");
+  // Each connection is the first of its protocol.
+  const rates = charts(null, null)[0]?.lines.filter((line) => !line.dashed);
+  expect(rates?.map((line) => line.colour)).toEqual(["#0072b2", "#d55e00"]);
+});
+
+test("the shades of a colour can be told apart, and from paper", () => {
+  const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1b2430"];
+  for (const own of [inks(false), inks(true)]) {
+    for (const colour of colours) {
+      const shades = shadesOf(seen(colour, own), own).map((shade) => ({ ...shade, light: lightness(shade.colour) }));
+      const order = [...shades, { width: 0, light: lightness(own.paper) }].sort((a, b) => a.light - b.light);
+      expect(order.length).toBe(SHADES + 1);
+      for (const [i, { light, width }] of order.slice(1).entries()) {
+        // An eye tells apart, side by side, what differs by 0.02 of this; lines of like shades differ in width too.
+        expect(light - (order[i]?.light ?? 1)).toBeGreaterThan(0.05);
+        expect(width).not.toBe(order[i]?.width);
+      }
+    }
+  }
 });

@@ -12,7 +12,7 @@ import {
   type Range,
   variableName,
 } from "./chart_spec";
-import { lineColour, seen } from "./colours";
+import { lookOf, seen } from "./colours";
 import { capacities, loadOf, queues } from "./link_charts";
 import { greatest, MOST_LINES, matching, ratesOver, unmatched } from "./selection";
 import { errorText, rateText, textOf } from "./units";
@@ -59,20 +59,23 @@ function shownRows({ run, shown }: Making, chosen: number, link: number): { rows
   }
   const left = matching(run, shown.filter);
   const rows = greatest(run, "connection", "error", left);
-  const byFilter = left.length < count ? `, ${left.length} of ${count} by the filter` : "";
-  const first = run.table("connection", "error") ? "the farthest from fair" : "the first";
-  const byError = rows.length < left.length ? `, ${first} ${rows.length}${byFilter ? "" : ` of ${count}`}` : "";
+  const byFilter = left.length < count ? " by the filter" : "";
+  const order = run.table("connection", "error") ? "the farthest from fair" : "the first ones";
+  const some = rows.length < left.length ? `, ${rows.length} of ${left.length}${byFilter}: ${order}` : "";
   const isAdded = chosen >= 0 && !rows.includes(chosen);
-  if (isAdded) rows.push(chosen);
-  return { rows, which: `${byFilter}${byError}${isAdded ? ", and the chosen one" : ""}` };
+  const all = byFilter ? `${part(rows, count)}${byFilter}` : "";
+  const which = `${some || all}${isAdded ? ", and the chosen one" : ""}`;
+  return { rows: isAdded ? [...rows, chosen] : rows, which };
 }
 
 const part = (rows: number[], count: number): string => (rows.length < count ? `, ${rows.length} of ${count}` : "");
 
+/** How wide the line of the chosen connection is. */
+const CHOSEN = 4;
 const RATES = ["granted_bps", "delivered_bps"];
 
 function rates(making: Making, chosen: number, link: number): ChartSpec {
-  const { run, shown, palette, several, own } = making;
+  const { run, shown, own } = making;
   const { connections, protocols } = run.header;
   const { rows, which } = shownRows(making, chosen, link);
   const variables = run.variables("connection").filter((name) => RATES.includes(name));
@@ -80,15 +83,17 @@ function rates(making: Making, chosen: number, link: number): ChartSpec {
   const table = run.table("connection", variable);
   const fair = run.table("connection", "fair_bps");
   const lines: Line[] = [];
-  for (const [rank, row] of rows.entries()) {
+  // Of few connections each keeps its colour, whatever is chosen.
+  const ranked = connections.name.length > MOST_LINES ? rows : connections.name.map((_, row) => row);
+  const ranks = ranksOf(ranked, connections.protocol);
+  for (const row of rows) {
     const label = connections.name[row] ?? "";
-    // Of few connections each keeps its colour, whatever is chosen.
-    const colour = lineColour(run, row, palette, several, own, connections.name.length > MOST_LINES ? rank : row);
+    const { colour, width } = lookOf(run, row, own, ranks.get(row));
     const marker = protocols[connections.protocol[row] ?? ""]?.marker ?? "circle";
     if (fair) {
       lines.push({ label: `${label}, fair`, colour, values: fair.row(row), width: 1, dashed: true, stepped: true });
     }
-    if (table) lines.push({ label, colour, values: table.row(row), width: row === chosen ? 3 : 1.5, marker });
+    if (table) lines.push({ label, colour, values: table.row(row), width: row === chosen ? CHOSEN : width, marker });
   }
   return {
     kind: "rates",
@@ -101,6 +106,19 @@ function rates(making: Making, chosen: number, link: number): ChartSpec {
     ...(rows.length || link >= 0 ? {} : { empty: unmatched(shown.filter) }),
     choice: { of: "connection", label: "of connections", options: variables, value: variable },
   };
+}
+
+/** The rank of each row among those of its protocol. */
+function ranksOf(rows: number[], protocol: string[]): Map<number, number> {
+  const counts = new Map<string, number>();
+  return new Map(
+    rows.map((row) => {
+      const own = protocol[row] ?? "";
+      const rank = counts.get(own) ?? 0;
+      counts.set(own, rank + 1);
+      return [row, rank];
+    }),
+  );
 }
 
 function subflows({ run, shown, palette, own }: Making, chosen: number): ChartSpec {

@@ -37,29 +37,66 @@ export function seen(colour: string, own: Inks): string {
 export const protocolColour = (run: Run, connection: number, own: Inks): string =>
   seen(run.header.protocols[run.header.connections.protocol[connection] ?? ""]?.colour ?? LIGHT.ink, own);
 
-/** How far from a protocol's own colour those of its further connections are: towards ink, or towards paper. */
-const SHADES = [0, 0.45, -0.45, 0.7, -0.65, 0.22, -0.22];
+/** So many shades of a protocol's colour its connections have, of as many as are drawn. */
+export const SHADES = 8;
+/** How far the last shades are from a protocol's own colour: towards ink, and towards paper. */
+const TO_INK = 0.8;
+const TO_PAPER = 0.6;
 
-/**
- * The colour of a connection's lines: a shade of that of its protocol where the page has several,
- * else that of its rank among the connections drawn.
- */
-export function lineColour(
-  run: Run,
-  connection: number,
-  palette: Palette,
-  several: boolean,
-  own: Inks,
-  rank = connection,
-): string {
-  if (!several) return seen(palette.lines[rank % palette.lines.length] ?? LIGHT.ink, own);
-  const shade = SHADES[rank % SHADES.length] as number;
-  return mixed(protocolColour(run, connection, own), shade < 0 ? own.paper : own.ink, Math.abs(shade));
+/** A shade of a colour, and how wide its lines are in charts: those of shades next to each other differ. */
+export interface Shade {
+  colour: string;
+  width: number;
 }
+
+const WIDTHS = [1.25, 2.5];
+
+/** How a connection's lines look: as its protocol, or by its rank among those of the protocol in a shade of that. */
+export function lookOf(run: Run, connection: number, own: Inks, rank = connection): Shade {
+  return shadesOf(protocolColour(run, connection, own), own)[rank % SHADES] as Shade;
+}
+
+/** The shades of a colour: itself first, then those that can best be told from the ones before. */
+export function shadesOf(colour: string, own: Inks): Shade[] {
+  const ends = [mixed(colour, own.ink, TO_INK), mixed(colour, own.paper, TO_PAPER)].map(lightness);
+  const [inkEnd, paperEnd] = ends as [number, number];
+  // Of a dark colour on light paper there are more shades towards paper.
+  const before = Math.round(((SHADES - 1) * (lightness(colour) - inkEnd)) / (paperEnd - inkEnd));
+  const after = SHADES - 1 - before;
+  const levels = Array.from({ length: SHADES }, (_, level) =>
+    level < before
+      ? mixed(colour, own.ink, (TO_INK * (before - level)) / before)
+      : mixed(colour, own.paper, (TO_PAPER * (level - before)) / Math.max(after, 1)),
+  );
+  return apart(before).map((level) => ({
+    colour: levels[level] as string,
+    width: WIDTHS[Math.abs(level - before) % 2] as number,
+  }));
+}
+
+/** All levels from ink to paper, from one on: each as far as can be from those before it, and from paper. */
+function apart(first: number): number[] {
+  const order = [first];
+  const room = (level: number) => Math.min(SHADES - level, ...order.map((other) => Math.abs(level - other)));
+  const levels = Array.from({ length: SHADES }, (_, level) => level);
+  while (order.length < SHADES) order.push(levels.reduce((best, level) => (room(level) > room(best) ? level : best)));
+  return order;
+}
+
+/** How light a colour looks, from 0 to 1: the L of Oklab, as for a grey of the same luminance. */
+export function lightness(colour: string): number {
+  const [red, green, blue] = [0, 1, 2].map((i) => {
+    const value = part(colour, i) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return Math.cbrt(0.2126 * red + 0.7152 * green + 0.0722 * blue);
+}
+
+/** Red, green or blue of `#rrggbb`, up to 255. */
+const part = (text: string, i: number): number => Number.parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
 
 /** A colour with a share of another one in it; both as `#rrggbb`. */
 export function mixed(colour: string, other: string, share: number): string {
-  const part = (text: string, i: number) => Number.parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
   const parts = [0, 1, 2].map((i) => Math.round((1 - share) * part(colour, i) + share * part(other, i)));
   return `#${parts.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -37,12 +37,11 @@ export function App({ runs, palette }: Props) {
   const { theme, own, next } = useTheme();
   const [help, setHelp] = useState(false);
   const update = useCallback((change: Partial<State>) => setState((old) => ({ ...old, ...change })), []);
-  const several = new Set(runs.flatMap((run) => Object.keys(run.header.protocols))).size > 1;
   const { chosen, link, filter, drawn } = state;
   const charts = useMemo(() => {
     const shown = { chosen, link, filter, drawn };
-    return withCommonAxes(runs.map((run) => chartsOf({ run, shown, palette, several, own })));
-  }, [runs, chosen, link, filter, drawn, palette, several, own]);
+    return withCommonAxes(runs.map((run) => chartsOf({ run, shown, palette, own })));
+  }, [runs, chosen, link, filter, drawn, palette, own]);
   const span = useMemo(() => state.span ?? wholeSpan(start_s, end_s), [state.span, start_s, end_s]);
   useEnd(setState, end_s);
   usePlay(state, setState, start_s, end_s);
@@ -74,7 +73,7 @@ export function App({ runs, palette }: Props) {
       {end_s > start_s ? <Timeline {...{ state, update, start_s, end_s, step_s }} /> : null}
       <div class="runs">
         {runs.map((run, i) => (
-          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, several, own }} />
+          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, own }} />
         ))}
       </div>
       <footer>space: play or pause · ← →: a sample · /: filter · Esc: choose nothing · ?: all keys</footer>

@@ -19,12 +19,9 @@ export function Keys({ lines, sample, text, onLine, onChoose }: Props) {
         const { label, colour, marker } = key;
         const shown = (
           <>
-            {marker ? (
-              <Marker shape={marker} colour={colour} />
-            ) : (
-              <span class="swatch" style={{ background: colour, height: `${swatchHeight(key)}px` }} />
-            )}{" "}
-            {label} <span class="value">{key.lines.map((line) => text(line.values[sample])).join(", ")}</span>
+            {marker ? <Marker shape={marker} colour={colour} /> : null}{" "}
+            <span class="swatch" style={{ background: colour, height: `${swatchHeight(key)}px` }} /> {label}{" "}
+            <span class="value">{key.lines.map((line) => text(line.values[sample])).join(", ")}</span>
           </>
         );
         return onChoose ? (

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { ChartSpec, Range } from "../chart_spec";
-import { type Inks, lineColour } from "../colours";
+import { type Inks, lookOf } from "../colours";
 import type { Palette, Run } from "../data";
 import { crossing, type Drawn, type State, type Update } from "../selection";
 import { READ_MS, SEEN_MS, useSlow } from "../slow";
@@ -23,11 +23,10 @@ interface Props {
   span: Range;
   update: Update;
   palette: Palette;
-  several: boolean;
   own: Inks;
 }
 
-export function RunView({ run, charts, state, span, update, palette, several, own }: Props) {
+export function RunView({ run, charts, state, span, update, palette, own }: Props) {
   const { header } = run;
   const now = run.sampleAt(state.time_s);
   const sample = useSlow(now, state.playing, SEEN_MS);
@@ -40,7 +39,7 @@ export function RunView({ run, charts, state, span, update, palette, several, ow
   const lit = useMemo(() => litBy(run, hovered, link), [run, hovered, link]);
   const colours = useMemo(() => new Map(charts[0]?.lines.map((line) => [line.label, line.colour])), [charts]);
   const colourOf = (connection: number) =>
-    colours.get(header.connections.name[connection] ?? "") ?? lineColour(run, connection, palette, several, own);
+    colours.get(header.connections.name[connection] ?? "") ?? lookOf(run, connection, own).colour;
   const onLine = (label: string | null) =>
     update({ hovered: label !== null && connectionOf.has(label) ? label : null });
   const onChoose = (label: string, of: ChartSpec["of"]) =>
