@@ -117,6 +117,13 @@ def test_two_runs_move_together_and_share_their_axes(open_report):
     assert page.get_by_label("chosen connection").count() == 2
 
 
+def test_discs_of_two_runs_are_on_one_scale(open_report):
+    page = open_report("two")
+    largest = [text.split("the largest ")[1].split("·")[0] for text in page.locator(".legend").all_inner_texts()]
+    assert len(largest) == 2
+    assert largest[0] == largest[1]
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wider_than_the_window(open_report, width, dark):

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import anabranch as ab
@@ -217,6 +218,27 @@ def test_the_map_moves_by_keys_of_its_own(open_file, report):
     assert page.evaluate(seen) != before
     # Time has not moved by that.
     assert page.get_by_role("slider").input_value() == time
+
+
+def test_loads_that_were_not_recorded_are_shown_as_their_means(open_file, tmp_path, result):
+    brief = ab.run(SCENARIOS / "join-and-leave.toml", sets=['run.record=["errors", "waits"]'])
+    content = result_content(brief)
+    write_report([content], tmp_path / "brief.html")
+    page = open_file(tmp_path / "brief.html", hash="#link=west-middle")
+    told = page.get_by_label("chosen link").inner_text()
+    mean = brief.links.row(by_predicate=pl.col("link") == "west-middle", named=True)["utilisation"]
+    assert f"{float(f'{100.0 * mean:.3g}'):g} % of 10 Mbit/s, the mean after the warm-up" in told
+    assert "2 connections have a path over it; rates were not recorded." in told
+    page.keyboard.press("Escape")
+    assert page.get_by_text("load / capacity, the mean after the warm-up, 0 %").is_visible()
+    # No queue was recorded: no disc is spoken of.
+    assert page.locator(".map .disc").count() == 0
+    content.header["links"]["utilisation"] = [None] * len(content.header["links"]["name"])
+    write_report([content], tmp_path / "less.html")
+    page = open_file(tmp_path / "less.html", hash="#link=west-middle")
+    assert "capacity 10 Mbit/s, load was not recorded" in page.get_by_label("chosen link").inner_text()
+    page.keyboard.press("Escape")
+    assert page.locator(".map figcaption").get_by_text("load was not recorded").is_visible()
 
 
 def test_runs_without_connections_and_of_one_sample_or_none_are_shown(open_file, tmp_path):

@@ -16,6 +16,8 @@ export interface Links {
   twin: (number | null)[];
   /** Of a priced allocation, in (bit/s)^-alpha; null where it is infinite. */
   price?: (number | null)[];
+  /** Load by capacity: of a run its mean after the warm-up; null where it is not known. */
+  utilisation?: (number | null)[];
   /** Packets that a run dropped. */
   dropped?: (number | null)[];
 }

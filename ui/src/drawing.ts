@@ -3,6 +3,7 @@
 import { type Inks, utilisationColour, utilisationRamp } from "./colours";
 import type { Palette, Run } from "./data";
 import { half, type Point, placed, queuePlaces, type View } from "./geometry";
+import type { Scales } from "./scales";
 import { bottlenecks, linksOf, sharesOn, utilisation } from "./selection";
 
 const SATURATED = 0.99;
@@ -35,6 +36,7 @@ export interface Drawing {
   colourOf: (connection: number) => string;
   palette: Palette;
   own: Inks;
+  scales: Scales;
   view: Seen;
   /** The half of each link that is its own. */
   lines: [Point, Point][];
@@ -92,12 +94,24 @@ function drawHalo(context: CanvasRenderingContext2D, drawing: Drawing, link: num
 
 type HasRim = (link: number, share: number) => boolean;
 
-/** Draws links one by one, which is faster than many in one path; idle ones first, so that the busy one is seen. */
+/**
+ * Draws links one by one, which is faster than many in one path; idle ones first, so that the busy one is seen.
+ *
+ * Those of which no load is known come before all, in the colour of rules.
+ */
 function drawLinks(context: CanvasRenderingContext2D, drawing: Drawing, links: number[], hasRim: HasRim): void {
   const { run, sample, own, palette, widths } = drawing;
   const ramp = utilisationRamp(palette, own);
   const levels: number[][] = Array.from({ length: LEVELS + 1 }, () => []);
-  for (const link of links) levels[Math.round(LEVELS * Math.min(utilisation(run, link, sample), 1))]?.push(link);
+  for (const link of links) {
+    const share = utilisation(run, link, sample);
+    if (Number.isNaN(share)) {
+      const [start, middle] = drawing.lines[link] as [Point, Point];
+      stroke(context, start, middle, widths[link] as number, own.line);
+    } else {
+      levels[Math.round(LEVELS * Math.min(share, 1))]?.push(link);
+    }
+  }
   for (const [level, like] of levels.entries()) {
     const share = level / LEVELS;
     const colour = utilisationColour(share, ramp);
@@ -144,7 +158,8 @@ function drawPaths(context: CanvasRenderingContext2D, drawing: Drawing, lit: num
 function drawQueues(context: CanvasRenderingContext2D, drawing: Drawing): void {
   const backlog = drawing.run.table("link", "backlog_bytes");
   if (!backlog) return;
-  const { most, places } = queuesOf(drawing.run);
+  const most = drawing.scales.backlog_bytes;
+  const places = placesOf(drawing.run);
   context.fillStyle = drawing.own.ink;
   for (let link = 0; link < backlog.rows; link++) {
     const waiting = backlog.at(link, drawing.sample);
@@ -154,6 +169,15 @@ function drawQueues(context: CanvasRenderingContext2D, drawing: Drawing): void {
     const along = places[link] as number;
     disc(context, start.x + along * (middle.x - start.x), start.y + along * (middle.y - start.y), radius);
   }
+}
+
+const known = new WeakMap<Run, number[]>();
+
+/** How far along its half of a link each queue lies; the same at all times. */
+function placesOf(run: Run): number[] {
+  const places = known.get(run) ?? queuePlaces(run.header.links);
+  known.set(run, places);
+  return places;
 }
 
 /** A disc, filled; one that is too small to be told from a square is one, since that is far faster. */
@@ -166,26 +190,6 @@ function disc(context: CanvasRenderingContext2D, x: number, y: number, radius: n
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
   context.fill();
-}
-
-/** What is the same of all queues of a run at all times. */
-interface Queues {
-  /** The longest: the largest disc. */
-  most: number;
-  /** How far along its half of a link each lies. */
-  places: number[];
-}
-
-const known = new WeakMap<Run, Queues>();
-
-function queuesOf(run: Run): Queues {
-  const before = known.get(run);
-  if (before) return before;
-  let most = 1;
-  for (const value of run.table("link", "backlog_bytes")?.values ?? []) if (value > most) most = value;
-  const queues = { most, places: queuePlaces(run.header.links) };
-  known.set(run, queues);
-  return queues;
 }
 
 function drawNodes(context: CanvasRenderingContext2D, { run, view, own, room }: Drawing): void {

@@ -29,8 +29,10 @@ test("zooming keeps the point under the pointer", () => {
 });
 
 test("a link and its twin share a lane, and parallel links lie side by side", () => {
-  const widths = linkWidths(links, 2, 8);
+  const widths = linkWidths(links, [1e6, 1e8], 2, 8);
   expect(widths).toEqual([2, 2, 8]);
+  // Of two decades in the page, the links of another run may have the lower one.
+  expect(linkWidths({ ...links, capacity_bps: [1e6, 1e7, null] }, [1e6, 1e8], 2, 8)).toEqual([2, 5, 8]);
   // Two lanes, 8 + 2 apart; seen from b the lane of the twin lies on the other hand.
   expect(lanes(links, widths)).toEqual([-5, 5, 5]);
 });

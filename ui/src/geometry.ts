@@ -50,19 +50,19 @@ export function zoomed(view: View, factor: number, about: Point): View {
 }
 
 /**
- * Widths by the logarithm of capacity, between two bounds; what has no limit is as wide as the widest.
+ * Widths by the logarithm of capacity, from `least` for the least capacity of the page to `most` for the greatest.
  *
+ * What has no limit is as wide as the widest; where all capacities are the same, so are widths.
  * Narrow ones are one pixel wide: such lines are drawn several times faster, and a large network has them all over.
  */
-export function linkWidths(links: Links, least: number, most: number): number[] {
-  return byCapacity(links, least, most).map((width) => (width < NARROW ? 1 : width));
+export function linkWidths(links: Links, capacities: [number, number], least: number, most: number): number[] {
+  return byCapacity(links, capacities, least, most).map((width) => (width < NARROW ? 1 : width));
 }
 
 const NARROW = 1.5;
 
-function byCapacity(links: Links, least: number, most: number): number[] {
-  const sure = links.capacity_bps.filter((c): c is number => c !== null && c > 0);
-  const [low, high] = extent(sure.map(Math.log));
+function byCapacity(links: Links, capacities: [number, number], least: number, most: number): number[] {
+  const [low, high] = capacities.map(Math.log) as [number, number];
   return links.capacity_bps.map((capacity) => {
     if (!(high > low)) return 0.6 * most;
     if (capacity === null) return most;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Header, Run, Table } from "./data";
-import { bottlenecks, byDistance, greatest, linksOf, matching, sharesOn, utilisation } from "./selection";
+import { bottlenecks, byDistance, greatest, linksOf, loadsOf, matching, sharesOn, utilisation } from "./selection";
 
 /** A run of two samples with tables as plain rows. */
 function run(tables: Record<string, number[][]>, more: Partial<Header> = {}): Run {
@@ -104,4 +104,13 @@ test("utilisation goes by the capacity of the instant where that changes", () =>
     ],
   });
   expect([0, 1, 2].map((link) => utilisation(changing, link, 1))).toEqual([1, 0, 0]);
+});
+
+test("a load that was not recorded is the mean after the warm-up, or not known", () => {
+  const of = (one: Run) => [loadsOf(one), ...[0, 1, 2].map((link) => utilisation(one, link, 0))];
+  expect(of(run({}))).toEqual(["none", NO, NO, NO]);
+  const links = { capacity_bps: [10, null, 4], utilisation: [0.5, null, 0.25] };
+  expect(of(run({}, { links } as unknown as Partial<Header>))).toEqual(["mean", 0.5, NO, 0.25]);
+  // There are samples, but none of that instant.
+  expect(of(run({ "link carried_bps": [[NO], [3], [1]] }))).toEqual(["sampled", NO, 0, 0.25]);
 });

@@ -31,7 +31,7 @@ export interface Drawn {
 
 export type Update = (change: Partial<State>) => void;
 
-/** As many as there are colours. */
+/** With the chosen one as many as there are shades. */
 export const MOST_LINES = 7;
 
 /** Numbers of the connections whose name or protocol has the text of the filter. */
@@ -152,9 +152,21 @@ export function capacityAt(run: Run, link: number, sample: number): number {
   return Number.isNaN(capacity) ? Number.POSITIVE_INFINITY : capacity;
 }
 
-/** Load by capacity of a link at a sample; 0 where the capacity has no limit or is not known. */
+/** What is known of the loads of a run: at each sample, as means over the run, or nothing. */
+export function loadsOf(run: Run): "sampled" | "mean" | "none" {
+  if (run.table("link", "carried_bps") ?? run.table("link", "granted_bps")) return "sampled";
+  return run.header.links.utilisation?.some((share) => share !== null) ? "mean" : "none";
+}
+
+/**
+ * Load by capacity of a link at a sample, or its mean over the run where samples have none; NaN where it is not known.
+ *
+ * It is 0 where the capacity has no limit.
+ */
 export function utilisation(run: Run, link: number, sample: number): number {
   const load = run.table("link", "carried_bps") ?? run.table("link", "granted_bps");
-  const share = (load?.at(link, sample) ?? 0) / capacityAt(run, link, sample);
-  return Number.isFinite(share) ? share : 0;
+  if (!load) return run.header.links.utilisation?.[link] ?? Number.NaN;
+  const now = load.at(link, sample);
+  const share = now / capacityAt(run, link, sample);
+  return Number.isFinite(share) || Number.isNaN(now) ? share : 0;
 }

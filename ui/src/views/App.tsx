@@ -5,6 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { chartsOf, withCommonAxes } from "../charts";
 import type { Palette, Run } from "../data";
 import { keptState, useKept } from "../kept";
+import { scalesOf } from "../scales";
 import type { State } from "../selection";
 import { useTheme } from "../theme";
 import { Help } from "./Help";
@@ -42,6 +43,7 @@ export function App({ runs, palette }: Props) {
     const shown = { chosen, link, filter, drawn };
     return withCommonAxes(runs.map((run) => chartsOf({ run, shown, palette, own })));
   }, [runs, chosen, link, filter, drawn, palette, own]);
+  const scales = useMemo(() => scalesOf(runs), [runs]);
   const span = useMemo(() => state.span ?? wholeSpan(start_s, end_s), [state.span, start_s, end_s]);
   useEnd(setState, end_s);
   usePlay(state, setState, start_s, end_s);
@@ -73,7 +75,7 @@ export function App({ runs, palette }: Props) {
       {end_s > start_s ? <Timeline {...{ state, update, start_s, end_s, step_s }} /> : null}
       <div class="runs">
         {runs.map((run, i) => (
-          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, own }} />
+          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, own, scales }} />
         ))}
       </div>
       <footer>space: play or pause · ← →: a sample · /: filter · Esc: choose nothing · ?: all keys</footer>

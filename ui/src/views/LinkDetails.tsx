@@ -17,10 +17,7 @@ export function LinkDetails({ run, link, sample, update }: { run: Run; link: num
     <section class="details" aria-label="chosen link">
       <h3>{run.header.links.name[link]}</h3>
       <p class="facts">{linkFacts(run, link, sample).join(" · ")}</p>
-      <p>
-        {sending.length === 1 ? "1 connection sends" : `${sending.length} connections send`} over it, of {over.length}{" "}
-        with a path there.
-      </p>
+      <p>{whoSends(run, sending.length, over.length)}</p>
       <ul class="others">
         {sending.slice(0, MOST).map(({ connection, rate }) => (
           <li key={connection}>
@@ -32,4 +29,10 @@ export function LinkDetails({ run, link, sample, update }: { run: Run; link: num
       {sending.length > MOST ? <p class="more">and {sending.length - MOST} more, of smaller rates</p> : null}
     </section>
   );
+}
+
+function whoSends(run: Run, sending: number, all: number): string {
+  const have = all === 1 ? "1 connection has" : `${all} connections have`;
+  if (!run.variables("subflow").includes("granted_bps")) return `${have} a path over it; rates were not recorded.`;
+  return `${sending === 1 ? "1 connection sends" : `${sending} connections send`} over it, of ${all} with a path there.`;
 }

@@ -1,7 +1,7 @@
 /** A link at an instant: what it carries and of what capacity, what waits, what it charges. */
 
 import type { Run } from "../data";
-import { capacityAt, utilisation } from "../selection";
+import { capacityAt, loadsOf, utilisation } from "../selection";
 import { priceText, rateText, shareText, sizeText, spanText } from "../units";
 
 export function LinkFacts({ run, link, sample }: { run: Run; link: number; sample: number }) {
@@ -20,10 +20,18 @@ export function linkFacts(run: Run, link: number, sample: number): string[] {
   const delay = links.delay_s[link];
   const dropped = links.dropped?.[link];
   return [
-    `${shareText(utilisation(run, link, sample))} of ${rateText(capacityAt(run, link, sample))}`,
+    loadText(run, link, sample),
     ...(backlog === undefined || Number.isNaN(backlog) ? [] : [`${sizeText(backlog)} waiting`]),
     ...(delay ? [`delay ${spanText(delay)}`] : []),
     ...(dropped ? [`${dropped} packets dropped in all`] : []),
     ...(price ? [`price ${priceText(price, Number(summary?.alpha ?? 1))}`] : []),
   ];
+}
+
+/** What a link carries, of what capacity; or that it was not recorded. */
+function loadText(run: Run, link: number, sample: number): string {
+  const capacity = rateText(capacityAt(run, link, sample));
+  const share = utilisation(run, link, sample);
+  if (Number.isNaN(share)) return `capacity ${capacity}, load was not recorded`;
+  return `${shareText(share)} of ${capacity}${loadsOf(run) === "mean" ? ", the mean after the warm-up" : ""}`;
 }

@@ -8,6 +8,9 @@ import { draw } from "../drawing";
 import { distance, fitted, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
 import { moved } from "../gestures";
 import { fileName, savePicture } from "../save";
+import type { Scales } from "../scales";
+import { loadsOf } from "../selection";
+import { sizeText } from "../units";
 import { LinkFacts } from "./LinkFacts";
 
 interface Props {
@@ -23,6 +26,7 @@ interface Props {
   onLink: (link: number | null) => void;
   palette: Palette;
   own: Inks;
+  scales: Scales;
 }
 
 /** So near is at a link or a node. */
@@ -32,7 +36,7 @@ const STILL = 5;
 const STEP = 60;
 
 export function NetworkMap(props: Props) {
-  const { run, sample, told, own, onLink } = props;
+  const { run, sample, told, own, scales, onLink } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [view, setView] = useState<View | null>(null);
@@ -43,7 +47,10 @@ export function NetworkMap(props: Props) {
   const { width, height } = size;
   const room = Math.sqrt((width * height) / Math.max(nodes.name.length, 1));
   const most = Math.min(Math.max(0.1 * room, 2), 9);
-  const widths = useMemo(() => linkWidths(links, Math.max(1, most / 3), most), [links, most]);
+  const widths = useMemo(
+    () => linkWidths(links, scales.capacity_bps, Math.max(1, most / 3), most),
+    [links, scales, most],
+  );
   const beside = useMemo(() => lanes(links, widths), [links, widths]);
   const whole = useMemo(() => fitted(nodes, width, height), [nodes, width, height]);
   const shown = view ?? whole;
@@ -150,7 +157,7 @@ export function NetworkMap(props: Props) {
           ) : pointed.link !== undefined ? (
             <LinkFacts run={run} link={pointed.link} sample={sample} />
           ) : (
-            (told ?? <Legend ramp={utilisationRamp(props.palette, own)} ink={own.ink} />)
+            (told ?? <Legend {...{ run, own, scales }} ramp={utilisationRamp(props.palette, own)} />)
           )}
         </div>
         <div class="zoom">
@@ -172,12 +179,28 @@ export function NetworkMap(props: Props) {
   );
 }
 
-function Legend({ ramp, ink }: { ramp: string[]; ink: string }) {
+/** What colours and sizes on the map mean. */
+function Legend({ run, ramp, own, scales }: { run: Run; ramp: string[]; own: Inks; scales: Scales }) {
+  const loads = loadsOf(run);
+  const most = scales.backlog_bytes;
   return (
     <span class="legend">
-      load / capacity 0 %
-      <span class="ramp" style={{ background: `linear-gradient(to right, ${ramp.join(",")})` }} />
-      100 % · rim: full · <span class="disc" style={{ background: ink }} /> queue · width: capacity
+      {loads === "none" ? (
+        "load was not recorded"
+      ) : (
+        <>
+          load / capacity{loads === "mean" ? ", the mean after the warm-up," : ""} 0 %
+          <span class="ramp" style={{ background: `linear-gradient(to right, ${ramp.join(",")})` }} />
+          100 % · rim: full
+        </>
+      )}
+      {run.table("link", "backlog_bytes") && most > 0 ? (
+        <>
+          {" "}
+          · <span class="disc" style={{ background: own.ink }} /> queue, the largest {sizeText(most)}
+        </>
+      ) : null}{" "}
+      · width: capacity
     </span>
   );
 }

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { ChartSpec, Range } from "../chart_spec";
 import { type Inks, lookOf } from "../colours";
 import type { Palette, Run } from "../data";
+import type { Scales } from "../scales";
 import { crossing, type Drawn, type State, type Update } from "../selection";
 import { READ_MS, SEEN_MS, useSlow } from "../slow";
 import { proofOf } from "../why";
@@ -24,9 +25,10 @@ interface Props {
   update: Update;
   palette: Palette;
   own: Inks;
+  scales: Scales;
 }
 
-export function RunView({ run, charts, state, span, update, palette, own }: Props) {
+export function RunView({ run, charts, state, span, update, palette, own, scales }: Props) {
   const { header } = run;
   const now = run.sampleAt(state.time_s);
   const sample = useSlow(now, state.playing, SEEN_MS);
@@ -59,11 +61,11 @@ export function RunView({ run, charts, state, span, update, palette, own }: Prop
   const map = useMemo(
     () => (
       <NetworkMap
-        {...{ run, sample, lit, link, colourOf, onLink, palette, own }}
+        {...{ run, sample, lit, link, colourOf, onLink, palette, own, scales }}
         told={toldOf(run, hovered, link, lit)}
       />
     ),
-    [run, sample, lit, hovered, link, colours, palette, own],
+    [run, sample, lit, hovered, link, colours, palette, own, scales],
   );
   const details = useMemo(() => {
     if (link !== null) return <LinkDetails {...{ run, link, sample: read, update }} />;
