@@ -29,12 +29,18 @@ sample = "2 ms"
 record = ["connections", "subflows", "windows", "links", "fairness"]
 """
 
-FRAMES = """(most_ms) => new Promise((done) => {
-  let frames = 0;
-  const from = performance.now();
-  const turn = (now) => (now - from < most_ms ? (frames++, requestAnimationFrame(turn)) : done(frames));
+FRAME_S = 1 / 30
+"""The main thread may compute so long for a frame: then the page alone would make thirty a second."""
+
+COUNT = """() => {
+  window.frames_drawn = 0;
+  const turn = () => { window.frames_drawn++; requestAnimationFrame(turn); };
   requestAnimationFrame(turn);
-})"""
+}"""
+"""Counts animation frames from now on."""
+
+LEAST = 20
+"""Over so many frames the mean is taken, however long they take."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +82,12 @@ def test_a_large_run_fits_into_twenty_megabytes(content, report):
     assert report.stat().st_size < 20e6
 
 
-def test_a_large_run_opens_in_two_seconds_and_plays_at_thirty_frames_a_second(timed_page, report):
+def drawn(page):
+    """How many animation frames there were since they are counted."""
+    return page.evaluate("window.frames_drawn")
+
+
+def test_a_large_run_is_opened_in_two_seconds_of_computing_and_a_frame_in_a_thirtieth(timed_page, report):
     page, computed_s = timed_page
     page.goto(f"file://{report}")
     page.wait_for_selector("tbody tr")
@@ -86,10 +97,10 @@ def test_a_large_run_opens_in_two_seconds_and_plays_at_thirty_frames_a_second(ti
     page.wait_for_timeout(1500)
     page.get_by_role("button", name="play").click()
     page.wait_for_timeout(300)
-    before = computed_s()
-    frames = page.evaluate(FRAMES, 2000)
-    assert frames > 10
-    assert (computed_s() - before) / frames < 1 / 30
+    page.evaluate(COUNT)
+    before, frames = computed_s(), drawn(page)
+    page.wait_for_function(f"window.frames_drawn >= {frames + LEAST}")
+    assert (computed_s() - before) / (drawn(page) - frames) < FRAME_S
 
 
 def test_all_rows_of_a_large_table_can_be_reached(timed_page, content, report):
@@ -112,7 +123,9 @@ def solved(network):
 
 
 @pytest.mark.parametrize("which", ["Kdl", "transit-stub"])
-def test_a_large_network_moves_and_zooms_at_thirty_frames_a_second(timed_page, request, tmp_path, which):
+def test_a_frame_of_a_large_network_that_moves_is_computed_in_a_thirtieth_of_a_second(
+    timed_page, request, tmp_path, which
+):
     if which == "Kdl":
         folder = request.getfixturevalue("shared_data")
         network = ab.read_network(folder / "topologies" / "graphml" / "Kdl.graphml", capacity="10 Gbit/s")
@@ -128,12 +141,16 @@ def test_a_large_network_moves_and_zooms_at_thirty_frames_a_second(timed_page, r
     page.wait_for_timeout(200)
     picture = "document.querySelector('canvas').toDataURL()"
     seen = [page.evaluate(picture)]
+    page.evaluate(COUNT)
     for move in ("drag", "wheel"):
-        before = computed_s()
         page.mouse.down() if move == "drag" else None
-        for step in range(40):
-            page.mouse.move(x + 2 * step, y + step) if move == "drag" else page.mouse.wheel(0, -20)
+        before, first, step = computed_s(), drawn(page), 0
+        while (frames := drawn(page) - first) < LEAST:
+            step += 1
+            page.mouse.move(x + 40 + step % 40, y + 20) if move == "drag" else page.mouse.wheel(0, -2)
+        spent = computed_s() - before
         page.mouse.up() if move == "drag" else None
-        assert (computed_s() - before) / 40 < 1 / 30
+        # Something moved in at most so many frames as there were moves.
+        assert spent / min(frames, step) < FRAME_S
         seen.append(page.evaluate(picture))
     assert len(set(seen)) == 3
