@@ -209,6 +209,19 @@ def test_nothing_starts_while_a_field_is_half_written(site, open_page):
     page.wait_for_selector("button[type=submit]:enabled")
 
 
+def test_a_list_goes_with_the_table_that_is_removed(site, open_page):
+    page = open_page(site, "#/new?from=join-and-leave.toml")
+    page.wait_for_selector("button[type=submit]:enabled")
+    section = page.locator("details.section").filter(has=page.locator("summary > code:text-is('connection')")).first
+    section.locator("summary").nth(1).click()
+    after = page.locator("[data-key='connection.0.after'] input")
+    after.fill('[ "last" ]')
+    assert after.input_value() == '[ "last" ]'
+    section.locator("details.item").first.locator(".remove").last.click()
+    assert section.locator("details.item").count() == 2
+    assert after.input_value() == ""
+
+
 def test_a_seed_is_sent_in_digits_and_refused_beyond_its_range(site, open_page):
     page = open_page(site, "#/new?from=join-and-leave.toml")
     page.wait_for_selector("button[type=submit]:enabled")

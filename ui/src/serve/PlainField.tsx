@@ -133,6 +133,8 @@ function List({ value, onChange, path, schema }: Props) {
   const [text, setText] = useState<string | null>(null);
   const fault = text === null ? null : faultOfList(text);
   useFault(path, fault);
+  // What was written counts while it is at fault, or says the value: this may be another table's field by now.
+  const isOwn = text !== null && (fault !== null || shown(listOf(text) ?? undefined) === shown(value));
   const put = (text: string) => {
     // What is no list yet stays as it is written, and is told.
     setText(text.trim() ? text : null);
@@ -143,7 +145,7 @@ function List({ value, onChange, path, schema }: Props) {
       id={`field ${path}`}
       aria-invalid={fault !== null}
       placeholder={shown(schema.default) || '["a", "b"]'}
-      value={text ?? shown(value)}
+      value={isOwn ? text : shown(value)}
       onInput={(event) => put(event.currentTarget.value)}
     />
   );
