@@ -80,7 +80,7 @@ impl Drawable for BytesText {
 }
 
 impl Drawable for SpanText {
-    // 200 days.
+    // 4800 h.
     const MOST: u64 = super::run::MOST_DURATION.0;
 
     fn number(self) -> u64 {
@@ -123,7 +123,7 @@ impl Distribution<BytesText> {
 }
 
 impl Distribution<SpanText> {
-    /// A time of 1 ps to 200 days.
+    /// A time of 1 ps to 4800 h.
     pub fn draw(&self, rng: &mut impl Rng) -> Span {
         Span(self.draw_number(rng))
     }
@@ -193,23 +193,23 @@ fn within<T: Drawable>(value: T) -> Option<T> {
 }
 
 fn not_positive(text: &str) -> String {
-    format!("`{text}` cannot be; it must be over 0, and at most 2^53 bytes or 200 days")
+    format!("`{text}` cannot be; it must be over 0, and at most 2^53 bytes or 4800 h")
 }
 
-/// A time that is over 0 and at most 200 days.
+/// A time that is over 0 and at most 4800 h.
 pub(super) fn within_span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
     positive(deserializer)
 }
 
 fn positive<'de, D: Deserializer<'de>, T: Drawable + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     let value = T::deserialize(deserializer)?;
-    within(value).ok_or_else(|| D::Error::custom("it must be over 0, and at most 2^53 bytes or 200 days"))
+    within(value).ok_or_else(|| D::Error::custom("it must be over 0, and at most 2^53 bytes or 4800 h"))
 }
 
 fn ordered<'de, D: Deserializer<'de>, T: Drawable + Deserialize<'de>>(deserializer: D) -> Result<[T; 2], D::Error> {
     let [least, most] = <[T; 2]>::deserialize(deserializer)?;
     if within(least).is_none() || within(most).is_none() || most.number() < least.number() {
-        let must = "the two must be over 0, the least first, and at most 2^53 bytes or 200 days";
+        let must = "the two must be over 0, the least first, and at most 2^53 bytes or 4800 h";
         return Err(D::Error::custom(must));
     }
     Ok([least, most])

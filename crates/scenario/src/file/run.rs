@@ -10,7 +10,7 @@ use super::connection::packet_size;
 use super::transport::TransportTable;
 use crate::plan::{ControlPlane, Fairness, Record, RunPlan};
 
-/// The longest run: 200 days.
+/// The longest run: 4800 h, which are 200 days.
 pub const MOST_DURATION: Span = Span(200 * 86_400 * 1_000_000_000_000);
 
 /// Samples in a run, if nothing is said.
@@ -20,7 +20,7 @@ const SAMPLES: u64 = 500;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunTable {
-    /// How long, at most 200 days.
+    /// How long, at most 4800 h (200 days).
     #[serde(deserialize_with = "duration")]
     pub duration: SpanText,
     /// What of it does not count in means; less than the duration.
@@ -172,7 +172,7 @@ impl RunTable {
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
     let span = SpanText::deserialize(deserializer)?;
     let good = span.0.0 > 0 && span.0 <= MOST_DURATION;
-    if good { Ok(span) } else { Err(D::Error::custom("it must be over 0 and at most 200 days (4800 h)")) }
+    if good { Ok(span) } else { Err(D::Error::custom("it must be over 0 and at most 4800 h (200 days)")) }
 }
 
 pub(super) fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {

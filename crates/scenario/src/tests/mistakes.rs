@@ -132,7 +132,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
             "a change at 2 s follows one at 2 s; each must be later than the last",
         ),
         ("[run]\nduration = \"0 s\"", "line 11, column 12", "it must be over 0"),
-        ("[run]\nduration = \"4801 h\"", "line 11, column 12", "at most 200 days"),
+        ("[run]\nduration = \"4801 h\"", "line 11, column 12", "at most 4800 h"),
         ("[run]\nwarm_up = \"10 s\"", "line 10, column 1", "it must be shorter than the run"),
         ("[run]\nsample = \"0 ms\"", "line 11, column 10", "it must be over 0"),
         ("[run]\nseed = -2", "line 11, column 8", "it must be 0 to 9223372036854775807"),
