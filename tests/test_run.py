@@ -259,7 +259,7 @@ def test_list_protocols_names_them_as_files_do():
     done = anabranch("list", "protocols")
     assert done.stdout.splitlines()[1].split()[:2] == ["abc", "ABC"]
     named = json.loads(anabranch("list", "protocols", "--json").stdout)
-    assert len(named) == 32
+    assert len(named) == 33
     for protocol in named:
         # Its second connection has one path, which all can serve.
         facts = json.loads(
