@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { spanText } from "../units";
-import { countText, JobCard } from "./JobCard";
+import { JobCard, roughText } from "./JobCard";
 import { hashOf, type Route } from "./route";
 import { ask, isAborted, isOver, type JobFacts, type RunFacts, type RunList, reasonOf } from "./server";
 
@@ -137,7 +137,7 @@ function RunTable({ runs, chosen, choose }: TableProps) {
               <td class="number">{run.connections}</td>
               <td class="number">{run.seed}</td>
               <td class="number">{run.duration_s === null ? "" : spanText(run.duration_s)}</td>
-              <td class="number">{run.events === null ? "" : countText(run.events)}</td>
+              <td class="number">{run.events === null ? "" : roughText(run.events)}</td>
               <td>{stateText(run)}</td>
               <td>{new Date(run.written * 1000).toLocaleString()}</td>
             </tr>

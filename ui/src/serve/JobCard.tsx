@@ -44,12 +44,12 @@ export function JobCard({ job, linked }: Props) {
 export function progressText(job: JobFacts): string {
   if (job.state === "waiting") return "waits until another job is over";
   const parts = [`${spanText(job.time_s)} of ${spanText(job.duration_s)}`];
-  if (job.events_per_s > 0) parts.push(`${countText(job.events_per_s)} events/s`);
+  if (job.events_per_s > 0) parts.push(`${roughText(job.events_per_s)} events/s`);
   if (job.left_s !== null) parts.push(`${leftText(job.left_s)} left`);
   return parts.join(" · ");
 }
 
-export function countText(count: number): string {
+export function roughText(count: number): string {
   if (count >= 1e6) return `${digits(count / 1e6)} million`;
   return count >= 1e3 ? `${digits(count / 1e3)} thousand` : digits(count);
 }

@@ -138,30 +138,50 @@ interface SectionProps {
   onChange: (value: Value | undefined) => void;
 }
 
-/** A part that opens; closed ones make nothing, so that forms of thousands of fields stay quick. */
+/** A key with keys below it. */
 function Section({ name, path, there, count, help, children, onChange }: SectionProps) {
   const problem = useProblem(path);
-  const [open, setOpen] = useState(there && !path.includes("."));
+  const summary = (
+    <>
+      <code>{name}</code>
+      {count ? <span class="count"> {count}</span> : null} {help}
+    </>
+  );
+  return (
+    <Fold kind="section" isWrong={problem !== null} begin={there && !path.includes(".")} summary={summary}>
+      <div class="inner">
+        {children}
+        {there && count === undefined ? (
+          <button type="button" class="remove" onClick={() => onChange(undefined)}>
+            leave {name} out
+          </button>
+        ) : null}
+      </div>
+    </Fold>
+  );
+}
+
+interface FoldProps {
+  kind: "section" | "item";
+  /** Whether the mistake that was found is in it: then it is open. */
+  isWrong: boolean;
+  /** Whether it is open at first. */
+  begin: boolean;
+  summary: preact.ComponentChildren;
+  children: preact.ComponentChildren;
+}
+
+/** A part that opens; closed ones make nothing, so that forms of thousands of fields stay quick. */
+function Fold({ kind, isWrong, begin, summary, children }: FoldProps) {
+  const [open, setOpen] = useState(begin);
   return (
     <details
-      class={problem ? "section wrong" : "section"}
-      open={open || problem !== null}
+      class={isWrong ? `${kind} wrong` : kind}
+      open={open || isWrong}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
-      <summary>
-        <code>{name}</code>
-        {count ? <span class="count"> {count}</span> : null} {help}
-      </summary>
-      {open || problem !== null ? (
-        <div class="inner">
-          {children}
-          {there && count === undefined ? (
-            <button type="button" class="remove" onClick={() => onChange(undefined)}>
-              leave {name} out
-            </button>
-          ) : null}
-        </div>
-      ) : null}
+      <summary>{summary}</summary>
+      {open || isWrong ? children : null}
     </details>
   );
 }
@@ -216,18 +236,11 @@ interface ItemProps {
 function Item({ number, item, value, path, onChange, onRemove }: ItemProps) {
   const { root } = useContext(Shared);
   const problem = useProblem(path);
-  const [open, setOpen] = useState(isTables(value) && Object.keys(value).length === 0);
   const field = fieldOf(item, root);
+  const isNew = isTables(value) && Object.keys(value).length === 0;
   return (
-    <details
-      class={problem ? "item wrong" : "item"}
-      open={open || problem !== null}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>
-        {number + 1}: {titleOf(value)}
-      </summary>
-      {(open || problem !== null) && field.kind === "table" ? (
+    <Fold kind="item" isWrong={problem !== null} begin={isNew} summary={`${number + 1}: ${titleOf(value)}`}>
+      {field.kind === "table" ? (
         <div class="inner">
           {problem?.key === path ? <p class="failed">{problem.error}</p> : null}
           <Keys
@@ -242,7 +255,7 @@ function Item({ number, item, value, path, onChange, onRemove }: ItemProps) {
           </button>
         </div>
       ) : null}
-    </details>
+    </Fold>
   );
 }
 

@@ -45,7 +45,8 @@ test("parts put together are the whole, also where there was no room", () => {
   expect(run.variables("connection")).toEqual(["granted_bps"]);
 });
 
-test("a run stays as it was looked at while the growing one goes on", () => {
+/** A run that has two samples of two connections. */
+function begun(): GrowingRun {
   const growing = new GrowingRun(header);
   growing.add(
     part(
@@ -57,6 +58,11 @@ test("a run stays as it was looked at while the growing one goes on", () => {
       ],
     ),
   );
+  return growing;
+}
+
+test("a run stays as it was looked at while the growing one goes on", () => {
+  const growing = begun();
   const before = growing.run();
   growing.add(part(2, [3], [[9], [10]]));
   expect(before.times).toEqual([1, 2]);
@@ -65,17 +71,7 @@ test("a run stays as it was looked at while the growing one goes on", () => {
 });
 
 test("what is first told of later has a gap before", () => {
-  const growing = new GrowingRun(header);
-  growing.add(
-    part(
-      0,
-      [1, 2],
-      [
-        [5, 6],
-        [7, 8],
-      ],
-    ),
-  );
+  const growing = begun();
   growing.add(part(2, [3], [[1], [2]], "error"));
   const error = growing.run().table("connection", "error");
   expect([...(error?.row(0) ?? [])]).toEqual([Number.NaN, Number.NaN, 1]);
