@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from anabranch.papers import Paper, read_papers
@@ -48,7 +49,7 @@ def _index() -> str:
         f"| [{paper.title}](experiments/{name}.md) | `{name}` | {len(paper.items)} | {_what(paper)} |"
         for name, paper in PAPERS.items()
     ]
-    listed = "\n".join(f"experiments/{name}" for name in PAPERS)
+    listed = _hidden_tree(f"experiments/{name}" for name in PAPERS)
     return f"""# Published experiments
 
 Each item is a folder below `experiments/`: what is run, what is printed, and what differs. A command runs an item, or
@@ -59,12 +60,12 @@ pages here say what is expected; ours comes only by running.
 |---|---|---:|---|
 {chr(10).join(rows)}
 
-```{{toctree}}
-:hidden:
+{listed}"""
 
-{listed}
-```
-"""
+
+def _hidden_tree(pages: Iterable[str]) -> str:
+    """Put pages below this one; its table has the links."""
+    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```", ""])
 
 
 def _what(paper: Paper) -> str:
@@ -81,7 +82,7 @@ def _paper(paper: Paper) -> str:
         rows.append(
             f"| [{item}]({paper.name}/{item}.md) | {experiment['title']} | {len(expected['quantity'])} | {command} |"
         )
-    listed = "\n".join(f"{paper.name}/{item}" for item in paper.items)
+    listed = _hidden_tree(f"{paper.name}/{item}" for item in paper.items)
     return f"""# {paper.title}
 
 {_what(paper)} All of it: `anabranch reproduce {paper.name}`.
@@ -90,12 +91,7 @@ def _paper(paper: Paper) -> str:
 |---|---|---:|---|
 {chr(10).join(rows)}
 
-```{{toctree}}
-:hidden:
-
-{listed}
-```
-"""
+{listed}"""
 
 
 def _tables(paper: str, item: str) -> tuple[dict, dict]:
