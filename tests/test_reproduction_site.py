@@ -7,14 +7,17 @@ import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from anabranch.cli import app
 from anabranch.errors import ScenarioError
+from anabranch.experiment import read_experiment
+from anabranch.experiment_figure import Figure
 from anabranch.papers import read_papers
-from anabranch.reproduce import Row, Rows, reproduce, verdicts
+from anabranch.reproduce import Row, Rows, _forget, reproduce, verdicts
 from anabranch.site import all_papers, report, reproduce_all
 from anabranch.site.html import from_markdown
 from anabranch.site.paper import counts
@@ -116,12 +119,27 @@ def test_what_is_done_stays_if_a_later_paper_fails(small: Path, tmp_path: Path) 
 def test_a_folder_that_is_there_is_refused_before_anything_runs(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(all_papers, "reproduce", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(all_papers, "reproduce_to", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(ScenarioError, match="exists already"):
         next(reproduce_all(tmp_path, experiments=small))
-    monkeypatch.setattr("anabranch.commands.reproduce.run", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr("anabranch.commands.reproduce.reproduce_to", lambda *_, **__: pytest.fail("it ran"))
     outcome = CliRunner().invoke(app, ["reproduce", "upward-max-min", "--report", str(tmp_path)])
     assert isinstance(outcome.exception, ScenarioError)
+
+
+def test_figures_are_given_as_soon_as_their_item_is_done_and_then_hold_nothing(small: Path) -> None:
+    given: list[Figure] = []
+    rows = reproduce("upward-max-min", experiments=small, each_figure=given.append)
+    assert [len(figure.frame) > 0 for figure in given] == [True]
+    assert [(figure.item, len(figure.frame)) for figure in rows.figures] == [("figure-1", 0)]
+
+
+def test_simulations_are_forgotten_once_no_item_needs_them(small: Path) -> None:
+    later = read_experiment(small / "upward-max-min-table-7")
+    needed = small / "upward-max-min-scenario-1" / "scenario.toml"
+    simulations: Any = {(scenario.resolve(), (), None): "a run" for scenario in (needed, small / "other.toml")}
+    _forget(simulations, [later])
+    assert list(simulations) == [(needed.resolve(), (), None)]
 
 
 def test_a_paper_or_all_must_be_named(small: Path) -> None:

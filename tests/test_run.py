@@ -14,6 +14,7 @@ from pkgutil import resolve_name
 import pytest
 
 from anabranch import cli, read_result, run
+from anabranch.commands import progress
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, time_text
 from anabranch.simulate import held_interrupts
@@ -280,17 +281,21 @@ def test_the_bar_shows_simulated_time_and_speed(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     with run_bar() as tell:
-        assert tell is not None
         tell(0.5, 2.0, 1_000_000)
     printed = capsys.readouterr().err
     assert "500 ms of 2 s" in printed
     assert "events/s" in printed
 
 
-def test_nobody_sees_a_bar_in_a_pipe(capsys):
+def test_a_pipe_gets_no_bar_but_a_line_now_and_then(monkeypatch, capsys):
     with run_bar() as tell:
-        assert tell is None
-    assert capsys.readouterr().err == ""
+        tell(0.5, 2.0, 1_000_000)
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
+        tell(1.0, 2.0, 1_000_000)
+    printed = capsys.readouterr().err
+    assert printed.startswith("1 s of 2 s")
+    assert printed.count("\n") == 1
 
 
 @pytest.mark.parametrize(

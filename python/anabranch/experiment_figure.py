@@ -30,7 +30,7 @@ above and prices below, over steps. ``eigenvalues`` is of models ``tree-sweep``.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
@@ -225,6 +225,10 @@ class Figure:
         self.frame.write_csv(folder / f"{self.plan.file}.csv")
         for suffix in (".svg", ".png"):
             self._draw(folder / f"{self.plan.file}{suffix}")
+
+    def without_data(self) -> Figure:
+        """Give what it shows without what it is drawn from: results of whole runs may be large."""
+        return replace(self, frame=self.frame.clear(), targets={}, results={}, optimum=None)
 
     def _draw(self, file: Path) -> None:
         # Only now: matplotlib takes longer to load than the experiments take to run.

@@ -161,6 +161,7 @@ def reproduce(
     scale: float = 1.0,
     experiments: str | Path | None = None,
     progress: Progress | None = None,
+    each_figure: Callable[[Figure], None] | None = None,
 ) -> Rows:
     """Run the experiments of a paper.
 
@@ -177,6 +178,9 @@ def reproduce(
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
     progress : callable, optional
         Told which run is simulated and how far it is: its name, simulated time and duration in seconds, and events.
+    each_figure : callable, optional
+        Given each figure as soon as its table or figure of the paper is done. Those of the rows are then without what
+        they are drawn from, which may be gigabytes for a whole paper.
 
     Returns
     -------
@@ -202,14 +206,33 @@ def reproduce(
     rows = Rows(paper=paper)
     rows.scale = scale
     simulations: Simulations = {}
-    for own in paper.items if item is None else [item]:
-        experiment = read_experiment(folder / f"{name}-{own}")
+    wanted = [read_experiment(folder / f"{name}-{own}") for own in (paper.items if item is None else [item])]
+    for number, experiment in enumerate(wanted):
         lacking = missing(experiment.traces)
         if lacking is None:
             _reproduce(scaled(experiment, scale), rows, simulations, progress)
         else:
-            rows.left_out.append(f"{item_name(own)} is left out: it follows traces in {lacking}, which are not there")
+            own = item_name(experiment.item)
+            rows.left_out.append(f"{own} is left out: it follows traces in {lacking}, which are not there")
+        _forget(simulations, wanted[number + 1 :])
+        if each_figure is not None:
+            rows.figures = [_given(figure, experiment.item, each_figure) for figure in rows.figures]
     return rows
+
+
+def _forget(simulations: Simulations, experiments: Iterable[Experiment]) -> None:
+    """Drop the simulations of scenarios that none of the experiments runs."""
+    needed = {run.scenario.resolve() for experiment in experiments for run in experiment.runs.values()}
+    for key in [key for key in simulations if key[0] not in needed]:
+        del simulations[key]
+
+
+def _given(figure: Figure, item: str, each_figure: Callable[[Figure], None]) -> Figure:
+    """Give away a figure of the item; give what is left of it."""
+    if figure.item != item:
+        return figure
+    each_figure(figure)
+    return figure.without_data()
 
 
 def scaled(experiment: Experiment, scale: float) -> Experiment:

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal; silence elsewhere."""
+"""A progress bar on a terminal; elsewhere, of what takes long, now and then a line."""
 
 from __future__ import annotations
 
@@ -42,19 +42,23 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
         yield tell
 
 
+LINE_EVERY_S = 30.0
+"""So long is between two lines where there is no terminal."""
+
+
 @contextmanager
-def run_bar() -> Iterator[Callable[[float, float, int], None] | None]:
-    """Give a function to be told (simulated time, duration, events), or None where nobody would see the bar."""
+def run_bar() -> Iterator[Callable[[float, float, int], None]]:
+    """Give a function to be told (simulated time, duration, events)."""
     with runs_bar() as tell:
-        yield None if tell is None else partial(tell, "")
+        yield partial(tell, "")
 
 
 @contextmanager
-def runs_bar() -> Iterator[Callable[[str, float, float, int], None] | None]:
-    """Give a function to be told (run, simulated time, duration, events), or None where nobody would see the bar."""
+def runs_bar() -> Iterator[Callable[[str, float, float, int], None]]:
+    """Give a function to be told (run, simulated time, duration, events)."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield None
+        yield _by_lines(console)
         return
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(), TextColumn("left"))
     with Progress(*columns, console=console, transient=True) as bar:
@@ -65,11 +69,30 @@ def runs_bar() -> Iterator[Callable[[str, float, float, int], None] | None]:
             if run != present:
                 present, begin = run, time.perf_counter()
                 bar.reset(task)
-            speed = count_text(events / max(time.perf_counter() - begin, 1e-9))
-            words = f"{run} {time_text(time_s)} of {time_text(duration_s)}, {speed} events/s".lstrip()
+            words = _words(run, time_s, duration_s, events / max(time.perf_counter() - begin, 1e-9))
             bar.update(task, completed=time_s, total=duration_s, description=words)
 
         yield tell
+
+
+def _by_lines(console: Console) -> Callable[[str, float, float, int], None]:
+    present, begin, last = "", time.perf_counter(), time.perf_counter()
+
+    def tell(run: str, time_s: float, duration_s: float, events: int) -> None:
+        nonlocal present, begin, last
+        now = time.perf_counter()
+        if run != present:
+            present, begin = run, now
+        if now - last >= LINE_EVERY_S:
+            last = now
+            words = _words(run, time_s, duration_s, events / max(now - begin, 1e-9))
+            console.print(words, highlight=False, markup=False, soft_wrap=True)
+
+    return tell
+
+
+def _words(run: str, time_s: float, duration_s: float, events_per_s: float) -> str:
+    return f"{run} {time_text(time_s)} of {time_text(duration_s)}, {count_text(events_per_s)} events/s".lstrip()
 
 
 class PathCounter:

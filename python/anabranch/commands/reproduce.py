@@ -17,7 +17,7 @@ from anabranch.errors import ScenarioError
 from anabranch.folder import check_new, check_place
 from anabranch.reproduce import Row, Rows, verdicts
 from anabranch.reproduce import reproduce as run
-from anabranch.site import report, reproduce_all
+from anabranch.site import reproduce_all, reproduce_to
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
 HELP = """Reproduce a published result: every printed number or claim beside ours.
@@ -57,14 +57,11 @@ def command(
         check_place(out)
     with runs_bar() as tell:
         if name is None:
-            found = []
-            for rows in reproduce_all(out, scale=scale, experiments=experiments, progress=tell):
-                rows.figures.clear()  # each holds the results of whole runs
-                found.append(rows)
+            found = list(reproduce_all(out, scale=scale, experiments=experiments, progress=tell))
+        elif out is not None:
+            found = [reproduce_to(out, name, item, scale=scale, experiments=experiments, progress=tell)]
         else:
-            found = [run(name, item, scale=scale, experiments=experiments, progress=tell)]
-            if out is not None:
-                report(found[0], out)
+            found = [run(name, item, scale=scale, experiments=experiments, progress=tell, each_figure=lambda _: None)]
     if as_json:
         typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows], indent=1))
     else:

@@ -14,7 +14,7 @@ from anabranch.papers import read_papers
 from anabranch.reproduce import reproduce
 from anabranch.site.html import cell, framed, table
 from anabranch.site.paper import counts, counts_html
-from anabranch.site.report import report
+from anabranch.site.report import reproduce_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,9 +71,12 @@ def reproduce_all(
         place.mkdir(parents=True)
         _put_index(place, papers, done, scale)
     for paper in papers:
-        rows = reproduce(paper.name, scale=scale, experiments=experiments, progress=progress)
-        if place is not None:
-            report(rows, place / paper.name)
+        if place is None:
+            rows = reproduce(
+                paper.name, scale=scale, experiments=experiments, progress=progress, each_figure=lambda _: None
+            )
+        else:
+            rows = reproduce_to(place / paper.name, paper.name, scale=scale, experiments=experiments, progress=progress)
             done[paper.name] = _done(rows)
             _put_index(place, papers, done, scale)
         yield rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.experiment_figure import item_name
 from anabranch.folder import new_folder
-from anabranch.reproduce import Rows, verdicts
+from anabranch.reproduce import Rows, reproduce, verdicts
 from anabranch.site.paper import paper_page
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anabranch.experiment_figure import Figure
-    from anabranch.reproduce import Made, Row
+    from anabranch.reproduce import Made, Progress, Row
 
 
 def report(rows: Iterable[Row], folder: str | Path) -> None:
@@ -38,12 +38,54 @@ def report(rows: Iterable[Row], folder: str | Path) -> None:
     """
     own = rows if isinstance(rows, Rows) else Rows(rows)
     with new_folder(folder) as aside:
-        text = json.dumps([asdict(row) for row in own], indent=1, ensure_ascii=False)
-        (aside / "rows.json").write_text(text + "\n", encoding="utf-8")
-        (aside / "report.md").write_text(_markdown(own), encoding="utf-8")
-        (aside / "index.html").write_text(paper_page(own), encoding="utf-8")
         for figure in own.figures:
             figure.write(aside)
+        _write_pages(own, aside)
+
+
+def reproduce_to(
+    folder: str | Path,
+    name: str,
+    item: str | None = None,
+    *,
+    scale: float = 1.0,
+    experiments: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Rows:
+    """Reproduce a paper, or a table or figure of it, and write its report, as `report` does.
+
+    Figures are drawn as soon as their runs are done, so that these need not be kept.
+
+    Parameters
+    ----------
+    folder : path
+        A new folder.
+    name, item, scale, experiments, progress
+        As for `anabranch.reproduce.reproduce`.
+
+    Raises
+    ------
+    ScenarioError
+        The folder exists or cannot be made; an unknown paper or item; a mistake in an experiment's files.
+    """
+    with new_folder(folder) as aside:
+        rows = reproduce(
+            name,
+            item,
+            scale=scale,
+            experiments=experiments,
+            progress=progress,
+            each_figure=lambda figure: figure.write(aside),
+        )
+        _write_pages(rows, aside)
+    return rows
+
+
+def _write_pages(rows: Rows, folder: Path) -> None:
+    text = json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False)
+    (folder / "rows.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "report.md").write_text(_markdown(rows), encoding="utf-8")
+    (folder / "index.html").write_text(paper_page(rows), encoding="utf-8")
 
 
 def _markdown(rows: Rows) -> str:
