@@ -1,0 +1,114 @@
+"""Numbers of the runs of a sweep: of each run and group one, or several that stay apart.
+
+The rows of all runs are read in streams and never held at once. Percentiles and values that stay apart need the values
+themselves: for these the rows are read twice, and a value and the number of its group are kept of each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.sweep.expression import check_columns, expression
+from anabranch.sweep.quantity import EACH, PERCENTILE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anabranch.sweep.quantity import Quantity
+
+RUN = "run"
+
+VALUE = pl.col("value")
+
+ROW = "row of the frame"
+"""A column of our own; nothing that is varied is called so."""
+
+GROUP = "number of the group"
+
+REDUCED = {
+    "mean": VALUE.mean(),
+    "sum": pl.when(VALUE.count() > 0).then(VALUE.sum()),
+    "least": VALUE.min(),
+    "most": VALUE.max(),
+    "jain": VALUE.sum() ** 2 / (VALUE.count() * (VALUE**2).sum()),
+    "count": VALUE.count().cast(pl.Float64),
+    "first": VALUE.drop_nulls().first(),
+    "last": VALUE.drop_nulls().last(),
+}
+"""What needs no more than some sums of each group. Jain's index is that of [jain1984]; of nothing there is none."""
+
+
+def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> pl.DataFrame:
+    """Give a number for each run and group, or several if they stay apart.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        ``run``, what was varied, and the columns of a table: the rows of all runs.
+    quantity : Quantity
+    groups : sequence of str
+        Columns by which numbers are kept apart.
+
+    Returns
+    -------
+    DataFrame
+        The groups, ``run``, ``value``, and ``left_out``: how many values of that run and group were null, infinite or
+        no number. In the order in which groups and runs first appear; finite throughout. Where no value is left there
+        is no row.
+
+    Raises
+    ------
+    ScenarioError
+        A column that is not there, SQL that cannot be computed, or that does not take each row by itself, a value that
+        is no number, a condition that is neither true nor false.
+    """
+    return all_numbers(frame, quantity, groups).drop_nulls("value")
+
+
+def all_numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> pl.DataFrame:
+    """Give what `numbers` does, and a row with null where no value is left."""
+    keys = list(dict.fromkeys([*groups, RUN]))
+    schema = frame.collect_schema()
+    check_columns(quantity, keys, schema)
+    value = expression(quantity, "value", schema)
+    counts = expression(quantity, "where", schema)
+    rows = frame.with_row_index(ROW)
+    if quantity.join != "count":
+        # Of runs in which nothing meets the condition there are none, and that is a number.
+        rows = rows.filter(counts)
+    known = value.cast(pl.Float64)
+    finite = pl.when(counts & known.is_finite()).then(known)
+    rows = rows.select(*keys, ROW, value=finite, left_out=counts & finite.is_null())
+    try:
+        return _joined(rows, keys, quantity.join)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        remedy = "see that `value` and `where` can be computed in every row, and that the files of the runs are whole"
+        raise ScenarioError(f"{quantity.place}: its numbers cannot be computed ({reason}); {remedy}") from error
+
+
+def _joined(rows: pl.LazyFrame, keys: list[str], join: str) -> pl.DataFrame:
+    """Give what the values of each run and group come to."""
+    about = [pl.col(ROW).min(), pl.col("left_out").sum()]
+    reduced = REDUCED.get(join)
+    own = [] if reduced is None else [reduced.alias("joined")]
+    known = rows.group_by(keys).agg(*about, *own).collect(engine="streaming").sort(ROW).drop(ROW)
+    if reduced is None:
+        known = known.with_row_index(GROUP)
+        numbered = rows.drop(ROW, "left_out").join(known.lazy().select(GROUP, *keys), on=keys, nulls_equal=True)
+        kept = numbered.select(GROUP, "value").group_by(GROUP).agg(_of_all(join).alias("joined"))
+        known = known.join(kept.collect(engine="streaming"), on=GROUP, maintain_order="left").drop(GROUP)
+        known = known.explode("joined") if join == EACH else known
+    finite = pl.when(pl.col("joined").is_finite()).then("joined").alias("value")
+    return known.select(*keys, finite, pl.col("left_out").cast(pl.Int64))
+
+
+def _of_all(join: str) -> pl.Expr:
+    """Give what needs all values of a group."""
+    if join == EACH:
+        return VALUE.drop_nulls().sort()
+    percentile = PERCENTILE.fullmatch(join)
+    return VALUE.quantile(float(percentile[1]) / 100.0 if percentile else 0.5, interpolation="linear")
