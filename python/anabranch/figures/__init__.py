@@ -1,9 +1,11 @@
 """Figures: a table drawn, to be shown in a notebook or saved as SVG or PNG. No window is ever opened."""
 
+from anabranch.figures.bands import draw_bands
 from anabranch.figures.bars import draw_estimates
 from anabranch.figures.beside import draw_completions, draw_longest_queue
 from anabranch.figures.boxes import draw_boxes
 from anabranch.figures.convergence import draw_convergence
+from anabranch.figures.distributions import draw_distributions
 from anabranch.figures.eigenvalues import draw_eigenvalues
 from anabranch.figures.errors import draw_errors
 from anabranch.figures.fluid import draw_fluid
@@ -16,9 +18,11 @@ from anabranch.figures.result import draw_result
 from anabranch.figures.steps import draw_steps
 
 __all__ = [
+    "draw_bands",
     "draw_boxes",
     "draw_completions",
     "draw_convergence",
+    "draw_distributions",
     "draw_eigenvalues",
     "draw_errors",
     "draw_estimates",

@@ -1,0 +1,145 @@
+"""Means along an axis, with their intervals as bands: what changes with a delay, a load, a number of connections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.figures.grid import draw_grid, line_styles
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection
+    from typing import Literal
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FEW = 40
+"""Lines of so many points or fewer have markers."""
+
+APART = 0.08
+"""How far lines stand beside each other at a name, of the way to the next name."""
+
+FEW_PLACES = 8
+"""So many numbers along a logarithmic axis stand there as they are."""
+
+LETTERS = 40
+"""Names of so many letters in all have room below a panel; longer ones stand upright."""
+
+LONGEST = 24
+"""Letters of one; the middle of longer ones is left out."""
+
+FROM_ZERO = 0.5
+"""An axis begins at 0 if the least number is below this part of the greatest."""
+
+NUMBERS = ("mean", "low", "high")
+
+
+def draw_bands(
+    bands: pl.DataFrame,
+    *,
+    xlabel: str,
+    ylabel: str,
+    log: Collection[Literal["x", "y"]] = (),
+    title: str,
+    note: str = "",
+    file: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw a line for each name through means, with a band from the lower end of their intervals to the upper.
+
+    Parameters
+    ----------
+    bands : DataFrame
+        A row for each point: ``panel``; ``name``; ``x``, numbers, or text that stands along the axis in the order in
+        which it first appears; ``mean``; ``low`` and ``high``, null where there is no interval.
+    xlabel, ylabel : str
+    log : collection of {"x", "y"}
+        Axes that are logarithmic. What is not over 0 there is not drawn, and a band that reaches there ends at the
+        edge.
+    title, note : str
+        Above and below.
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = bands["name"].unique(maintain_order=True).to_list()
+    styles = line_styles(names)
+    points, words = _placed(bands)
+    points, note = _drawable(points, log, note)
+    places = points["at"].unique().sort().to_list()
+    bottom = 0.0 if "y" not in log and _is_near_zero(points) else None
+
+    def draw(panel: Axes, own: str) -> None:
+        for place, name in enumerate(names):
+            line = points.filter(panel=own, name=name).sort("at")
+            beside = (place - (len(names) - 1) / 2.0) * min(APART, 0.5 / len(names)) if words else 0.0
+            _draw_line(panel, line.with_columns(pl.col("at") + beside), name, styles[name])
+        if words:
+            _write_words(panel, words)
+
+    panels = bands["panel"].unique(maintain_order=True).to_list()
+    return draw_grid(
+        panels,
+        draw,
+        xlabel=xlabel,
+        ylabel=ylabel,
+        log=log,
+        title=title,
+        note=note,
+        bottom=bottom,
+        xticks=places if len(places) <= FEW_PLACES else (),
+        file=file,
+    )
+
+
+def _placed(bands: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Add where along the axis each point is, ``at``; and give the words there, if these are no numbers."""
+    if bands["x"].dtype.is_numeric():
+        return bands.with_columns(pl.col("x").cast(pl.Float64).alias("at")), []
+    words = bands["x"].cast(pl.String).unique(maintain_order=True)
+    places = pl.DataFrame({"x": words, "at": np.arange(len(words), dtype=float)})
+    return bands.with_columns(pl.col("x").cast(pl.String)).join(places, on="x", nulls_equal=True), words.to_list()
+
+
+def _drawable(points: pl.DataFrame, log: Collection[Literal["x", "y"]], note: str) -> tuple[pl.DataFrame, str]:
+    """Leave out what logarithmic axes do not have, and say so in the note."""
+    axes = {"x": pl.col("at"), "y": pl.col("mean")}
+    kept = points.filter(pl.all_horizontal([pl.lit(value=True), *(axes[axis] > 0.0 for axis in log)]))
+    if "y" in log and len(kept):
+        numbers = kept.select(NUMBERS).to_numpy()
+        least = 0.8 * float(numbers[numbers > 0.0].min())
+        kept = kept.with_columns(pl.col("low", "high").clip(lower_bound=least))
+    left_out = len(points) - len(kept)
+    return kept, f"{note}; {left_out} points at or below 0 are not drawn" if left_out else note
+
+
+def _is_near_zero(points: pl.DataFrame) -> bool:
+    """Tell whether an axis may begin at 0 and leave enough of it to what is there."""
+    least = points.select(pl.min_horizontal(pl.col(NUMBERS).min())).item()
+    most = points.select(pl.max_horizontal(pl.col(NUMBERS).max())).item()
+    return least is not None and 0.0 <= least < FROM_ZERO * most
+
+
+def _draw_line(panel: Axes, line: pl.DataFrame, name: str, style: dict[str, Any]) -> None:
+    at, mean, low, high = (line[column].cast(pl.Float64).to_numpy() for column in ("at", *NUMBERS))
+    colour = style["color"]
+    is_few = len(line) <= FEW
+    markers = {} if is_few else {"marker": ""}
+    panel.fill_between(at, low, high, color=colour, alpha=0.16, linewidth=0.0)
+    if is_few:
+        ends = (np.fmax(mean - low, 0.0), np.fmax(high - mean, 0.0))
+        panel.errorbar(at, mean, ends, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2.0, alpha=0.8)
+    panel.plot(at, mean, label=name, linewidth=1.5, **(style | markers))
+
+
+def _write_words(panel: Axes, words: list[str]) -> None:
+    is_long = sum(map(len, words)) > LETTERS
+    labels = [word if len(word) <= LONGEST else f"{word[: LONGEST // 2]}…{word[1 - LONGEST // 2 :]}" for word in words]
+    panel.set_xticks(np.arange(len(words)), labels=labels, rotation=90 if is_long else 0, parse_math=False)
+    panel.set_xlim(-0.5, len(words) - 0.5)
