@@ -1,0 +1,63 @@
+"""Figures over the runs of a sweep, drawn of their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.figures import draw_bands, draw_boxes, draw_distributions
+from anabranch.sweep.order import words_of
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
+
+    from anabranch.sweep.quantity import FigurePlan
+
+
+METHODS = {"student": "Student's t", "bootstrap": "bootstrap"}
+
+
+def draw_numbers(numbers: pl.DataFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw the numbers of a figure, as `anabranch.sweep.drawn.drawn_numbers` gives them; saved if `file` is given.
+
+    Raises
+    ------
+    ScenarioError
+        An axis cannot be logarithmic, or there are too many panels.
+    """
+    named = numbers.with_columns(
+        _words(numbers, plan.panels, "").alias("panel"), _words(numbers, plan.lines, plan.words).alias("name")
+    )
+    words: dict[str, Any] = {"title": plan.title or plan.words, "file": file}
+    if plan.draw == "cdf":
+        words |= {"xlabel": plan.xlabel or plan.words}
+        words |= {"ylabel": plan.ylabel} if plan.ylabel else {}
+        return draw_distributions(named, log=plan.log, **words)
+    words |= {"xlabel": plan.xlabel or plan.x, "ylabel": plan.ylabel or plan.words}
+    assert plan.x is not None, "lines and boxes have a column along the axis"
+    at = numbers[plan.x]
+    if plan.draw == "boxes":
+        return draw_boxes(named.with_columns(words_of(at).alias("group")), logarithmic="y" in plan.log, **words)
+    if "x" in plan.log and not at.dtype.is_numeric():
+        remedy = "leave `x` out of `log`, or take a column of numbers"
+        raise ScenarioError(f"{plan.place}: `{plan.x}` is no number, so its axis cannot be logarithmic; {remedy}")
+    along = at if at.dtype.is_numeric() else words_of(at)
+    named = named.with_columns(along.alias("x")).drop_nulls("x")
+    return draw_bands(named, log=plan.log, note=_note(numbers), **words)
+
+
+def _words(numbers: pl.DataFrame, column: str | None, otherwise: str) -> pl.Expr | pl.Series:
+    return pl.lit(otherwise) if column is None else words_of(numbers[column], column)
+
+
+def _note(numbers: pl.DataFrame) -> str:
+    """Say of how many runs means are, and how their intervals were found."""
+    counts = numbers["count"].unique().sort().to_list()
+    over = "mean over " + " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1]))))
+    methods = [METHODS[name] for name in numbers["interval"].drop_nulls().unique().sort(descending=True)]
+    bands = f"; band: its 95 % confidence interval ({' or '.join(methods)})" if methods else ""
+    return f"line: {over} run{'' if counts[-1] == 1 else 's'}{bands}"

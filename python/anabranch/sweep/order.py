@@ -1,0 +1,56 @@
+"""The order in which groups of runs stand in tables and figures, and what they are called there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DIGITS = 12
+"""Of numbers in names, so that 0.1 + 0.2 is 0.3."""
+
+PLACE = "place of the row"
+
+NONE = "none"
+"""What null is called."""
+
+
+def in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Sort rows by the first column, then by the next: numbers from the least on, text as it first appears."""
+    if not columns:
+        return frame
+    numbered = frame.with_row_index(PLACE)
+    first = pl.col(PLACE).min()
+    keys = [first.over(column) if frame.schema[column] == pl.String else pl.col(column) for column in columns]
+    return numbered.sort(keys, nulls_last=True, maintain_order=True).drop(PLACE)
+
+
+def words_of(values: pl.Series, column: str = "") -> pl.Series:
+    """Give words for the values of a group: to protocols their titles, to numbers what they are of, if `column` says.
+
+    Different values have different words.
+    """
+    known = values.unique(maintain_order=True).to_list()
+    prefix = f"{column} = " if column and values.dtype != pl.String else ""
+    words = dict.fromkeys(known, "")
+    for value in known:
+        words[value] = _title(value, known) if isinstance(value, str) else prefix + _plain(value)
+    return pl.Series(values.name, [words[value] for value in values.to_list()], dtype=pl.String)
+
+
+def _title(name: str, names: Sequence[str]) -> str:
+    title = {own: title for own, title, _ in _core.protocols()}.get(name, name)
+    return name if title in names else title or NONE
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)

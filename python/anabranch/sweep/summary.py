@@ -1,0 +1,146 @@
+"""Tables and figures over the runs of a sweep, and the files that these become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.folder import put_file
+from anabranch.sweep.drawn import drawn_numbers
+from anabranch.sweep.intervals import estimates
+from anabranch.sweep.numbers import all_numbers
+from anabranch.sweep.order import in_order
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from anabranch.sweep.quantity import FigurePlan, TablePlan
+
+
+def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
+    """Give a row for each group of runs: their mean and its interval.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        The rows of all runs; see `anabranch.sweep.numbers.numbers`.
+    plan : TablePlan
+
+    Returns
+    -------
+    DataFrame
+        The groups, what `anabranch.sweep.intervals.estimates` gives, and ``left_out``: how many values of the runs of
+        a group were null, infinite or no number, also of runs of which none is left. Groups are in the order of their
+        first column, then of the next: numbers from the least on, text as it first appears.
+
+    Raises
+    ------
+    ScenarioError
+        The quantity cannot be computed.
+    """
+    groups = list(plan.by)
+    found = in_order(all_numbers(frame, plan, groups), groups)
+    table = estimates(found.drop_nulls("value"), groups, plan.interval)
+    if not groups:
+        return table.with_columns(pl.lit(found["left_out"].sum(), pl.Int64).alias("left_out"))
+    left_out = found.group_by(groups).agg(pl.col("left_out").sum())
+    return table.join(left_out, on=groups, how="left", nulls_equal=True, maintain_order="left")
+
+
+def draw_figure(frame: pl.LazyFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw a figure over the runs of a sweep.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        The rows of all runs; see `anabranch.sweep.numbers.numbers`.
+    plan : FigurePlan
+    file : path, optional
+        Saved there, as SVG or PNG by suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ScenarioError
+        The quantity cannot be computed, or there is nothing to draw.
+    """
+    # Matplotlib takes long to load.
+    from anabranch.sweep.draw import draw_numbers
+
+    return draw_numbers(drawn_numbers(frame, plan), plan, file)
+
+
+def write_summaries(
+    tables: Mapping[str, Callable[[], pl.LazyFrame]],
+    table_plans: Sequence[TablePlan],
+    figure_plans: Sequence[FigurePlan],
+    folder: str | os.PathLike[str],
+) -> list[Path]:
+    """Write tables as CSV, and figures as SVG and PNG with their numbers as CSV; each aside first, then in place.
+
+    Parameters
+    ----------
+    tables : mapping of str to function
+        Of the name of each table that the runs have, what gives its rows.
+    table_plans, figure_plans : sequence
+    folder : path
+        Made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of the plans.
+
+    Raises
+    ------
+    ScenarioError
+        A table that the runs do not have, two plans with one file, a quantity that cannot be computed, or a file that
+        cannot be written.
+    """
+    _check(tables, [*table_plans, *figure_plans])
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ScenarioError(f"{place}: it cannot be made ({error.strerror}); name a folder that can") from error
+    written = []
+    for plan in table_plans:
+        written.append(place / f"{plan.file}.csv")
+        put_file(make_table(tables[plan.of](), plan).write_csv(), written[-1])
+    for figure_plan in figure_plans:
+        written += _write_figure(tables[figure_plan.of](), figure_plan, place)
+    return written
+
+
+def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]) -> None:
+    seen: set[str] = set()
+    for plan in plans:
+        if plan.of not in tables:
+            remedy = f"take one of {', '.join(tables)}, or let the scenario record it"
+            raise ScenarioError(f"{plan.place}: the runs have no table `{plan.of}`; {remedy}")
+        if plan.file.lower() in seen:
+            raise ScenarioError(f"{plan.place}: another table or figure has this `file`; give each its own")
+        seen.add(plan.file.lower())
+
+
+def _write_figure(frame: pl.LazyFrame, plan: FigurePlan, folder: Path) -> list[Path]:
+    # Matplotlib takes long to load.
+    from anabranch.figures.save import save
+    from anabranch.sweep.draw import draw_numbers
+
+    files = [folder / f"{plan.file}.{suffix}" for suffix in ("svg", "png", "csv")]
+    numbers = drawn_numbers(frame, plan)
+    figure = draw_numbers(numbers, plan)
+    for file in files[:2]:
+        save(figure, file)
+    put_file(numbers.write_csv(), files[2])
+    return files
