@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.measured import ERROR, SERIES
+from anabranch.measured import SERIES, relative_errors
 from anabranch.result import Result
 
 
@@ -26,7 +26,9 @@ def result_of(connections, grants=None, samples=(), fair=None, end=10.0):
     sampled = [
         {"time_s": t, "of": "connection", "name": n, "granted_bps": r, "fair_bps": fair(t, n)} for t, n, r in samples
     ]
-    series = pl.DataFrame(sampled, schema=SERIES).with_columns(ERROR)
+    series = pl.DataFrame(sampled, schema=SERIES)
+    errors = relative_errors(series["granted_bps"].to_numpy(), series["fair_bps"].to_numpy())
+    series = series.with_columns(error=pl.Series(errors, nan_to_null=True))
     frame = None
     if grants is not None:
         columns = {"time_s": pl.Float64, "connection": pl.String, "subflow": pl.String, "granted_bps": pl.Float64}

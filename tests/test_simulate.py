@@ -363,6 +363,18 @@ def test_ctrl_c_leaves_what_there_is_until_then(tmp_path):
     assert "stopped before 100000 s" in repr(result)
 
 
+def test_a_run_stopped_within_its_warm_up_has_no_means():
+    def interrupt(time_s, duration_s, events):
+        raise KeyboardInterrupt
+
+    unlimited = LINK + '[[link]]\nsource = "b"\ntarget = "c"\ncapacity = "unlimited"\n'
+    with pytest.raises(RunInterrupted) as stopped:
+        run(unlimited, sets=["run.duration=100000 s", "run.warm_up=99999 s"], progress=interrupt)
+    result = stopped.value.result
+    assert result.connections["mean_rate_bps"].null_count() == len(result.connections)
+    assert result.links["utilisation"].null_count() == len(result.links)
+
+
 def test_what_progress_raises_ends_the_run():
     def fail(time_s, duration_s, events):
         raise ZeroDivisionError

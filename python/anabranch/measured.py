@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import polars.selectors as cs
 
 from anabranch.demands import Demands
 from anabranch.paths import Paths
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
     from anabranch import _core
     from anabranch.network import Network
+
+    Columns = dict[str, NDArray[Any] | pl.Series]
 
 CONNECTIONS = (
     *("connection", "source", "target", "protocol", "start_s", "stopped_s", "finished_s", "left_s"),
@@ -65,19 +66,17 @@ SAMPLED = {
 }
 """What is sampled of each kind of thing."""
 
-ERROR = (
-    pl.when((pl.col("granted_bps") <= 0.0) & (pl.col("fair_bps") <= 0.0))
-    .then(0.0)
-    .otherwise(pl.col("granted_bps") / pl.col("fair_bps") - 1.0)
-    .alias("error")
-)
-"""How far the granted rate is from the fair rate, relative to that; 0 where both are 0."""
-
 BOTTLENECK = 1.0 - 1e-5
 """A link that fair rates load to this share of its capacity is a bottleneck."""
 
-FINITE = pl.when(cs.float().is_finite()).then(cs.float())
-"""What is no number, or never came to be, as null."""
+NOTHING = {dtype: pl.Series([None], dtype=dtype) for dtype in set(SERIES.values())}
+"""A null of each type."""
+
+
+def relative_errors(granted_bps: NDArray[np.float64], fair_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give how far granted rates are from fair ones, relative to these; 0 where both are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((granted_bps <= 0.0) & (fair_bps <= 0.0), 0.0, granted_bps / fair_bps - 1.0)
 
 
 def bottleneck_errors(samples: dict[str, NDArray[Any]], capacity_bps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -112,110 +111,144 @@ class Measured:
         self.outcome = outcome
         self.demands = Demands(network, plan.demands())
         self.paths = Paths(self.demands, plan.paths())
+        self.connection = self.paths.connection
+        self.of_connections: dict[str, NDArray[Any]] = outcome.connections()
+        self.of_subflows: dict[str, NDArray[Any]] = outcome.subflows()
         self.samples: dict[str, NDArray[Any]] = outcome.samples()
-        rank = np.arange(len(self.paths)) - self.paths.connection_offsets[self.paths.connection] + 1
-        names = pl.Series(self.demands.core.names, dtype=pl.String).gather(self.paths.connection)
-        name = pl.format("{}/{}", "connection", "rank").alias("subflow")
-        self.subflow_names = pl.DataFrame({"connection": names, "rank": rank}).with_columns(name)
+        self.last = self._last_samples()
+        self.names = pl.Series(self.demands.core.names, dtype=pl.String)
+        self.link_names: list[str] = network.core.link_names
+        self.rank = np.arange(len(self.paths)) - self.paths.connection_offsets[self.connection] + 1
+        self.subflow_names = (self.names + "/")[self.connection] + pl.Series(self.rank).cast(pl.String)
 
     def connections(self) -> pl.DataFrame:
         """Give a row for each connection."""
-        given = self.demands.connections.select(pl.col("name").alias("connection"), "source", "target", "start_s")
-        own = pl.DataFrame(self.outcome.subflows()).group_by("connection", maintain_order=True)
-        sums = own.agg(pl.col("sent_bytes", "delivered_bytes", "lost_bytes", "strays", "delivered_warm_bytes").sum())
-        last = self._last_samples()
-        titles = [title for _, title in self.plan.protocols]
-        amount = pl.Series(self.plan.amount_bytes)
-        rest = {
-            "protocol": pl.Series(titles, dtype=pl.String).gather(self.plan.connection_protocol),
-            "amount_bytes": amount.set(amount.is_infinite(), None).cast(pl.UInt64),
-            "granted_bps": self._at("connection_granted_bps", last),
-            "fair_bps": self._at("connection_fair_bps", last),
-            **self.outcome.connections(),
-        }
-        frame = pl.concat([given, sums.drop("connection"), pl.DataFrame(rest)], how="horizontal").with_columns(FINITE)
+        core, own = self.demands.core, self.of_connections
+        summed = ("sent_bytes", "delivered_bytes", "lost_bytes", "strays", "delivered_warm_bytes")
+        sums = {name: self._sum(self.of_subflows[name]) for name in summed}
+        amount = self.plan.amount_bytes
+        has_amount = np.isfinite(amount)
+        granted, fair = self._at("connection_granted_bps", self.last), self._at("connection_fair_bps", self.last)
         # One that was told to stop before has completed nothing.
-        is_complete = pl.col("sent_bytes") >= pl.col("amount_bytes")
-        completion = pl.when(is_complete).then(pl.col("finished_s") - pl.col("start_s")).alias("completion_s")
-        return frame.with_columns(self._mean_rate(), completion, ERROR).select(CONNECTIONS).with_columns(FINITE)
+        is_complete = has_amount & (sums["sent_bytes"] >= np.where(has_amount, amount, 0.0).astype(np.uint64))
+        columns: Columns = {
+            "connection": self.names,
+            **self._ends(core.source, core.target),
+            "protocol": _texts([title for _, title in self.plan.protocols])[self.plan.connection_protocol],
+            "start_s": core.start_s,
+            **own,
+            "amount_bytes": _column("amount_bytes", amount).cast(pl.UInt64),
+            **sums,
+            "mean_rate_bps": self._mean_rate(sums["delivered_warm_bytes"], own["finished_s"], core.start_s),
+            "completion_s": np.where(is_complete, own["finished_s"] - core.start_s, np.nan),
+            "granted_bps": granted,
+            "fair_bps": fair,
+            "error": relative_errors(granted, fair),
+        }
+        return _table(CONNECTIONS, columns)
 
     def subflows(self) -> pl.DataFrame:
         """Give a row for each subflow."""
-        last = self._last_samples()[self.paths.connection]
-        rest = {"path": self._link_texts(), "granted_bps": self._at("subflow_granted_bps", last)}
-        parts = [
-            self.subflow_names,
-            pl.DataFrame(rest, schema_overrides={"path": pl.String}),
-            pl.DataFrame(self.outcome.subflows()).drop("connection"),
-        ]
-        times = self.connections().select("connection", "start_s", "finished_s")
-        frame = pl.concat(parts, how="horizontal").join(times, on="connection", how="left", maintain_order="left")
-        delays = pl.when(pl.col("delivered_bytes") > 0).then(pl.col("mean_delay_s", "most_delay_s"))
-        return frame.with_columns(self._mean_rate(), delays).select(SUBFLOWS).with_columns(FINITE)
+        own, of = self.of_subflows, self.connection
+        finished, start = self.of_connections["finished_s"][of], self.demands.core.start_s[of]
+        has_delay = own["delivered_bytes"] > 0
+        columns: Columns = {
+            **own,
+            "subflow": self.subflow_names,
+            "connection": self.names[of],
+            "rank": self.rank,
+            "path": _texts(self._link_texts()),
+            "mean_rate_bps": self._mean_rate(own["delivered_warm_bytes"], finished, start),
+            "granted_bps": self._at("subflow_granted_bps", self.last[of]),
+            "mean_delay_s": np.where(has_delay, own["mean_delay_s"], np.nan),
+            "most_delay_s": np.where(has_delay, own["most_delay_s"], np.nan),
+        }
+        return _table(SUBFLOWS, columns)
 
     def links(self) -> pl.DataFrame:
         """Give a row for each link."""
-        names = self.network.links.select(pl.col("name").alias("link"), "source", "target", "capacity_bps")
-        table = pl.DataFrame({"carriable_bits": self._carriable_bits(), **self.outcome.links()})
-        frame = pl.concat([names, table.rename({"bytes": "carried_bytes"})], how="horizontal")
-        load = (pl.col("warm_bytes") * 8.0 / pl.col("carriable_bits")).alias("utilisation")
-        return frame.with_columns(load).select(LINKS).with_columns(FINITE)
+        core, own = self.network.core, self.outcome.links()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            utilisation = own["warm_bytes"] * 8.0 / self._carriable_bits()
+        columns: Columns = {
+            **own,
+            "link": _texts(self.link_names),
+            **self._ends(core.link_source, core.link_target),
+            "capacity_bps": core.capacity_bps,
+            "carried_bytes": own["bytes"],
+            "utilisation": utilisation,
+        }
+        return _table(LINKS, columns)
 
     def series(self) -> pl.DataFrame:
         """Give a row for each thing and sample, in the order of the other tables."""
-        errors = bottleneck_errors(self.samples, self.network.core.capacity_bps)
-        parts = [
-            pl.DataFrame(schema=SERIES),
-            self._series("connection", self.demands.core.names),
-            self._series("subflow", self.subflow_names["subflow"].to_list()),
-            self._series("link", self.network.core.link_names, error=errors),
-            self._series("run", [""]),
-        ]
-        error = pl.when(pl.col("of") == "connection").then(ERROR).otherwise("error").alias("error")
-        return pl.concat(parts, how="diagonal").with_columns(error).with_columns(FINITE)
+        names = {
+            "connection": self.names,
+            "subflow": self.subflow_names,
+            "link": _texts(self.link_names),
+            "run": _texts([""]),
+        }
+        return pl.concat([pl.DataFrame(schema=SERIES), *(self._series(of, names[of]) for of in SAMPLED)])
 
     def spread(self) -> pl.DataFrame | None:
         """Give how errors are spread at each sample, if that was recorded."""
         if "link_errors_count" not in self.samples:
             return None
-        parts = []
-        for of in ("connection", "link"):
-            own = {name: self.samples[f"{of}_errors_{'count' if name == 'present' else name}"] for name in SPREAD[2:]}
-            parts.append(pl.DataFrame({"time_s": self.samples["time_s"], "of": of, **own}))
-        return pl.concat(parts).select(SPREAD).with_columns(FINITE)
+        times, kinds = self.samples["time_s"], ("connection", "link")
+        columns: Columns = {"time_s": np.tile(times, 2), "of": _texts(kinds)[np.repeat([0, 1], len(times))]}
+        for name in SPREAD[2:]:
+            measure = "count" if name == "present" else name
+            columns[name] = np.concatenate([self.samples[f"{of}_errors_{measure}"] for of in kinds])
+        return _table(SPREAD, columns)
 
     def waits(self) -> pl.DataFrame | None:
         """Give how long data packets waited at each link and of each subflow, if that was recorded."""
         if not self.plan.has_waits:
             return None
-        names = {"link": self.network.core.link_names, "subflow": self.subflow_names["subflow"].to_list()}
-        parts = []
-        for of, of_kind in names.items():
-            table = self.outcome.waits(of)
-            name = pl.Series("name", of_kind, dtype=pl.String).gather(table.pop("id"))
-            parts.append(pl.DataFrame({"of": pl.repeat(of, len(name), eager=True), "name": name, **table}))
-        return pl.concat(parts)
+        kinds = ("link", "subflow")
+        own = [self.outcome.waits(of) for of in kinds]
+        names = [_texts(self.link_names)[own[0]["id"]], self.subflow_names[own[1]["id"]]]
+        columns: Columns = {
+            "of": _texts(kinds)[np.repeat([0, 1], [len(name) for name in names])],
+            "name": pl.concat(names),
+            **{name: np.concatenate([table[name] for table in own]) for name in own[0] if name != "id"},
+        }
+        return _table(tuple(columns), columns)
 
     def grants(self) -> pl.DataFrame | None:
         """Give a row for each change of a granted rate, if that was recorded."""
         if not self.plan.has_grants:
             return None
         table = self.outcome.grants()
-        names = self.subflow_names.select("connection", "subflow")[table["subflow"]]
-        return pl.DataFrame({"time_s": table["time_s"], **names.to_dict(), "granted_bps": table["granted_bps"]})
+        of = table["subflow"]
+        names = {"connection": self.names[self.connection[of]], "subflow": self.subflow_names[of]}
+        columns: Columns = {"time_s": table["time_s"], **names, "granted_bps": table["granted_bps"]}
+        return _table(tuple(columns), columns)
 
-    def _mean_rate(self) -> pl.Expr:
-        """Bits delivered after the warm-up, by the time from then or from the start until all had arrived."""
-        end = pl.coalesce("finished_s", pl.lit(self.outcome.reached_s))
-        time = end - pl.max_horizontal("start_s", pl.lit(self.plan.warm_up_s))
-        rate = pl.col("delivered_warm_bytes") * 8.0 / time
-        return pl.when((time > 0.0) & pl.lit(self.plan.has_data)).then(rate).alias("mean_rate_bps")
+    def _sum(self, of_subflows: NDArray[Any]) -> NDArray[Any]:
+        """Give the sum over the subflows of each connection, which has one or more."""
+        return np.add.reduceat(of_subflows, self.paths.connection_offsets[:-1])
+
+    def _ends(self, source: NDArray[Any], target: NDArray[Any]) -> dict[str, pl.Series]:
+        nodes = _texts(self.network.core.node_names)
+        return {"source": nodes[source], "target": nodes[target]}
+
+    def _mean_rate(
+        self, warm_bytes: NDArray[Any], finished_s: NDArray[np.float64], start_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Give bits delivered after the warm-up, by the time from then or from the start until all had arrived."""
+        end = np.where(np.isfinite(finished_s), finished_s, self.outcome.reached_s)
+        time = end - np.maximum(start_s, self.plan.warm_up_s)
+        is_known = (time > 0.0) & self.plan.has_data
+        rate = np.full(len(time), np.nan)
+        np.divide(warm_bytes * 8.0, time, out=rate, where=is_known)
+        return rate
 
     def _last_samples(self) -> NDArray[np.int64]:
         """Give the last sample at which each connection was there, or -1."""
         times = self.samples["time_s"]
         # At the instant of a sample at which it stops it is there no more.
-        last = np.searchsorted(times, self.outcome.connections()["stopped_s"], side="left") - 1
+        last = np.searchsorted(times, self.of_connections["stopped_s"], side="left") - 1
         at = np.append(times, -np.inf)[last]
         return np.where(at >= self.demands.core.start_s, last, -1)
 
@@ -227,9 +260,8 @@ class Measured:
         return np.where(sample >= 0, table[sample, np.arange(len(sample))], np.nan)
 
     def _link_texts(self) -> list[str]:
-        names, offsets = self.network.core.link_names, self.paths.path_offsets.tolist()
-        links = self.paths.path_links.tolist()
-        return [" > ".join(names[link] for link in links[a:b]) for a, b in itertools.pairwise(offsets)]
+        names = list(map(self.link_names.__getitem__, self.paths.path_links.tolist()))
+        return [" > ".join(names[a:b]) for a, b in itertools.pairwise(self.paths.path_offsets.tolist())]
 
     def _carriable_bits(self) -> NDArray[np.float64]:
         """Give how much each link could have carried after the warm-up."""
@@ -244,20 +276,42 @@ class Measured:
             bits[link] = sum(rate * time for rate, time in zip(rates, np.diff(times).tolist(), strict=True) if time > 0)
         return bits
 
-    def _series(self, of: str, names: Sequence[str], **derived: NDArray[Any]) -> pl.DataFrame:
-        """Give what was sampled of one kind of thing, and what was derived from that."""
-        times = self.samples["time_s"]
+    def _series(self, of: str, names: pl.Series) -> pl.DataFrame:
+        """Give what was sampled of one kind of thing, with a row for each thing and sample; no row if nothing was."""
+        times, sampled = self.samples["time_s"], self._sampled(of)
+        rows = len(names) * len(times) if sampled else 0
+        columns: Columns = {name: NOTHING[dtype].new_from_index(0, rows) for name, dtype in SERIES.items()}
+        if sampled:
+            columns["time_s"] = np.tile(times, len(names))
+            columns["of"] = _texts([of]).new_from_index(0, rows)
+            columns["name"] = names[np.repeat(np.arange(len(names)), len(times))]
+            columns |= {name: values.T.ravel() for name, values in sampled.items()}
+        return _table(tuple(SERIES), columns)
+
+    def _sampled(self, of: str) -> dict[str, NDArray[Any]]:
+        """Give what was sampled of one kind of thing, and what is derived from that, with a row for each sample."""
         prefix = "" if of == "run" else f"{of}_"
-        columns = {c: self.samples[prefix + c] for c in SAMPLED[of] if prefix + c in self.samples} | derived
+        columns = {name: self.samples[prefix + name] for name in SAMPLED[of] if prefix + name in self.samples}
+        if of == "connection" and {"granted_bps", "fair_bps"} <= columns.keys():
+            columns["error"] = relative_errors(columns["granted_bps"], columns["fair_bps"])
+        if of == "link":
+            columns["error"] = bottleneck_errors(self.samples, self.network.core.capacity_bps)
         # Of capacities that never change there are no rows.
-        columns = {column: values for column, values in columns.items() if len(values) == len(times)}
-        if not columns:
-            return pl.DataFrame()
-        return pl.DataFrame(
-            {
-                "time_s": np.tile(times, len(names)),
-                "of": pl.repeat(of, len(times) * len(names), eager=True),
-                "name": pl.Series(names, dtype=pl.String).gather(np.repeat(np.arange(len(names)), len(times))),
-                **{column: values.T.ravel() for column, values in columns.items()},
-            }
-        )
+        return {name: values for name, values in columns.items() if len(values) == len(self.samples["time_s"])}
+
+
+def _texts(values: Sequence[str]) -> pl.Series:
+    return pl.Series(values, dtype=pl.String)
+
+
+def _column(name: str, values: NDArray[Any] | pl.Series) -> pl.Series:
+    """Give a column in which what is no number, or never came to be, is null."""
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if values.dtype.kind == "f" and not (is_finite := np.isfinite(values)).all():
+        values = np.where(is_finite, values, np.nan)
+    return pl.Series(name, values, nan_to_null=True)
+
+
+def _table(names: Sequence[str], columns: Columns) -> pl.DataFrame:
+    return pl.DataFrame([_column(name, columns[name]) for name in names])
