@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -147,11 +148,17 @@ def held_interrupts() -> Iterator[Interrupts]:
         signal.signal(signal.SIGINT, before)
 
 
+@cache
+def _own_version() -> str:
+    """Give the version of this program; looking for it among the packages installed takes as long as a small run."""
+    return version("anabranch")
+
+
 def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
     measured = Measured(plan.network, plan.core, outcome)
     connections, links = measured.connections(), measured.links()
     meta = {
-        "anabranch": version("anabranch"),
+        "anabranch": _own_version(),
         "title": plan.title,
         "seed": plan.core.seed,
         "finished": outcome.is_whole,
@@ -181,9 +188,9 @@ def _warnings(
         yield f"the run was stopped at {outcome.reached_s:g} s"
     if outcome.bad_grants:
         yield f"{_count(outcome.bad_grants, 'grant')} of the protocols were no rate, and taken for 0"
-    dropping = links.filter(pl.col("dropped") > 0).sort("dropped", descending=True, maintain_order=True)
     # From drops protocols that keep windows learn what there is to share.
-    if len(dropping) and not keeps_windows:
+    if not keeps_windows and links["dropped"].sum():
+        dropping = links.filter(pl.col("dropped") > 0).sort("dropped", descending=True, maintain_order=True)
         named = ", ".join(f"`{name}` {count}" for name, count in dropping.select("link", "dropped")[:MOST_NAMED].rows())
         more = f", and {len(dropping) - MOST_NAMED} more" if len(dropping) > MOST_NAMED else ""
         yield f"{_count(int(dropping['dropped'].sum()), 'packet')} dropped or lost at links: {named}{more}"
