@@ -72,7 +72,7 @@ def test_run_writes_a_folder_with_figures(tmp_path):
         f"{name}.{kind}" for name in ("rates", "errors", "queues", "loads", "network") for kind in ("svg", "png")
     ]
     found = sorted(path.name for path in (tmp_path / "a/b").iterdir())
-    assert found == sorted([*tables, *figures, "meta.json", "scenario.toml"])
+    assert found == sorted([*tables, *figures, "machine.json", "meta.json", "scenario.toml"])
     result = read_result(tmp_path / "a/b")
     assert (result.meta["seed"], result.meta["duration_s"], result.meta["title"]) == (7, 1.5, "Join and leave")
 

@@ -149,11 +149,12 @@ def test_an_id_never_leads_out_of_the_folder(client, id):
     assert client.get(f"/api/runs/{id}/data").status_code == 404
 
 
-def test_a_run_with_a_link_in_it_is_not_shown(client, folder, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("elsewhere") / "scenario.toml"
-    shutil.copy(folder / "one" / "scenario.toml", elsewhere)
-    (folder / "one" / "scenario.toml").unlink()
-    (folder / "one" / "scenario.toml").symlink_to(elsewhere)
+@pytest.mark.parametrize("name", ["scenario.toml", "machine.json"])
+def test_a_run_with_a_link_in_it_is_not_shown(client, folder, tmp_path_factory, name):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / name
+    shutil.copy(folder / "one" / name, elsewhere)
+    (folder / "one" / name).unlink()
+    (folder / "one" / name).symlink_to(elsewhere)
     assert "no ordinary file" in client.get("/api/runs/one").json()["error"]
 
 
@@ -282,7 +283,7 @@ def test_a_job_writes_the_tables_that_the_command_would(client, folder, tmp_path
     names = sorted(file.name for file in other.iterdir())
     assert sorted(file.name for file in (folder / "by-the-page").iterdir()) == names
     for name in names:
-        if name != "meta.json":
+        if name != "machine.json":
             assert (folder / "by-the-page" / name).read_bytes() == (other / name).read_bytes(), name
     assert client.get("/api/runs/by-the-page").json()["seed"] == 7
 

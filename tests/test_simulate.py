@@ -305,11 +305,26 @@ def test_dropped_packets_are_told(tmp_path):
     assert json.loads((tmp_path / "out/meta.json").read_text())["warnings"] == result.meta["warnings"]
 
 
-def test_the_same_scenario_and_seed_give_the_same_bytes(tmp_path):
-    for name in ("first", "again"):
-        run(JOIN, seed=5).write(tmp_path / name)
-    for file in [*(f"{table}.parquet" for table in TABLES), "scenario.toml"]:
-        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "again" / file).read_bytes(), file
+def test_the_same_scenario_and_seed_give_the_same_bytes_in_every_file_but_one():
+    first, again = (run(JOIN, seed=5, threads=threads).files() for threads in (1, 2))
+    assert list(first) == ["scenario.toml", "meta.json", *(f"{table}.parquet" for table in TABLES), "machine.json"]
+    assert [name for name in first if first[name] != again[name]] == ["machine.json"]
+    assert set(json.loads(first["machine.json"])) == {"threads", "wall_s", "events_per_s"}
+
+
+def test_a_folder_has_the_files_of_its_result(tmp_path, joined):
+    joined.write(tmp_path / "one")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "one").iterdir()} == joined.files()
+
+
+def test_a_folder_without_what_the_run_took_tells_the_rest(tmp_path, joined):
+    joined.write(tmp_path / "one")
+    (tmp_path / "one/machine.json").unlink()
+    again = read_result(tmp_path / "one")
+    assert again.meta == joined.meta | {"threads": None, "wall_s": None, "events_per_s": None}
+    assert "4 s simulated" in again._repr_html_()
+    again.write(tmp_path / "two")
+    assert read_result(tmp_path / "two").meta == again.meta
 
 
 def test_the_scenario_in_the_folder_gives_the_same_result(tmp_path, joined):
@@ -337,6 +352,9 @@ def test_what_is_no_result_is_refused(tmp_path, joined):
     joined.write(tmp_path / "one")
     (tmp_path / "one/links.parquet").write_bytes(b"noise")
     with pytest.raises(ScenarioError, match="it is no whole result of a run"):
+        read_result(tmp_path / "one")
+    (tmp_path / "one/machine.json").write_text("[]")
+    with pytest.raises(ScenarioError, match=r"machine\.json has no values by name"):
         read_result(tmp_path / "one")
     with pytest.raises(ScenarioError, match="it exists already"):
         joined.write(tmp_path / "one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from anabranch.settling import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from anabranch.network import Network
 
@@ -33,6 +34,9 @@ TABLES = ("connections", "subflows", "links", "series")
 
 MAY_LACK = ("spread", "waits", "grants")
 """The tables that a result has if that was recorded."""
+
+OF_MACHINE = ("threads", "wall_s", "events_per_s")
+"""What is to be known of the computer's time: all of `Result.meta` that does not follow from scenario and seed."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Result:
         ``anabranch`` (the version), ``title``, ``seed``, ``finished`` (false for a run that was stopped),
         ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``strays`` (how many of
         these were of copies beside their paths), ``warnings``, and of the computer's time ``threads``, ``wall_s`` and
-        ``events_per_s``.
+        ``events_per_s``, which are None where a folder does not tell.
     scenario : str
         The scenario as it was run, with every default written out.
     network : Network
@@ -186,10 +190,16 @@ class Result:
         """
         return settling_times(self, tolerance, of, hold_s)
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write everything to a new folder: ``scenario.toml``, ``meta.json``, and each table as Parquet.
+    def files(self) -> dict[str, bytes]:
+        """Give everything as files, by name: ``scenario.toml``, ``meta.json``, each table as Parquet, ``machine.json``.
 
-        The folder appears when it is whole, or not at all. The tables of the same scenario and seed are the same bytes.
+        The last says what the run took of the computer's time. All others of the same scenario and seed are the same
+        bytes, on any number of threads.
+        """
+        return dict(self._files())
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write `files` to a new folder, which appears when it is whole, or not at all.
 
         Raises
         ------
@@ -197,14 +207,16 @@ class Result:
             The folder exists or cannot be made.
         """
         with new_folder(Path(folder)) as aside:
-            (aside / "scenario.toml").write_text(self.scenario, encoding="utf-8")
-            text = json.dumps(self.meta, indent=1, ensure_ascii=False, allow_nan=False)
-            (aside / "meta.json").write_text(text + "\n", encoding="utf-8")
-            for name in TABLES:
-                getattr(self, name).write_parquet(aside / f"{name}.parquet")
-            for name in MAY_LACK:
-                if (table := getattr(self, name)) is not None:
-                    table.write_parquet(aside / f"{name}.parquet")
+            for name, content in self._files():
+                (aside / name).write_bytes(content)
+
+    def _files(self) -> Iterator[tuple[str, bytes]]:
+        yield "scenario.toml", self.scenario.encode()
+        yield "meta.json", _json({name: value for name, value in self.meta.items() if name not in OF_MACHINE})
+        for name in (*TABLES, *MAY_LACK):
+            if (table := getattr(self, name)) is not None:
+                yield f"{name}.parquet", _parquet(table)
+        yield "machine.json", _json({name: value for name, value in self.meta.items() if name in OF_MACHINE})
 
     def __repr__(self) -> str:
         meta = self.meta
@@ -215,6 +227,16 @@ class Result:
 
     def _repr_html_(self) -> str:
         return result_html(self)
+
+
+def _json(values: dict[str, Any]) -> bytes:
+    return (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    content = io.BytesIO()
+    table.write_parquet(content)
+    return content.getvalue()
 
 
 def read_result(folder: str | os.PathLike[str]) -> Result:
@@ -230,7 +252,9 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
         reason = "it has no meta.json" if place.is_dir() else "there is no such folder"
         raise ScenarioError(f"{place}: {reason}; name a folder that `anabranch run --out` has written")
     try:
-        meta = json.loads((place / "meta.json").read_text(encoding="utf-8"))
+        # A copy may do without what the run took of another computer's time.
+        taken = _values(place / "machine.json") if (place / "machine.json").is_file() else {}
+        meta = dict.fromkeys(OF_MACHINE) | _values(place / "meta.json") | taken
         scenario = (place / "scenario.toml").read_text(encoding="utf-8")
         tables = {name: pl.read_parquet(place / f"{name}.parquet") for name in TABLES}
         others = {name: place / f"{name}.parquet" for name in MAY_LACK}
@@ -238,3 +262,10 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(f"{place}: it is no whole result of a run ({error}); run the scenario again") from error
     return Result(meta, scenario, read_scenario(place / "scenario.toml").network, **tables)
+
+
+def _values(file: Path) -> dict[str, Any]:
+    values = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(values, dict):
+        raise ValueError(f"{file.name} has no values by name")  # noqa: TRY004
+    return values

@@ -39,9 +39,9 @@ MOST_META_BYTES = 16 << 20
 LEVEL = 4
 """Of compressing: more takes several times as long for a few parts in a hundred."""
 
-META, SCENARIO = "meta.json", "scenario.toml"
+META, MACHINE, SCENARIO = "meta.json", "machine.json", "scenario.toml"
 ALLOCATED, OF_ALLOCATIONS = ("connections", "subflows", "links"), ("nodes", "paths")
-FILES = (META, SCENARIO, *(f"{table}.parquet" for table in (*TABLES, *MAY_LACK, *OF_ALLOCATIONS)))
+FILES = (META, MACHINE, SCENARIO, *(f"{table}.parquet" for table in (*TABLES, *MAY_LACK, *OF_ALLOCATIONS)))
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -217,8 +217,9 @@ def _check_files(folder: Path) -> None:
         file = folder / name
         if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
             raise ScenarioError(f"{name} is no ordinary file in this folder; copy the run here instead")
-    if (folder / META).stat().st_size > MOST_META_BYTES:
-        raise ScenarioError(f"meta.json has more than {MOST_META_BYTES >> 20} MiB; run the scenario again")
+    for name in (META, MACHINE):
+        if (folder / name).exists() and (folder / name).stat().st_size > MOST_META_BYTES:
+            raise ScenarioError(f"{name} has more than {MOST_META_BYTES >> 20} MiB; run the scenario again")
 
 
 def _facts(folder: Path, id: str, shown: str) -> RunFacts:
