@@ -38,6 +38,9 @@ MAY_LACK = ("spread", "waits", "grants")
 OF_MACHINE = ("threads", "wall_s", "events_per_s")
 """What is to be known of the computer's time: all of `Result.meta` that does not follow from scenario and seed."""
 
+GROUP_ROWS = 1 << 18
+"""So many rows of a table stand together in a file; readers may skip those where nothing can be that they look for."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -234,8 +237,14 @@ def _json(values: dict[str, Any]) -> bytes:
 
 
 def _parquet(table: pl.DataFrame) -> bytes:
+    """Give a table as a Parquet file.
+
+    With zstd all tables of a small run have 22 kB after 2.0 ms, with lz4 26 kB after 1.8, and 237 kB after as long
+    without compression. Minima and maxima of columns tell which groups of rows may be skipped: in a file of one group
+    nothing can be, and they would be a quarter more bytes, and a tenth more time.
+    """
     content = io.BytesIO()
-    table.write_parquet(content)
+    table.write_parquet(content, compression="zstd", statistics=len(table) > GROUP_ROWS, row_group_size=GROUP_ROWS)
     return content.getvalue()
 
 
