@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anabranch.commands import check, paths, report, reproduce, run, serve, solve, topology, trace
+from anabranch.commands import check, paths, report, reproduce, run, serve, solve, sweep, topology, trace
 from anabranch.commands import list as lists
 from anabranch.commands.run import INTERRUPTED
 from anabranch.errors import SolverError
@@ -31,6 +31,7 @@ app.command(name="run", help=run.HELP)(run.command)
 app.command(name="paths", help=paths.HELP)(paths.command)
 app.command(name="check", help=check.HELP)(check.command)
 app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)
+app.command(name="sweep", help=sweep.HELP)(sweep.command)
 app.command(name="report", help=report.HELP)(report.command)
 app.command(name="serve", help=serve.HELP)(serve.command)
 app.add_typer(topology.app, name="topology")

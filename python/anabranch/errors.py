@@ -30,3 +30,7 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, result: Result) -> None:
         super().__init__(f"the run was stopped at {result.meta['reached_s']:g} s of {result.meta['duration_s']:g} s")
         self.result = result
+
+
+class StorageError(OSError):
+    """Results cannot be written: the disk is full, or rights are lacking; the message says what would do."""

@@ -53,12 +53,15 @@ class Plan:
     resolved : str
         The scenario as TOML with every default written out and nothing left in other files; reading it gives the same
         plan.
+    files : tuple of Path
+        What was read besides: of the network, of demands, of traces.
     """
 
     title: str
     network: Network
     core: _core.Plan
     resolved: str
+    files: tuple[Path, ...] = ()
 
     @property
     def protocols(self) -> list[str]:
@@ -123,7 +126,7 @@ def read_plan(
         read = _load(scenario, sets, seed, folder, within)
         plan = read.core.plan(read.network.core, read.extra, read.text)
         resolved = read.core.resolved(read.network.core, read.extra, read.text)
-    return Plan(read.core.title, read.network, plan, resolved)
+    return Plan(read.core.title, read.network, plan, resolved, tuple(dict.fromkeys(read.files)))
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
@@ -146,12 +149,13 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Read:
-    """A scenario with what it names: its network, and the connections that stand in a file of demands."""
+    """A scenario with what it names: its network, the connections that stand in a file of demands, the files read."""
 
     core: _core.Scenario
     place: Callable[[str], Path]
     network: Network
     extra: _core.Demands | None
+    files: list[Path]
 
     def text(self, file: str) -> str:
         """Give the text of a trace."""
@@ -173,8 +177,11 @@ def _load(
         raise ValueError("it is a folder; name a scenario file")
     own = folder or (Path() if is_text else Path(scenario).parent)
 
+    files: list[Path] = []
+
     def place(file: str) -> Path:
-        return own / file if within is None else _inside(own / file, within)
+        files.append(own / file if within is None else _inside(own / file, within))
+        return files[-1]
 
     core = _core.Scenario(str(scenario) if is_text else load(scenario).text, values)
     with _placed(core.network_file_error):
@@ -182,7 +189,7 @@ def _load(
     file = core.demands_file
     with _placed(core.demands_file_error):
         extra = None if file is None else read_demands(place(file), network).core
-    return _Read(core, place, network, extra)
+    return _Read(core, place, network, extra, files)
 
 
 def _inside(file: Path, folders: Sequence[Path]) -> Path:

@@ -27,5 +27,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     generate::register(module)?;
     simulate::register(module)?;
-    Ok(())
+    // A digest of all that the module was compiled from.
+    module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }

@@ -1,4 +1,4 @@
-"""``anabranch check``: what a scenario has, or what is wrong with it."""
+"""``anabranch check``: what a scenario or a sweep file has, or what is wrong with it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from anabranch import _core
 from anabranch.commands.run import Seed, Sets
 from anabranch.commands.text import printable, time_text
 from anabranch.errors import ScenarioError
+from anabranch.formats.source import load
 from anabranch.scenario import plan_facts, read_plan
 
-HELP = """Check a scenario without running it: say what it has, or the first mistake. Exit code 2 for a mistake."""
+HELP = """Check a scenario, or a sweep file, without running it: say what it has, or the first mistake.
+
+Of a sweep file every value is tried in the scenario. Exit code 2 for a mistake.
+"""
 
 
 def command(
-    scenario: Annotated[Path | None, typer.Argument(help="Scenario file (TOML).")] = None,
+    scenario: Annotated[Path | None, typer.Argument(help="Scenario or sweep file (TOML).")] = None,
     seed: Seed = None,
     sets: Sets = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of scenario files instead.")] = False,
@@ -30,7 +34,7 @@ def command(
         return
     if scenario is None:
         raise ScenarioError("there is nothing to check; name a scenario file, or ask for --schema")
-    facts = plan_facts(read_plan(scenario, seed=seed, sets=sets or ()))
+    facts = _sweep_facts(scenario, seed, sets) or plan_facts(read_plan(scenario, seed=seed, sets=sets or ()))
     if as_json:
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
@@ -39,9 +43,36 @@ def command(
         typer.echo(f"{label:<16}{_text(name, value)}")
 
 
+def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any] | None:
+    """Give what a sweep file has; None if it is a scenario."""
+    # Only now: what makes tables of sweeps takes longer to load than a scenario to check.
+    from anabranch.sweep import check_sweep, is_sweep
+
+    if not file.is_file() or not is_sweep(load(file, "a scenario").text):
+        return None
+    if seed is not None or sets:
+        raise ScenarioError(
+            f"{file}: it is a sweep file; --seed and --set are for scenarios, so write them into the file"
+        )
+    checked = check_sweep(file)
+    own = checked.sweep.file
+    varied = {name: len(axis) for axis in checked.axes for name in axis.at(0)[1]}
+    return {
+        "title": own.title,
+        "scenario": str(checked.base.file),
+        "varied": varied,
+        "points": len(checked.points),
+        **({} if own.repeat is None else {"seeds": f"{own.repeat.least} to {own.repeat.most} at each point"}),
+        "tables": [plan.file for plan in own.table],
+        "figures": [plan.file for plan in own.figure],
+    }
+
+
 def _text(name: str, value: Any) -> str:
     if name == "protocols":
         return ", ".join(f"{title} ({count})" for title, count in value.items()) or "none"
     if name.endswith("_s"):
         return time_text(value)
-    return printable(str(value))
+    if name == "varied":
+        return ", ".join(f"{title} ({count})" for title, count in value.items()) or "nothing"
+    return printable((", ".join(value) or "none") if isinstance(value, list) else str(value))

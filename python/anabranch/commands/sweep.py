@@ -1,0 +1,193 @@
+"""``anabranch sweep``: a scenario run with many values, and tables and figures over all runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.commands.progress import LINE_EVERY_S
+from anabranch.commands.text import printable, time_text
+from anabranch.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anabranch.sweep import Progress as How
+    from anabranch.sweep import Swept
+
+HELP = """Run a scenario with many values, and make tables and figures of all runs.
+
+The file says what is varied, how often each run is repeated, and what tables and figures are made. Each run is a folder
+in --out; what is there already is not run again, so a sweep that was ended, in whatever way, goes on with the same
+command. A run that fails keeps its error and stops nothing else.
+
+On this machine as many runs go on at a time as there are processors; --on ray takes a Ray cluster instead (pip install
+"anabranch[ray]"). Exit code 1 if runs failed, 130 if Ctrl-C ended it.
+"""
+
+FAILED = 1
+"""Exit code: runs failed."""
+
+MOST_ERRORS = 5
+"""So many runs that failed are named."""
+
+DEFAULT_ROWS = 40
+RUNS = Path("runs")
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="Sweep file (TOML).")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the sweep. Default: runs/ and the file's name.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="So many runs at a time. Default: as many as processors.")
+    ] = None,
+    on: Annotated[Literal["here", "ray"], typer.Option(help="On this machine, or on a Ray cluster.")] = "here",
+    address: Annotated[
+        str | None, typer.Option(help="Of the Ray cluster, or auto. Default: a cluster of this machine alone.")
+    ] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="--out is the same folder on all nodes: they write there themselves.")
+    ] = False,
+    rows: Annotated[int, typer.Option(min=0, help="Rows of each table to print; 0 for all.")] = DEFAULT_ROWS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each run instead.")] = False,
+) -> None:
+    """Run `HELP`."""
+    if on == "here" and (address is not None or shared):
+        raise ScenarioError("--address and --shared are of a Ray cluster; add --on ray, or leave them out")
+    # Only now: figures and polars take longer to load than other commands to run.
+    from anabranch.sweep import SUMMARY, other_versions, read_file, sweep
+
+    place = out or RUNS / file.stem
+    try:
+        with _told(as_json=as_json) as tell:
+            swept = sweep(file, place, threads=threads, on=on, address=address, shared=shared, progress=tell)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"anabranch: the sweep was stopped; its runs are kept in {place}, and the same command goes on", err=True
+        )
+        raise
+    if as_json:
+        _line({"event": "end", "folder": str(place), "total": len(swept.points), "failed": len(swept.failed)})
+    else:
+        own = read_file(file).file
+        _print_tables([place / SUMMARY / f"{plan.file}.csv" for plan in own.table], rows)
+        _print_places(swept, [place / SUMMARY / f"{plan.file}.svg" for plan in own.figure], other_versions(place))
+    if len(swept.failed):
+        _print_failures(swept)
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _told(*, as_json: bool) -> Iterator[Callable[[How], None]]:
+    """Give what is told how far it is: lines of JSON, a bar on a terminal, elsewhere now and then a line."""
+    console = Console(stderr=True)
+    if as_json:
+        yield _lines()
+    elif not console.is_terminal:
+        yield _now_and_then(console)
+    else:
+        columns = (BarColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda how: bar.update(
+                task, completed=how.done + how.failed, total=how.total, description=_words(how)
+            )
+
+
+def _words(how: How) -> str:
+    left = "" if how.left_s is None else f", {time_text(float(f'{how.left_s:.2g}'))} left"
+    failed = f", {how.failed} failed" if how.failed else ""
+    return f"{how.done} of {how.total} done{failed}, {how.running} running{left}"
+
+
+def _now_and_then(console: Console) -> Callable[[How], None]:
+    last = time.perf_counter()
+
+    def tell(how: How) -> None:
+        nonlocal last
+        if time.perf_counter() - last >= LINE_EVERY_S:
+            last = time.perf_counter()
+            console.print(_words(how), highlight=False, markup=False, soft_wrap=True)
+
+    return tell
+
+
+def _lines() -> Callable[[How], None]:
+    known = -1
+
+    def tell(how: How) -> None:
+        nonlocal known
+        counts = {"total": how.total, "done": how.done, "failed": how.failed, "running": how.running}
+        if known != how.total:
+            known = how.total
+            _line({"event": "begin", **counts})
+        if how.outcome is None:
+            return
+        outcome = how.outcome
+        error = getattr(outcome, "error", None)
+        what = {"run": getattr(outcome, "run", None)} if error is None else {"error": error}
+        event = "done" if error is None else "failed"
+        _line({"event": event, **what, "values": outcome.point.values, **counts, "left_s": how.left_s})
+
+    return tell
+
+
+def _line(event: dict[str, Any]) -> None:
+    typer.echo(json.dumps(event, ensure_ascii=False, allow_nan=False))
+    sys.stdout.flush()
+
+
+def _print_tables(files: list[Path], rows: int) -> None:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    for file in files:
+        if file.is_file():
+            frame = pl.read_csv(file, infer_schema_length=None)
+            console.print(_table(file, frame, rows))
+            if rows and len(frame) > rows:
+                console.print(f"... and {len(frame) - rows} more; --rows 0 shows all", highlight=False)
+            console.print()
+
+
+def _print_places(swept: Swept, figures: list[Path], others: int) -> None:
+    there = len(swept.points) - swept.points["run"].null_count()
+    typer.echo(f"{there} of {len(swept.points)} runs are in {printable(str(swept.folder))}")
+    for figure in figures:
+        if figure.is_file():
+            typer.echo(printable(str(figure)))
+    if others:
+        typer.echo(f"note: {others} runs there are of other versions, and left aside")
+
+
+def _table(file: Path, frame: pl.DataFrame, rows: int) -> Table:
+    table = Table(title=file.stem, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name, kind in frame.schema.items():
+        table.add_column(printable(name), justify="right" if kind.is_numeric() else "left")
+    for row in frame.head(rows or len(frame)).iter_rows():
+        table.add_row(*(Text(_text(value)) for value in row))
+    return table
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.5g}" if isinstance(value, float) else printable(str(value))
+
+
+def _print_failures(swept: Swept) -> None:
+    for row in swept.failed.head(MOST_ERRORS).rows(named=True):
+        typer.echo(f"anabranch: {row['error']}", err=True)
+    more = len(swept.failed) - MOST_ERRORS
+    also = f"; {more} more are not shown" if more > 0 else ""
+    typer.echo(f"anabranch: {len(swept.failed)} of {len(swept.points)} runs failed{also}", err=True)

@@ -1,0 +1,294 @@
+"""The folder of a sweep: a folder for each run, there whole or not at all, and a journal of what was done.
+
+::
+
+    runs/1f2e3d4c5b6a79880102/     what `Result.write` writes, named by scenario and code
+    failed/0a1b2c3d4e5f.json       why a run failed
+    journal.jsonl                  a line for each run that is there: for which values it was made
+    points.parquet                 the values of each point
+    tables/000001/                 tables of many runs together
+    sweep.toml                     the file of the sweep
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.errors import ScenarioError, StorageError
+from anabranch.folder import put_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover: there is none on Windows
+    fcntl = None  # type: ignore[assignment]
+
+ASIDE = "."
+"""What the names of folders begin with that are not yet whole."""
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Store]:
+    """Give the folder of a sweep to write to; nobody else may meanwhile.
+
+    Raises
+    ------
+    ScenarioError
+        It cannot be made, holds something else, or another sweep writes to it.
+    """
+    try:
+        is_other = folder.exists() and not (folder.is_dir() and (_is_sweep(folder) or not any(folder.iterdir())))
+        if is_other:
+            raise ScenarioError(f"{folder}: something else is there; name a new folder, or that of a sweep")
+        for own in ("runs", "failed", "tables"):
+            (folder / own).mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("a+", encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"{folder}: it cannot be made ({error.strerror}); name a folder that can") from error
+    with lock:
+        _lock(lock, folder)
+        store = Store(folder)
+        store.sweep_up()
+        yield store
+
+
+def _is_sweep(folder: Path) -> bool:
+    return (folder / "runs").is_dir() and (folder / ".lock").is_file()
+
+
+def _lock(lock: Any, folder: Path) -> None:
+    """Take the lock; it falls with the process, however that ends."""
+    if fcntl is None:  # pragma: no cover
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.seek(0)
+        owner = lock.read().strip() or "unknown"
+        raise ScenarioError(
+            f"{folder}: another sweep writes there (process {owner}); wait for its end, or name another folder"
+        ) from error
+    except OSError:  # a file system without locks
+        return
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+
+
+class Store:
+    """What is in the folder of a sweep.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = folder / "runs"
+        self.failed = folder / "failed"
+        self.journal = folder / "journal.jsonl"
+
+    def sweep_up(self) -> None:
+        """Remove what a process left unfinished that was ended from outside."""
+        for place in (self.runs, self.folder / "tables"):
+            for entry in _entries(place):
+                if entry.name.startswith(ASIDE):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+        for entry in _entries(self.folder):
+            if entry.name.endswith(".part"):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+    def names(self) -> set[str]:
+        """Give the names of all runs that are there."""
+        if not self.runs.is_dir():
+            return set()
+        return {entry.name for entry in _entries(self.runs) if not entry.name.startswith(ASIDE)}
+
+    def place(self, run: str) -> Path:
+        """Give the folder of a run."""
+        return self.runs / run
+
+    def size(self, run: str) -> int:
+        """Give how many bytes the files of a run have; -1 if it is not there."""
+        try:
+            return sum(entry.stat().st_size for entry in _entries(self.place(run)))
+        except OSError:
+            return -1
+
+    def is_whole(self, run: str) -> bool:
+        """Tell whether a run is there; one that a crash of the machine has left with broken files is removed."""
+        place = self.place(run)
+        if not place.is_dir():
+            return False
+        try:
+            for entry in _entries(place):
+                if entry.name.endswith(".parquet"):
+                    pl.read_parquet(entry.path, n_rows=1)
+            json.loads((place / "meta.json").read_bytes())
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            shutil.rmtree(place, ignore_errors=True)
+            return False
+        return True
+
+    def put(self, run: str, files: Mapping[str, bytes]) -> bool:
+        """Write a run aside and give it its name; tell whether that was done, or it was there already.
+
+        Raises
+        ------
+        StorageError
+            It cannot be written; nothing is left of it.
+        """
+
+        def fill(aside: Path) -> None:
+            for name, content in files.items():
+                (aside / name).write_bytes(content)
+
+        return self._put_folder(self.runs / run, fill)
+
+    def _put_folder(self, place: Path, fill: Callable[[Path], None]) -> bool:
+        """Fill a folder aside and give it its name; tell whether there was none of that name."""
+        aside = None
+        try:
+            aside = place.parent / os.path.basename(tempfile.mkdtemp(prefix=ASIDE, dir=place.parent))
+            fill(aside)
+            aside.chmod(0o755)
+            return _rename(aside, place)
+        except OSError as error:
+            raise self._storage_error(error) from error
+        finally:
+            if aside is not None:
+                shutil.rmtree(aside, ignore_errors=True)
+
+    def _storage_error(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"{self.folder}: it cannot be written ({error.strerror or error}); what was done before is whole: make "
+            "room or mend the rights, and start the sweep again to go on"
+        )
+
+    def put_tables(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Write tables of many runs together, as a new folder."""
+        numbers = [int(entry.name) for entry in _entries(self.folder / "tables") if entry.name.isdigit()]
+
+        def fill(aside: Path) -> None:
+            for name, frame in tables.items():
+                _write_frame(frame, aside / f"{name}.parquet")
+
+        self._put_folder(self.folder / "tables" / f"{max(numbers, default=0) + 1:06}", fill)
+
+    def put_frame(self, name: str, frame: pl.DataFrame) -> None:
+        """Write a table whole, in place of one that is there.
+
+        Raises
+        ------
+        StorageError
+            It cannot be written.
+        """
+        aside = self.folder / f"{name}.part"
+        try:
+            _write_frame(frame, aside)
+            aside.replace(self.folder / name)
+        except OSError as error:
+            raise self._storage_error(error) from error
+
+    def put_text(self, name: str, text: str) -> None:
+        """Write a file whole.
+
+        Raises
+        ------
+        StorageError
+            It cannot be written.
+        """
+        try:
+            put_file(text, self.folder / name)
+        except ScenarioError as error:
+            raise StorageError(str(error)) from error
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Add a line to the journal.
+
+        Raises
+        ------
+        StorageError
+            It cannot be written.
+        """
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+        try:
+            with self.journal.open("ab+") as file:
+                # A line that was broken off must not swallow this one.
+                if file.tell() and not _ends_with_line(file):
+                    text = "\n" + text
+                file.write(text.encode())
+        except OSError as error:
+            raise self._storage_error(error) from error
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Give the lines of the journal; one that was broken off is left out."""
+        if not self.journal.is_file():
+            return
+        with self.journal.open("rb") as file:
+            for line in file:
+                try:
+                    own = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(own, dict) and isinstance(own.get("key"), str) and isinstance(own.get("run"), str):
+                    yield own
+
+    def note_failure(self, key: str, failure: Mapping[str, Any]) -> None:
+        """Keep why a run failed."""
+        self.put_text(f"failed/{key}.json", json.dumps(failure, indent=1, ensure_ascii=False) + "\n")
+
+    def forget_failure(self, key: str) -> None:
+        """Forget that a run failed, now that it has not."""
+        (self.failed / f"{key}.json").unlink(missing_ok=True)
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Give what is known of runs that failed, by key."""
+        found = {}
+        if self.failed.is_dir():
+            for entry in sorted(_entries(self.failed), key=lambda entry: entry.name):
+                with suppress(OSError, ValueError), open(entry.path, encoding="utf-8") as file:
+                    found[entry.name.removesuffix(".json")] = json.load(file)
+        return found
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _rename(aside: Path, place: Path) -> bool:
+    """Give a folder its name; tell whether there was none of that name."""
+    try:
+        aside.rename(place)
+    except OSError:
+        # The same run, made for two points at the same time.
+        if place.is_dir():
+            return False
+        raise
+    return True
+
+
+def _write_frame(frame: pl.DataFrame, file: Path) -> None:
+    try:
+        frame.write_parquet(file)
+    except pl.exceptions.PolarsError as error:
+        # What polars raises when the disk is full is not always an OSError.
+        raise OSError(str(error)) from error
+
+
+def _ends_with_line(file: Any) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return bool(file.read(1) == b"\n")

@@ -1,0 +1,50 @@
+"""The tables and figures that a sweep file asks for, made of all runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anabranch.sweep.numbers import numbers
+from anabranch.sweep.quantity import FigurePlan, TablePlan
+from anabranch.sweep.summary import write_summaries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anabranch.sweep.file import Sweep
+    from anabranch.sweep.swept import Swept
+
+SUMMARY = "summary"
+"""The folder of tables and figures, in that of the sweep."""
+
+SEED = "seed"
+
+
+def write_all(sweep: Sweep, swept: Swept) -> None:
+    """Write tables and figures into the folder of the sweep, if any run is there."""
+    if not swept.points["run"].count():
+        return
+    plans = [with_groups(plan, swept.varied) for plan in sweep.file.table]
+    frames = {of: (lambda of=of: swept.table(of)) for of in {plan.of for plan in (*plans, *sweep.file.figure)}}
+    write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY)
+
+
+def check_columns(sweep: Sweep, swept: Swept) -> None:
+    """Make sure, as soon as a run is there, that its tables have what is asked for.
+
+    Raises
+    ------
+    ScenarioError
+        A column that is not there, or a value that is no number.
+    """
+    for plan in (*sweep.file.table, *sweep.file.figure, *(sweep.file.repeat.of if sweep.file.repeat else ())):
+        if isinstance(plan, TablePlan):
+            groups: Sequence[str] = with_groups(plan, swept.varied).by
+        else:
+            groups = plan.groups if isinstance(plan, FigurePlan) else plan.by
+        numbers(swept.table(plan.of), plan, groups)
+
+
+def with_groups(plan: TablePlan, varied: Sequence[str]) -> TablePlan:
+    """Give a plan with its groups: without any, all that was varied but the seed."""
+    return plan if plan.by else plan.model_copy(update={"by": tuple(name for name in varied if name != SEED)})

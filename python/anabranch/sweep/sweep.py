@@ -1,0 +1,290 @@
+"""A sweep: every point run once, here or on a cluster, so that it can be ended at any time and goes on later."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.sweep.file import Sweep, read_file
+from anabranch.sweep.here import run_here
+from anabranch.sweep.points import axes_of, frame_of, points_of
+from anabranch.sweep.rounds import first_seeds, unsure
+from anabranch.sweep.store import Store, opened
+from anabranch.sweep.summaries import check_columns, write_all
+from anabranch.sweep.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
+from anabranch.sweep.version import code_version
+from anabranch.sweep.work import Base, Digests, Failed, Made, read_base
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from anabranch.sweep.points import Axis, Point
+
+    On = Literal["here", "ray"]
+
+RUNS, ROWS = 1_000, 1_000_000
+"""Tables of so many runs, or rows, are written together."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    total, done, failed, running : int
+        Numbers of points; `done` has those that were there before.
+    left_s : float or None
+        About how long it will take; None as long as that cannot be told.
+    outcome : Made, Failed or None
+        The run that was just done.
+    """
+
+    total: int
+    done: int
+    failed: int
+    running: int
+    left_s: float | None
+    outcome: Made | Failed | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A sweep file whose values can be set.
+
+    Attributes
+    ----------
+    sweep : Sweep
+    base : Base
+        The scenario.
+    axes : list of Axis
+    points : list of Point
+        Without the seeds that `repeat` adds.
+    """
+
+    sweep: Sweep
+    base: Base
+    axes: list[Axis]
+    points: list[Point]
+
+
+def check_sweep(file: str | os.PathLike[str]) -> Checked:
+    """Read a sweep file, and make sure that each value can be set in the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        The first mistake: in the file, in the scenario, in a path or a value.
+    """
+    sweep = read_file(file)
+    base = read_base(sweep.scenario)
+    axes = axes_of(sweep)
+    points = points_of(sweep, axes)
+    for axis in axes:
+        for step in range(len(axis)):
+            _check_values(sweep, base, axis.at(step)[0])
+    base.plan(points[0])
+    return Checked(sweep, base, axes, points)
+
+
+def _check_values(sweep: Sweep, base: Base, sets: Sequence[str]) -> None:
+    values = [(path, value) for path, _, value in (own.partition("=") for own in (*sweep.file.sets, *sets))]
+    try:
+        _core.Scenario(base.text, values)
+    except ValueError as error:
+        raise sweep.error(f"{' '.join(sets)} in {base.file}: {error}") from error
+
+
+def sweep(
+    file: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    threads: int | None = None,
+    on: On = "here",
+    address: str | None = None,
+    shared: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Swept:
+    """Run a scenario with many values, and make tables and figures of all runs.
+
+    What is there already is not run again: a sweep that was ended goes on, and one whose file has more values now has
+    only those to do. Runs of another version, or of a scenario that has changed since, are left aside.
+
+    Parameters
+    ----------
+    file : path
+        The sweep file.
+    out : path
+        The folder of the sweep; made if it is not there.
+    threads : int, optional
+        So many runs at a time; as many as there are processors if not given.
+    on : {"here", "ray"}
+        On this machine, or on a Ray cluster. The runs are the same, byte for byte.
+    address : str, optional
+        Of the cluster, such as ``"auto"``; a cluster of this machine alone if not given.
+    shared : bool
+        Nodes of the cluster write to `out` themselves, under the same name everywhere, and send no results.
+    progress : callable, optional
+        Told how far it is. What it raises ends the sweep; what was done is kept.
+
+    Raises
+    ------
+    ScenarioError
+        A mistake in the sweep file or the scenario; `out` holds something else, or another sweep writes there.
+    StorageError
+        The disk is full, or not to be written to; what was done is kept.
+    """
+    checked = check_sweep(file)
+    with opened(Path(out)) as store:
+        runner = _Runner(checked, store, threads or os.cpu_count() or 1, on, address, shared, progress)
+        runner.go()
+        swept = read_sweep(out)
+        write_all(checked.sweep, swept)
+    return swept
+
+
+class _Runner:
+    def __init__(
+        self,
+        checked: Checked,
+        store: Store,
+        threads: int,
+        on: On,
+        address: str | None,
+        shared: bool,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.checked = checked
+        self.base = checked.base
+        self.store = store
+        self.threads, self.on, self.address, self.shared = threads, on, address, shared
+        self.progress = progress
+        self.digests = Digests()
+        self.points: list[Point] = []
+        self.done = self.failed = self.new = 0
+        self.shares: dict[int, float] = {}
+        self.pending: list[tuple[str, dict[str, pl.DataFrame]]] = []
+        self.rows = 0
+        self.kept_together = runs_together(store.folder)
+        self.begin = time.perf_counter()
+        self.known = self._known()
+
+    def go(self) -> None:
+        """Run all points, and those that `repeat` adds."""
+        self.store.put_text("sweep.toml", self.checked.sweep.text)
+        repeat = self.checked.sweep.file.repeat
+        more = self.checked.points if repeat is None else first_seeds(self.checked.points, repeat)
+        while more:
+            self._round(more)
+            swept = read_sweep(self.store.folder)
+            self._keep_together(swept)
+            more = [] if repeat is None else unsure(self.checked.sweep, self.checked.points, read_sweep(swept.folder))
+
+    def _round(self, points: Sequence[Point]) -> None:
+        self.points += points
+        self._put_points()
+        new = []
+        for point in points:
+            if self._is_there(point):
+                self.done += 1
+            else:
+                new.append(point)
+        self._tell(None)
+        try:
+            for outcome in self._outcomes(new):
+                self._take(outcome)
+        finally:
+            self._flush()
+
+    def _outcomes(self, points: Sequence[Point]) -> Iterator[Made | Failed]:
+        if not points:
+            return iter(())
+        if self.on == "ray":
+            from anabranch.sweep.on_ray import run_on_ray
+
+            return run_on_ray(
+                self.base, points, self.store, self.digests, address=self.address, shared=self.shared, tell=self._hear
+            )
+        threads = min(self.threads, len(points))
+        return run_here(self.base, points, self.store, self.digests, threads=threads, tell=self._hear)
+
+    def _take(self, outcome: Made | Failed) -> None:
+        """Note what came of a point."""
+        if isinstance(outcome, Failed):
+            self.failed += 1
+            self.store.note_failure(outcome.key, {"sets": outcome.point.sets, "error": outcome.error})
+        else:
+            self.done += 1
+            if outcome.is_new and not self.new:
+                check_columns(self.checked.sweep, alone(self.store.folder, outcome.point, outcome.run))
+            self.new += outcome.is_new
+            line = {"key": outcome.key, "run": outcome.run, "code": code_version(), "files": outcome.files}
+            size = outcome.facts.get("bytes", self.store.size(outcome.run))
+            self.store.note({**line, **outcome.facts, "bytes": size})
+            self.store.forget_failure(outcome.key)
+            if outcome.tables and outcome.run not in self.kept_together:
+                self.kept_together.add(outcome.run)
+                self.pending.append((outcome.run, outcome.tables))
+                self.rows += sum(map(len, outcome.tables.values()))
+            if len(self.pending) >= RUNS or self.rows >= ROWS:
+                self._flush()
+        self._tell(outcome)
+
+    def _flush(self) -> None:
+        """Write the tables of the runs of late together."""
+        pending, self.pending, self.rows = self.pending, [], 0
+        if pending:
+            self.store.put_tables(joined(pending))
+
+    def _keep_together(self, swept: Swept) -> None:
+        """Add runs to the tables of many runs that a sweep which was ended has not."""
+        loose = swept.loose_runs
+        for start in range(0, len(loose), RUNS):
+            self.store.put_tables(together(self.store, loose[start : start + RUNS]))
+        self.kept_together |= set(loose)
+
+    def _put_points(self) -> None:
+        keys = pl.Series("key", [self.base.key(point) for point in self.points], dtype=pl.String)
+        self.store.put_frame(POINTS, frame_of(self.points).insert_column(0, keys))
+
+    def _known(self) -> dict[str, tuple[str, int, dict[str, str]]]:
+        """Give the runs that are there, by key: name, size, and digests of files."""
+        there = self.store.names()
+        return {
+            line["key"]: (line["run"], line.get("bytes", -1), line.get("files", {}))
+            for line in self.store.lines()
+            if line["run"] in there
+        }
+
+    def _is_there(self, point: Point) -> bool:
+        """Tell whether the run of a point is there, whole, and of files that have not changed."""
+        run, size, files = self.known.get(self.base.key(point), ("", -1, {}))
+        return bool(run) and self.digests.hold(files) and self.store.size(run) == size
+
+    def _hear(self, shares: dict[int, float]) -> None:
+        self.shares = shares
+        self._tell(None)
+
+    def _tell(self, outcome: Made | Failed | None) -> None:
+        if self.progress is None:
+            return
+        total = len(self.points)
+        remaining = total - self.done - self.failed
+        running = min(remaining, self.threads)
+        part = sum(self.shares.values()) if outcome is None else 0.0
+        worked = self.new + self.failed + part
+        left = None if worked <= 0.0 else (time.perf_counter() - self.begin) / worked * max(remaining - part, 0.0)
+        self.progress(Progress(total, self.done, self.failed, running, left, outcome))
+
+
+def other_versions(folder: Path) -> int:
+    """Give how many runs in a folder are of other versions of the code than this."""
+    store = Store(folder)
+    there = store.names()
+    return len({line["run"] for line in store.lines() if line["run"] in there and line.get("code") != code_version()})

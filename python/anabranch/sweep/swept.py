@@ -1,0 +1,196 @@
+"""The runs of a sweep as tables: one frame over all of them, read when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.result import read_result
+from anabranch.sweep.points import frame_of
+from anabranch.sweep.quantity import Of
+from anabranch.sweep.store import Store
+from anabranch.sweep.work import TOGETHER, tables_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from anabranch.sweep.points import Point
+
+KINDS: tuple[Of, ...] = get_args(Of)
+"""The tables over runs."""
+
+POINTS = "points.parquet"
+
+FILE = "file of the run"
+"""A column of our own; nothing that is varied is called so."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What came of a sweep.
+
+    Attributes
+    ----------
+    folder : Path
+        Where its runs are.
+    points : DataFrame
+        A row for each point: ``run``, the name of its folder under ``runs``, null if it is not there; then a column for
+        all that was varied: numbers, in the unit that the column's name ends with, or text.
+    failed : DataFrame
+        A row for each point whose run failed: ``error``, and what was varied.
+    """
+
+    folder: Path
+    points: pl.DataFrame
+    failed: pl.DataFrame
+
+    @property
+    def varied(self) -> list[str]:
+        """The columns of what was varied."""
+        return [name for name in self.points.columns if name != "run"]
+
+    def table(self, of: Of) -> pl.LazyFrame:
+        """Give a table over all runs that are there.
+
+        Parameters
+        ----------
+        of : str
+            ``"runs"``: a row for each run with what is known of it, as in `Result.meta`. Or a table of results:
+            ``"connections"``, ``"subflows"``, ``"links"``, ``"waits"``; ``"series"`` and ``"spread"`` are read from
+            each run's folder, so they take their time.
+
+        Returns
+        -------
+        LazyFrame
+            ``run``, what was varied, and the columns of the table, in the order of the points. A column of the table
+            that has the name of something varied is called ``own_protocol`` and so on.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such table.
+        """
+        if of not in KINDS:
+            raise ScenarioError(f"{self.folder}: there is no table `{of}`; there is {', '.join(KINDS)}")
+        done = self.points.lazy().filter(pl.col("run").is_not_null())
+        rows = self._rows(of)
+        taken = [name for name in rows.collect_schema().names() if name in self.varied]
+        own = rows.rename({name: f"own_{name}" for name in taken})
+        return done.join(own, on="run", how="inner", maintain_order="left_right")
+
+    def _rows(self, of: Of) -> pl.LazyFrame:
+        is_together = of == "runs" or of in TOGETHER
+        parts = [*self._segments(of), *self._loose(of)] if is_together else self._apart(of)
+        if not parts:
+            return pl.LazyFrame({"run": []}, schema={"run": pl.String})
+        return pl.concat(parts, how="diagonal_relaxed")
+
+    def _segments(self, of: str) -> list[pl.LazyFrame]:
+        files = _files_together(self.folder, of)
+        return [pl.scan_parquet(files, missing_columns="insert", extra_columns="ignore")] if files else []
+
+    def _loose(self, of: str) -> list[pl.LazyFrame]:
+        return [tables[of].lazy() for tables in (self._loose_tables,) if of in tables]
+
+    @cached_property
+    def _loose_tables(self) -> dict[str, pl.DataFrame]:
+        return together(Store(self.folder), self.loose_runs)
+
+    @cached_property
+    def loose_runs(self) -> list[str]:
+        """The runs that are in no table of many runs together."""
+        known = runs_together(self.folder)
+        return [run for run in self.points["run"].drop_nulls().unique(maintain_order=True) if run not in known]
+
+    def _apart(self, of: str) -> list[pl.LazyFrame]:
+        runs = self.points["run"].drop_nulls().unique(maintain_order=True).to_list()
+        files = [file for run in runs if (file := self.folder / "runs" / run / f"{of}.parquet").is_file()]
+        if not files:
+            return []
+        frame = pl.scan_parquet(files, include_file_paths=FILE)
+        run = pl.col(FILE).str.extract(r"([^/\\]+)[/\\][^/\\]+$").alias("run")
+        return [frame.with_columns(run).drop(FILE)]
+
+    def __repr__(self) -> str:
+        there = len(self.points) - self.points["run"].null_count()
+        failed = f", {len(self.failed)} failed" if len(self.failed) else ""
+        return f"<Swept {self.folder}: {there} of {len(self.points)} runs{failed}>"
+
+
+def _files_together(folder: Path, of: str) -> list[Path]:
+    """Give the files of a table of many runs together."""
+    files = [own / f"{of}.parquet" for own in sorted((folder / "tables").glob("[0-9]*"))]
+    return [file for file in files if file.is_file()]
+
+
+def runs_together(folder: Path) -> set[str]:
+    """Give the runs that are in tables of many runs together."""
+    files = _files_together(folder, "runs")
+    return set(pl.scan_parquet(files).select("run").collect()["run"]) if files else set()
+
+
+def together(store: Store, runs: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Read runs, and give their tables together, each with the column ``run``."""
+    return joined([(run, tables_of(read_result(store.place(run)))) for run in runs])
+
+
+def joined(tables: Sequence[tuple[str, dict[str, pl.DataFrame]]]) -> dict[str, pl.DataFrame]:
+    """Give the tables of runs together, each with the column ``run``."""
+    found = {}
+    for name in ("runs", *TOGETHER):
+        parts = [(run, own[name]) for run, own in tables if name in own]
+        if parts:
+            heights = [len(frame) for _, frame in parts]
+            runs = pl.Series("run", [run for run, _ in parts]).gather(np.repeat(np.arange(len(parts)), heights))
+            rows = pl.concat([frame for _, frame in parts], how="diagonal_relaxed")
+            found[name] = rows.insert_column(0, runs)
+    return found
+
+
+def alone(folder: Path, point: Point, run: str) -> Swept:
+    """Give a sweep as if it had one point."""
+    own = frame_of([point]).insert_column(0, pl.Series("run", [run]))
+    return Swept(folder, own, own.clear())
+
+
+def read_sweep(folder: str | os.PathLike[str]) -> Swept:
+    """Read what came of a sweep, as far as it is there.
+
+    Raises
+    ------
+    ScenarioError
+        It is not the folder of a sweep, or a broken one.
+    """
+    place = Path(folder)
+    if not (place / POINTS).is_file():
+        reason = f"it has no {POINTS}" if place.is_dir() else "there is no such folder"
+        raise ScenarioError(f"{place}: {reason}; name a folder that `anabranch sweep` has written")
+    store = Store(place)
+    try:
+        points = pl.read_parquet(place / POINTS)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise ScenarioError(
+            f"{place}: its points cannot be read ({error}); sweep again, which keeps the runs"
+        ) from error
+    lines = list(store.lines())
+    noted = pl.DataFrame(
+        {"key": [line["key"] for line in lines], "run": [line["run"] for line in lines]},
+        schema={"key": pl.String, "run": pl.String},
+    ).unique("key", keep="last", maintain_order=True)
+    there = pl.DataFrame({"run": sorted(store.names())}, schema={"run": pl.String})
+    own = points.join(noted.join(there, on="run"), on="key", how="left", maintain_order="left")
+    failures = store.failures()
+    errors = pl.DataFrame(
+        {"key": list(failures), "error": [str(failure.get("error", "")) for failure in failures.values()]},
+        schema={"key": pl.String, "error": pl.String},
+    )
+    varied = [name for name in points.columns if name != "key"]
+    failed = own.filter(pl.col("run").is_null()).join(errors, on="key", maintain_order="left")
+    return Swept(place, own.select("run", *varied), failed.select("error", *varied))

@@ -1,0 +1,157 @@
+"""One run of a sweep: planned, named, and, if it is not there yet, simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.formats.source import load
+from anabranch.scenario import read_plan
+from anabranch.sweep.version import code_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from anabranch.result import Result
+    from anabranch.scenario import Plan
+    from anabranch.sweep.points import Point
+
+KEY_BYTES = 10
+"""Of the hash that a point has, written in twice as many digits."""
+
+OF_THE_MACHINE = ("threads", "wall_s", "events_per_s")
+"""What of the facts of a run is not of its scenario."""
+
+TOGETHER = ("connections", "subflows", "links", "waits")
+"""The tables that are kept for many runs together; the others may be large, and are read from the runs' folders."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """The scenario that is varied: its file, read once."""
+
+    file: Path
+    text: str
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return blake2b(f"{code_version()}\n{self.file.resolve().parent}\n{self.text}".encode()).digest()
+
+    def key(self, point: Point) -> str:
+        """Give what a point of this scenario is known by, before it is planned."""
+        return blake2b(self._digest + "\n".join(point.sets).encode(), digest_size=KEY_BYTES).hexdigest()
+
+    def plan(self, point: Point) -> Plan:
+        """Plan the run of a point.
+
+        Raises
+        ------
+        ScenarioError
+            A mistake in the scenario with these values.
+        """
+        try:
+            return read_plan(f"{self.text}\n", sets=point.sets, folder=self.file.parent)
+        except ScenarioError as error:
+            words = str(error).removeprefix("scenario: ")
+            raise ScenarioError(f"{self.file} with {' '.join(point.sets) or 'no other values'}: {words}") from error
+
+
+def read_base(file: Path) -> Base:
+    """Read the scenario that is varied.
+
+    Raises
+    ------
+    ScenarioError
+        It cannot be read.
+    """
+    return Base(file, load(file, "a scenario").text)
+
+
+class Digests:
+    """Digests of files, each taken once."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def of(self, files: Sequence[Path]) -> dict[str, str]:
+        """Give the digest of each file, by its name."""
+        return {str(file): self._of(str(file)) for file in files}
+
+    def hold(self, noted: dict[str, str]) -> bool:
+        """Tell whether files are what they were."""
+        return all(self._of(name) == digest for name, digest in noted.items())
+
+    def _of(self, name: str) -> str:
+        if name not in self.known:
+            try:
+                with open(name, "rb") as file:
+                    self.known[name] = blake2b(file.read(), digest_size=KEY_BYTES).hexdigest()
+            except OSError:
+                return ""
+        return self.known[name]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run that is there.
+
+    Attributes
+    ----------
+    point : Point
+    key : str
+    run : str
+        Its name.
+    files : dict
+        Digests of the files that its scenario named.
+    is_new : bool
+        Whether it was simulated now.
+    facts : dict
+        Of a new one: of the computer's time, and its size in bytes.
+    tables : dict
+        Of a new one: the tables that are kept together, and ``runs``.
+    """
+
+    point: Point
+    key: str
+    run: str
+    files: dict[str, str]
+    is_new: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that failed, and why."""
+
+    point: Point
+    key: str
+    error: str
+
+
+def error_text(error: BaseException) -> str:
+    """Give why a run failed, in words: what is no mistake of an input with the kind of error."""
+    return f"{error}" if isinstance(error, ScenarioError) else f"{type(error).__name__}: {error}"
+
+
+def facts_of(result: Result, size: int) -> dict[str, Any]:
+    """Give the facts that are not of the scenario."""
+    return {"bytes": size, **{name: result.meta[name] for name in OF_THE_MACHINE}}
+
+
+def tables_of(result: Result) -> dict[str, pl.DataFrame]:
+    """Give the tables of a run that are kept together with those of others."""
+    found = {name: getattr(result, name) for name in TOGETHER}
+    return {"runs": facts_frame(result.meta), **{name: own for name, own in found.items() if own is not None}}
+
+
+def facts_frame(meta: dict[str, Any]) -> pl.DataFrame:
+    """Give what is known of a run as a table of one row."""
+    plain = {name: value for name, value in meta.items() if name not in OF_THE_MACHINE}
+    return pl.DataFrame({**{n: [v] for n, v in plain.items()}, "warnings": ["; ".join(meta["warnings"])]})

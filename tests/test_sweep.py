@@ -1,0 +1,378 @@
+"""Sweeps: every run once, whole or not at all, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+from anabranch.cli import app
+from anabranch.errors import ScenarioError, StorageError
+from anabranch.result import read_result
+from anabranch.simulate import run
+from anabranch.sweep import other_versions, read_sweep, sweep, version
+from anabranch.sweep.store import Store, opened
+
+PROGRAM = str(Path(sys.executable).parent / "anabranch")
+
+SCENARIO = """
+[run]
+duration = "{duration}"
+sample = "50 ms"
+
+[[link]]
+name = "narrow"
+source = "a"
+target = "b"
+capacity = "2 Mbit/s"
+delay = "1 ms"
+
+[[connection]]
+name = "one"
+source = "a"
+target = "b"
+links = [["narrow"]]
+protocol = "reno"
+
+[[connection]]
+name = "two"
+source = "a"
+target = "b"
+links = [["narrow"]]
+protocol = "reno"
+"""
+
+SWEEP = """
+scenario = "scenario.toml"
+
+[sweep]
+link.0.delay = ["1 ms", "5 ms"]
+seed = "1..{seeds}"
+
+[names]
+"link.0.delay" = "delay"
+"""
+
+
+def written(folder: Path, more: str = "", *, seeds: int = 3, duration: str = "300 ms") -> Path:
+    (folder / "scenario.toml").write_text(SCENARIO.format(duration=duration))
+    file = folder / "sweep.toml"
+    file.write_text(SWEEP.format(seeds=seeds) + more)
+    return file
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_each_point_has_the_run_that_it_would_have_alone(tmp_path):
+    swept = sweep(written(tmp_path), tmp_path / "out")
+    assert swept.points.drop("run").rows() == [(d, s) for d in (0.001, 0.005) for s in (1, 2, 3)]
+    for name, delay, seed in swept.points.rows():
+        own = read_result(tmp_path / "out" / "runs" / name)
+        alone = run(tmp_path / "scenario.toml", seed=seed, sets=[f"link.0.delay={delay} s"])
+        assert_frame_equal(own.connections, alone.connections)
+        assert_frame_equal(own.series, alone.series)
+
+
+def test_tables_over_runs_are_those_of_the_runs(tmp_path):
+    swept = sweep(written(tmp_path), tmp_path / "out")
+    for of in ("connections", "subflows", "links", "series"):
+        table = swept.table(of).collect()
+        assert table.columns[:3] == ["run", "delay_s", "seed"]
+        for name, delay, seed in swept.points.rows():
+            own = table.filter(pl.col("run") == name)
+            assert own.select("delay_s", "seed").unique().rows() == [(delay, seed)]
+            there = getattr(read_result(tmp_path / "out" / "runs" / name), of)
+            assert_frame_equal(own.select(there.columns), there)
+    facts = swept.table("runs").collect()
+    assert facts["seed"].to_list() == facts["own_seed"].to_list() == [1, 2, 3, 1, 2, 3]
+
+
+def test_any_number_of_threads_gives_the_same_bytes(tmp_path):
+    file = written(tmp_path)
+    for threads in (1, 3):
+        sweep(file, tmp_path / str(threads), threads=threads)
+    assert contents(tmp_path / "1" / "runs") == contents(tmp_path / "3" / "runs")
+
+
+def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
+    file = written(tmp_path)
+    sweep(file, tmp_path / "out")
+    before = contents(tmp_path / "out")
+    monkeypatch.setattr("anabranch.sweep.here.run_plan", lambda *_, **__: pytest.fail("it ran again"))
+    swept = sweep(file, tmp_path / "out")
+    assert swept.points["run"].null_count() == 0
+    assert contents(tmp_path / "out") == before
+
+
+def test_more_values_add_only_their_runs(tmp_path):
+    sweep(written(tmp_path), tmp_path / "out")
+    told = []
+    swept = sweep(written(tmp_path, seeds=4), tmp_path / "out", progress=told.append)
+    assert sum(how.outcome is not None and how.outcome.is_new for how in told) == 2
+    assert len(swept.points) == len(os.listdir(tmp_path / "out" / "runs")) == 8
+
+
+def test_two_points_of_one_scenario_are_one_run(tmp_path):
+    (tmp_path / "scenario.toml").write_text(SCENARIO.format(duration="100 ms"))
+    file = tmp_path / "sweep.toml"
+    file.write_text('scenario = "scenario.toml"\n[sweep]\nlink.0.delay = ["1 ms", "1000 us"]\n')
+    swept = sweep(file, tmp_path / "out")
+    assert swept.points["run"].n_unique() == 1
+    assert swept.points["run"].null_count() == 0
+    assert len(swept.table("runs").collect()) == 2
+
+
+def test_a_run_that_fails_keeps_its_error_and_stops_no_other(tmp_path):
+    # A connection that stops as it starts is a mistake, which is seen when the run is planned.
+    more = '\n[[together]]\nconnection.0.amount = ["1 kB", "2 kB"]\nconnection.0.stop = ["200 ms", "0 ms"]\n'
+    swept = sweep(written(tmp_path, more, seeds=1), tmp_path / "out")
+    assert len(swept.points) == 4
+    assert swept.points["run"].null_count() == len(swept.failed) == 2
+    assert all("scenario.toml with" in error for error in swept.failed["error"])
+    assert set(swept.failed["connection.0.stop_s"]) == {0.0}
+
+
+def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
+    class Panic(BaseException):
+        pass
+
+    def panics(plan, **_):
+        if plan.core.seed == 2:
+            raise Panic("broken promise")
+        return real(plan, threads=1)
+
+    from anabranch.simulate import run_plan as real
+
+    monkeypatch.setattr("anabranch.sweep.here.run_plan", panics)
+    swept = sweep(written(tmp_path), tmp_path / "out")
+    assert swept.failed["error"].to_list() == ["Panic: broken promise"] * 2
+    monkeypatch.undo()
+    # A run that failed is tried again, and its error forgotten.
+    swept = sweep(tmp_path / "sweep.toml", tmp_path / "out")
+    assert len(swept.failed) == 0
+    assert not os.listdir(tmp_path / "out" / "failed")
+
+
+def test_runs_of_another_version_are_left_aside(tmp_path, monkeypatch):
+    file = written(tmp_path, seeds=1)
+    first = sweep(file, tmp_path / "out")
+    version.code_version.cache_clear()
+    monkeypatch.setattr("anabranch._core.SOURCES", "other")
+    try:
+        second = sweep(file, tmp_path / "out")
+        assert set(first.points["run"]).isdisjoint(second.points["run"])
+        assert len(second.table("connections").collect()) == 4
+        assert other_versions(tmp_path / "out") == 2
+    finally:
+        version.code_version.cache_clear()
+
+
+def test_a_changed_file_of_the_scenario_makes_other_runs(tmp_path):
+    file = written(tmp_path, seeds=1)
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,capacity_bps\n0,2000000\n")
+    file.write_text(file.read_text().replace("[sweep]", 'set = [\'link.0.trace="trace.csv"\']\n[sweep]'))
+    first = sweep(file, tmp_path / "out")
+    trace.write_text("time_s,capacity_bps\n0,1000000\n")
+    second = sweep(file, tmp_path / "out")
+    assert set(first.points["run"]).isdisjoint(second.points["run"])
+
+
+def test_a_run_with_a_broken_file_is_made_again(tmp_path):
+    file = written(tmp_path)
+    swept = sweep(file, tmp_path / "out")
+    before = contents(tmp_path / "out" / "runs")
+    # As after a loss of power: a folder with its name, and a file without its content.
+    (tmp_path / "out" / "runs" / swept.points["run"][2] / "series.parquet").write_bytes(b"")
+    sweep(file, tmp_path / "out")
+    assert contents(tmp_path / "out" / "runs") == before
+
+
+def test_a_journal_that_was_broken_off_costs_nothing(tmp_path):
+    file = written(tmp_path)
+    sweep(file, tmp_path / "out")
+    journal = tmp_path / "out" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    swept = sweep(file, tmp_path / "out")
+    assert swept.points["run"].null_count() == 0
+    assert len(list(Store(tmp_path / "out").lines())) == 6
+
+
+def test_only_one_sweep_writes_to_a_folder(tmp_path):
+    with opened(tmp_path / "out"), pytest.raises(ScenarioError, match="another sweep writes there"):
+        sweep(written(tmp_path), tmp_path / "out")
+
+
+def test_a_folder_of_something_else_is_refused_and_left_as_it_is(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear")
+    with pytest.raises(ScenarioError, match="something else is there"):
+        sweep(written(tmp_path), other)
+    assert os.listdir(other) == ["letter.txt"]
+    with pytest.raises(ScenarioError, match="no folder|cannot be made"):
+        sweep(written(tmp_path), tmp_path / "sweep.toml" / "out")
+
+
+def test_a_full_disk_ends_the_sweep_with_a_clear_error_and_no_half_run(tmp_path, monkeypatch):
+    file = written(tmp_path)
+    real, count = Path.write_bytes, 0
+
+    def full(path, content):
+        nonlocal count
+        count += 1
+        if count > 20:
+            raise OSError(28, "No space left on device")
+        return real(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StorageError, match="No space left on device.*make room"):
+        sweep(file, tmp_path / "out", threads=1)
+    monkeypatch.undo()
+    runs = tmp_path / "out" / "runs"
+    assert 0 < len(os.listdir(runs)) < 6
+    for name in os.listdir(runs):
+        read_result(runs / name)
+    assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
+
+
+def test_means_are_repeated_until_they_are_sure(tmp_path):
+    # One connection of the two has an amount of its own for each seed, so that the link's load differs by seed.
+    (tmp_path / "scenario.toml").write_text(
+        SCENARIO.format(duration="400 ms")
+        + '[[traffic]]\ncount = 3\nprotocol = "reno"\namount = { uniform = ["1 kB", "20 kB"] }\n'
+    )
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        'scenario = "scenario.toml"\n[sweep]\nlink.0.delay = ["1 ms", "2 ms"]\n'
+        "[repeat]\nmargin = 0.2\nleast = 3\nmost = 40\nstep = 4\n"
+        '[[table]]\nfile = "load"\nof = "connections"\nvalue = "delivered_bytes"\njoin = "sum"\n'
+        "where = \"connection <> 'one' and connection <> 'two'\"\n"
+    )
+    swept = sweep(file, tmp_path / "out")
+    table = pl.read_csv(tmp_path / "out" / "summary" / "load.csv")
+    assert len(table) == 2
+    for row in table.rows(named=True):
+        assert row["half_width"] <= 0.2 * row["mean"]
+        assert row["count"] > 3
+    for _, own in swept.points.group_by("link.0.delay_s"):
+        assert own["seed"].to_list() == list(range(1, len(own) + 1))
+        assert (len(own) - 3) % 4 == 0
+
+
+def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
+    file = written(tmp_path, seeds=60)
+    whole = sweep(file, tmp_path / "whole")
+    expected = contents(tmp_path / "whole" / "runs")
+    command = [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out")]
+    moments = random.Random(4)
+    for _ in range(20):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        begun = time.monotonic()
+        runs = tmp_path / "out" / "runs"
+        before = len(os.listdir(runs)) if runs.is_dir() else 0
+        # From before the first run of this process to after some: counted by runs, since machines differ in speed.
+        more = moments.randrange(0, 9)
+        while process.poll() is None and time.monotonic() - begun < 30.0:
+            if runs.is_dir() and len(os.listdir(runs)) >= before + more:
+                break
+            time.sleep(0.002)
+        time.sleep(moments.random() * 0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if process.returncode != -signal.SIGKILL:
+            break
+        for name in os.listdir(runs) if runs.is_dir() else ():
+            if not name.startswith("."):
+                assert {k for k in contents(runs / name)} == {
+                    k.split("/", 1)[1] for k in expected if k.startswith(f"{name}/")
+                }
+    swept = sweep(file, tmp_path / "out")
+    assert contents(tmp_path / "out" / "runs") == expected
+    assert_frame_equal(swept.points, whole.points)
+    for of in ("runs", "connections", "links"):
+        assert_frame_equal(swept.table(of).collect(), whole.table(of).collect())
+
+
+def test_ctrl_c_ends_a_sweep_soon_and_says_that_it_goes_on(tmp_path):
+    file = written(tmp_path, seeds=400)
+    process = subprocess.Popen(
+        [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out"), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    for _ in range(5):
+        process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in err
+    assert out.count("\n") < 700
+    assert all(read_result(place) for place in (tmp_path / "out" / "runs").iterdir())
+
+
+def test_json_lines_tell_of_each_run(tmp_path):
+    file = written(tmp_path)
+    outcome = CliRunner().invoke(app, ["sweep", str(file), "--out", str(tmp_path / "out"), "--json"])
+    lines = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [line["event"] for line in lines] == ["begin", *["done"] * 6, "end"]
+    assert lines[-1] == {"event": "end", "folder": str(tmp_path / "out"), "total": 6, "failed": 0}
+    assert lines[6]["done"] == 6
+    assert lines[6]["left_s"] == 0.0
+    assert set(lines[1]["values"]) == {"delay_s", "seed"}
+
+
+def test_the_command_prints_tables_and_says_where_runs_are(tmp_path):
+    more = '\n[[table]]\nfile = "rate"\nof = "connections"\nvalue = "mean_rate_bps / 1e6"\njoin = "sum"\n'
+    file = written(tmp_path, more)
+    outcome = CliRunner().invoke(app, ["sweep", str(file), "--out", str(tmp_path / "out")])
+    assert outcome.exit_code == 0, outcome.output
+    assert "6 of 6 runs are in" in outcome.stdout
+    lines = outcome.stdout.splitlines()
+    assert lines[0].strip() == "rate"
+    assert lines[1].split()[:4] == ["delay_s", "count", "mean", "low"]
+    assert [line.split()[:2] for line in lines[2:4]] == [["0.001", "3"], ["0.005", "3"]]
+
+
+def test_a_failed_run_is_exit_code_one_and_named(tmp_path):
+    more = '\n[[together]]\nconnection.0.stop = ["200 ms", "0 ms"]\n'
+    file = written(tmp_path, more, seeds=1)
+    outcome = CliRunner().invoke(app, ["sweep", str(file), "--out", str(tmp_path / "out")])
+    assert outcome.exit_code == 1
+    assert "2 of 4 runs failed" in outcome.stderr
+
+
+def test_check_takes_sweep_files(tmp_path):
+    outcome = CliRunner().invoke(app, ["check", str(written(tmp_path))])
+    assert outcome.exit_code == 0
+    assert "delay_s (2), seed (3)" in outcome.stdout
+    outcome = CliRunner().invoke(app, ["check", str(tmp_path / "sweep.toml"), "--seed", "2"])
+    assert "it is a sweep file" in str(outcome.exception)
+
+
+def test_reading_what_is_no_sweep_says_so(tmp_path):
+    with pytest.raises(ScenarioError, match=r"it has no points\.parquet"):
+        read_sweep(tmp_path)
+    with pytest.raises(ScenarioError, match="there is no such folder"):
+        read_sweep(tmp_path / "nowhere")
+
+
+def test_a_column_that_is_not_there_is_told_after_the_first_run(tmp_path):
+    more = '\n[[table]]\nfile = "rate"\nof = "connections"\nvalue = "mean_rate"\n'
+    with pytest.raises(ScenarioError, match=r"table `rate`.*mean_rate"):
+        sweep(written(tmp_path, more, seeds=50), tmp_path / "out", threads=1)
+    assert 1 <= len(os.listdir(tmp_path / "out" / "runs")) < 5
