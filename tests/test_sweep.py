@@ -183,7 +183,7 @@ def test_a_changed_file_of_the_scenario_makes_other_runs(tmp_path):
     file = written(tmp_path, seeds=1)
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,capacity_bps\n0,2000000\n")
-    file.write_text(file.read_text().replace("[sweep]", 'set = [\'link.0.trace="trace.csv"\']\n[sweep]'))
+    file.write_text(file.read_text().replace("[sweep]", "set = ['link.0.trace=\"trace.csv\"']\n[sweep]"))
     first = sweep(file, tmp_path / "out")
     trace.write_text("time_s,capacity_bps\n0,1000000\n")
     second = sweep(file, tmp_path / "out")
@@ -222,7 +222,7 @@ def test_a_folder_of_something_else_is_refused_and_left_as_it_is(tmp_path):
     with pytest.raises(ScenarioError, match="something else is there"):
         sweep(written(tmp_path), other)
     assert os.listdir(other) == ["letter.txt"]
-    with pytest.raises(ScenarioError, match="no folder|cannot be made"):
+    with pytest.raises(ScenarioError, match=r"no folder|cannot be made"):
         sweep(written(tmp_path), tmp_path / "sweep.toml" / "out")
 
 
@@ -238,7 +238,7 @@ def test_a_full_disk_ends_the_sweep_with_a_clear_error_and_no_half_run(tmp_path,
         return real(path, content)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(StorageError, match="No space left on device.*make room"):
+    with pytest.raises(StorageError, match=r"No space left on device.*make room"):
         sweep(file, tmp_path / "out", threads=1)
     monkeypatch.undo()
     runs = tmp_path / "out" / "runs"
@@ -274,7 +274,7 @@ def test_means_are_repeated_until_they_are_sure(tmp_path):
 
 def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
     file = written(tmp_path, seeds=60)
-    whole = sweep(file, tmp_path / "whole")
+    never_killed = sweep(file, tmp_path / "whole")
     expected = contents(tmp_path / "whole" / "runs")
     command = [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out")]
     moments = random.Random(4)
@@ -296,14 +296,13 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
             break
         for name in os.listdir(runs) if runs.is_dir() else ():
             if not name.startswith("."):
-                assert {k for k in contents(runs / name)} == {
-                    k.split("/", 1)[1] for k in expected if k.startswith(f"{name}/")
-                }
+                whole = {file.split("/")[1] for file in expected if file.startswith(f"{name}/")}
+                assert set(contents(runs / name)) == whole
     swept = sweep(file, tmp_path / "out")
     assert contents(tmp_path / "out" / "runs") == expected
-    assert_frame_equal(swept.points, whole.points)
+    assert_frame_equal(swept.points, never_killed.points)
     for of in ("runs", "connections", "links"):
-        assert_frame_equal(swept.table(of).collect(), whole.table(of).collect())
+        assert_frame_equal(swept.table(of).collect(), never_killed.table(of).collect())
 
 
 def test_ctrl_c_ends_a_sweep_soon_and_says_that_it_goes_on(tmp_path):

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_sweep import contents, written
 
 from anabranch.errors import ScenarioError
 from anabranch.sweep import sweep
+from test_sweep import contents, written
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install anabranch[ray]")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import StorageError
 from anabranch.simulate import run_plan
 from anabranch.sweep.version import run_name
-from anabranch.sweep.work import Failed, Made, error_text, facts_of, tables_of
+from anabranch.sweep.work import Failed, Made, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -114,7 +114,7 @@ class _Workers:
         if self.store.is_whole(run):
             return Made(point, key, run, files)
         result = run_plan(plan, threads=1, progress=progress)
-        written = result.files()
+        written = files_of(result)
         if not self.store.put(run, written):
             return Made(point, key, run, files)
         facts: dict[str, Any] = facts_of(result, sum(map(len, written.values())))

@@ -23,7 +23,7 @@ from anabranch.scenario import read_plan
 from anabranch.simulate import run_plan
 from anabranch.sweep.store import Store
 from anabranch.sweep.version import code_version, run_name
-from anabranch.sweep.work import TOGETHER, Failed, Made, error_text, facts_frame, facts_of, tables_of
+from anabranch.sweep.work import TOGETHER, Failed, Made, error_text, facts_frame, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -179,7 +179,7 @@ def simulate(scenario: str, run: str, place: str | None) -> Sent:
     """Simulate a resolved scenario, on a node; write it to the folder of the sweep, if that is there."""
     try:
         result = replace(run_plan(read_plan(scenario), threads=1), scenario=scenario)
-        files = result.files()
+        files = files_of(result)
         if place is not None:
             Store(Path(place)).put(run, files)
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anabranch.sweep.numbers import numbers
@@ -9,7 +10,9 @@ from anabranch.sweep.quantity import FigurePlan, TablePlan
 from anabranch.sweep.summary import write_summaries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
 
     from anabranch.sweep.file import Sweep
     from anabranch.sweep.swept import Swept
@@ -25,7 +28,8 @@ def write_all(sweep: Sweep, swept: Swept) -> None:
     if not swept.points["run"].count():
         return
     plans = [with_groups(plan, swept.varied) for plan in sweep.file.table]
-    frames = {of: (lambda of=of: swept.table(of)) for of in {plan.of for plan in (*plans, *sweep.file.figure)}}
+    wanted = {plan.of for plan in (*plans, *sweep.file.figure)}
+    frames: dict[str, Callable[[], pl.LazyFrame]] = {of: partial(swept.table, of) for of in wanted}
     write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY)
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
+from anabranch.result import OF_MACHINE
 from anabranch.scenario import read_plan
 from anabranch.sweep.version import code_version
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 KEY_BYTES = 10
 """Of the hash that a point has, written in twice as many digits."""
-
-OF_THE_MACHINE = ("threads", "wall_s", "events_per_s")
-"""What of the facts of a run is not of its scenario."""
 
 TOGETHER = ("connections", "subflows", "links", "waits")
 """The tables that are kept for many runs together; the others may be large, and are read from the runs' folders."""
@@ -140,9 +138,14 @@ def error_text(error: BaseException) -> str:
     return f"{error}" if isinstance(error, ScenarioError) else f"{type(error).__name__}: {error}"
 
 
+def files_of(result: Result) -> dict[str, bytes]:
+    """Give a result as files: those that are the same on every machine."""
+    return {name: content for name, content in result.files().items() if name != "machine.json"}
+
+
 def facts_of(result: Result, size: int) -> dict[str, Any]:
     """Give the facts that are not of the scenario."""
-    return {"bytes": size, **{name: result.meta[name] for name in OF_THE_MACHINE}}
+    return {"bytes": size, **{name: result.meta[name] for name in OF_MACHINE}}
 
 
 def tables_of(result: Result) -> dict[str, pl.DataFrame]:
@@ -153,5 +156,5 @@ def tables_of(result: Result) -> dict[str, pl.DataFrame]:
 
 def facts_frame(meta: dict[str, Any]) -> pl.DataFrame:
     """Give what is known of a run as a table of one row."""
-    plain = {name: value for name, value in meta.items() if name not in OF_THE_MACHINE}
+    plain = {name: value for name, value in meta.items() if name not in OF_MACHINE}
     return pl.DataFrame({**{n: [v] for n, v in plain.items()}, "warnings": ["; ".join(meta["warnings"])]})
