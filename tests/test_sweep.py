@@ -16,12 +16,13 @@ import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
+from anabranch import _core
 from anabranch.cli import app
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.result import read_result
 from anabranch.simulate import run
-from anabranch.sweep import other_versions, read_sweep, sweep, version
-from anabranch.sweep.store import Store, opened
+from anabranch.sweeps import other_versions, read_sweep, sweep, version
+from anabranch.sweeps.store import Store, opened
 
 PROGRAM = str(Path(sys.executable).parent / "anabranch")
 
@@ -110,7 +111,7 @@ def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
     file = written(tmp_path)
     sweep(file, tmp_path / "out")
     before = contents(tmp_path / "out")
-    monkeypatch.setattr("anabranch.sweep.here.run_plan", lambda *_, **__: pytest.fail("it ran again"))
+    monkeypatch.setattr("anabranch.sweeps.here.run_plan", lambda *_, **__: pytest.fail("it ran again"))
     swept = sweep(file, tmp_path / "out")
     assert swept.points["run"].null_count() == 0
     assert contents(tmp_path / "out") == before
@@ -155,7 +156,7 @@ def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
 
     from anabranch.simulate import run_plan as real
 
-    monkeypatch.setattr("anabranch.sweep.here.run_plan", panics)
+    monkeypatch.setattr("anabranch.sweeps.here.run_plan", panics)
     swept = sweep(written(tmp_path), tmp_path / "out")
     assert swept.failed["error"].to_list() == ["Panic: broken promise"] * 2
     monkeypatch.undo()
@@ -228,16 +229,16 @@ def test_a_folder_of_something_else_is_refused_and_left_as_it_is(tmp_path):
 
 def test_a_full_disk_ends_the_sweep_with_a_clear_error_and_no_half_run(tmp_path, monkeypatch):
     file = written(tmp_path)
-    real, count = Path.write_bytes, 0
+    real, count = _core.put_folder, 0
 
-    def full(path, content):
+    def full(*folder):
         nonlocal count
         count += 1
-        if count > 20:
+        if count > 3:
             raise OSError(28, "No space left on device")
-        return real(path, content)
+        return real(*folder)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(_core, "put_folder", full)
     with pytest.raises(StorageError, match=r"No space left on device.*make room"):
         sweep(file, tmp_path / "out", threads=1)
     monkeypatch.undo()

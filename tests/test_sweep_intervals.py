@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from anabranch.errors import ScenarioError
 from anabranch.estimate import estimate
-from anabranch.sweep.intervals import estimates
-from anabranch.sweep.quantity import ESTIMATED, Interval
+from anabranch.sweeps.intervals import estimates
+from anabranch.sweeps.quantity import ESTIMATED, Interval
 
 
 def of(values: list[float], interval: Interval = "student") -> dict[str, float | None]:

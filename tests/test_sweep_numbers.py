@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from anabranch.errors import ScenarioError
-from anabranch.sweep.numbers import numbers
-from anabranch.sweep.quantity import FigurePlan, Quantity, TablePlan
+from anabranch.sweeps.numbers import numbers
+from anabranch.sweeps.quantity import FigurePlan, Quantity, TablePlan
 
 FRAME = pl.LazyFrame(
     {

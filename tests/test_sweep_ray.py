@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from anabranch.errors import ScenarioError
-from anabranch.sweep import sweep
+from anabranch.sweeps import sweep
 from test_sweep import contents, written
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -25,7 +25,7 @@ from anabranch.settling import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from anabranch.network import Network
 
@@ -199,7 +199,13 @@ class Result:
         The last says what the run took of the computer's time. All others of the same scenario and seed are the same
         bytes, on any number of threads.
         """
-        return dict(self._files())
+        tables = {name: table for name in (*TABLES, *MAY_LACK) if (table := getattr(self, name)) is not None}
+        return {
+            "scenario.toml": self.scenario.encode(),
+            "meta.json": _json({name: value for name, value in self.meta.items() if name not in OF_MACHINE}),
+            **{f"{name}.parquet": content for name, content in _parquet(tables).items()},
+            "machine.json": _json({name: value for name, value in self.meta.items() if name in OF_MACHINE}),
+        }
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write `files` to a new folder, which appears when it is whole, or not at all.
@@ -210,16 +216,8 @@ class Result:
             The folder exists or cannot be made.
         """
         with new_folder(Path(folder)) as aside:
-            for name, content in self._files():
+            for name, content in self.files().items():
                 (aside / name).write_bytes(content)
-
-    def _files(self) -> Iterator[tuple[str, bytes]]:
-        yield "scenario.toml", self.scenario.encode()
-        yield "meta.json", _json({name: value for name, value in self.meta.items() if name not in OF_MACHINE})
-        for name in (*TABLES, *MAY_LACK):
-            if (table := getattr(self, name)) is not None:
-                yield f"{name}.parquet", _parquet(table)
-        yield "machine.json", _json({name: value for name, value in self.meta.items() if name in OF_MACHINE})
 
     def __repr__(self) -> str:
         meta = self.meta
@@ -236,16 +234,25 @@ def _json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
-    """Give a table as a Parquet file.
+def _parquet(tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
+    """Give tables as Parquet files, all in one go, which takes half as long as one by one.
 
     With zstd all tables of a small run have 22 kB after 2.0 ms, with lz4 26 kB after 1.8, and 237 kB after as long
     without compression. Minima and maxima of columns tell which groups of rows may be skipped: in a file of one group
     nothing can be, and they would be a quarter more bytes, and a tenth more time.
     """
-    content = io.BytesIO()
-    table.write_parquet(content, compression="zstd", statistics=len(table) > GROUP_ROWS, row_group_size=GROUP_ROWS)
-    return content.getvalue()
+    contents = {name: io.BytesIO() for name in tables}
+    pl.collect_all(
+        table.lazy().sink_parquet(
+            contents[name],
+            compression="zstd",
+            statistics=len(table) > GROUP_ROWS,
+            row_group_size=GROUP_ROWS,
+            lazy=True,
+        )
+        for name, table in tables.items()
+    )
+    return {name: content.getvalue() for name, content in contents.items()}
 
 
 def read_result(folder: str | os.PathLike[str]) -> Result:

@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod fair;
+mod files;
 mod filters;
 mod generate;
 mod network;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     generate::register(module)?;
     simulate::register(module)?;
+    files::register(module)?;
     // A digest of all that the module was compiled from.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }

@@ -98,14 +98,14 @@ pub(crate) fn watched<T: Send>(
     search: impl FnOnce(paths::Progress<'_>) -> T + Send,
 ) -> PyResult<T> {
     let done = AtomicUsize::new(0);
-    let tell = || match (&progress, done.swap(0, Ordering::Relaxed)) {
+    let tell = |py: Python<'_>| match (&progress, done.swap(0, Ordering::Relaxed)) {
         (Some(progress), count @ 1..) => progress.call1(py, (count,)).map(drop),
         _ => Ok(()),
     };
-    let (answer, raised) = watch::watched(py, tell, |is_called_off| {
+    let (answer, raised) = watch::watched(py, tell, |goes_on| {
         search(&|count: usize| {
             done.fetch_add(count, Ordering::Relaxed);
-            !is_called_off.load(Ordering::Relaxed)
+            goes_on()
         })
     });
     raised.map_or(Ok(answer), Err)

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
@@ -250,7 +249,7 @@ fn simulate(
 ) -> (PyOutcome, Option<PyErr>) {
     let latest = Mutex::new(None);
     let fresh = Mutex::new(None);
-    let tell = || {
+    let tell = |py: Python<'_>| {
         let new = fresh.lock().expect("no holder panics").take();
         if let (Some(samples), Some(new)) = (&samples, new) {
             samples.call1(py, (sample_tables(py, &new)?,))?;
@@ -261,7 +260,7 @@ fn simulate(
         }
     };
     let is_seen = samples.is_some();
-    let (outcome, raised) = watched(py, tell, |is_called_off| {
+    let (outcome, raised) = watched(py, tell, |goes_on| {
         let mut count = 0;
         let mut look = |all: &Samples| {
             let mut fresh = fresh.lock().expect("no holder panics");
@@ -274,7 +273,7 @@ fn simulate(
         let onlooker: Option<Onlooker<'_>> = if is_seen { Some(&mut look) } else { None };
         let mut watch = |progress| {
             *latest.lock().expect("no holder panics") = Some(progress);
-            !is_called_off.load(Ordering::Relaxed)
+            goes_on()
         };
         anabranch_sim::simulate_seen(&plan.0, threads, &mut watch, onlooker)
     });

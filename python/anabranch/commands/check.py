@@ -46,7 +46,7 @@ def command(
 def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any] | None:
     """Give what a sweep file has; None if it is a scenario."""
     # Only now: what makes tables of sweeps takes longer to load than a scenario to check.
-    from anabranch.sweep import check_sweep, is_sweep
+    from anabranch.sweeps import check_sweep, is_sweep
 
     if not file.is_file() or not is_sweep(load(file, "a scenario").text):
         return None

@@ -23,8 +23,8 @@ from anabranch.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anabranch.sweep import Progress as How
-    from anabranch.sweep import Swept
+    from anabranch.sweeps import Progress as How
+    from anabranch.sweeps import Swept
 
 HELP = """Run a scenario with many values, and make tables and figures of all runs.
 
@@ -66,7 +66,7 @@ def command(
     if on == "here" and (address is not None or shared):
         raise ScenarioError("--address and --shared are of a Ray cluster; add --on ray, or leave them out")
     # Only now: figures and polars take longer to load than other commands to run.
-    from anabranch.sweep import SUMMARY, other_versions, read_file, sweep
+    from anabranch.sweeps import SUMMARY, other_versions, read_file, sweep
 
     place = out or RUNS / file.stem
     try:

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from anabranch import _core
-from anabranch.sweep.values import Column, column, drawn, is_range, listed, toml
+from anabranch.sweeps.values import Column, column, drawn, is_range, listed, toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from anabranch.sweep.file import Sweep
+    from anabranch.sweeps.file import Sweep
 
 SEED = "run.seed"
 """The path of what is called ``seed`` for short."""

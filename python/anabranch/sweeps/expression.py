@@ -9,12 +9,12 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import excerpt
-from anabranch.sweep.quantity import RESERVED
+from anabranch.sweeps.quantity import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.sweep.quantity import Quantity
+    from anabranch.sweeps.quantity import Quantity
 
 PROBE = 3
 """So many rows show whether an expression takes each by itself."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import StorageError
 from anabranch.simulate import run_plan
-from anabranch.sweep.version import run_name
-from anabranch.sweep.work import Failed, Made, error_text, facts_of, files_of, tables_of
+from anabranch.sweeps.version import run_name
+from anabranch.sweeps.work import Failed, Made, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from anabranch.simulate import Progress
-    from anabranch.sweep.points import Point
-    from anabranch.sweep.store import Store
-    from anabranch.sweep.work import Base, Digests
+    from anabranch.sweeps.points import Point
+    from anabranch.sweeps.store import Store
+    from anabranch.sweeps.work import Base, Digests
 
     Outcome = Made | Failed
     Tell = Callable[[dict[int, float]], None]

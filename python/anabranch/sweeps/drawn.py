@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.errors import ScenarioError
-from anabranch.sweep.intervals import estimates
-from anabranch.sweep.numbers import RUN, numbers
-from anabranch.sweep.order import in_order
+from anabranch.sweeps.intervals import estimates
+from anabranch.sweeps.numbers import RUN, numbers
+from anabranch.sweeps.order import in_order
 
 if TYPE_CHECKING:
-    from anabranch.sweep.quantity import FigurePlan
+    from anabranch.sweeps.quantity import FigurePlan
 
 PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 """Of a box."""
@@ -33,7 +33,7 @@ def drawn_numbers(frame: pl.LazyFrame, plan: FigurePlan) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of panels, of lines and along the axis; and of lines what `anabranch.sweep.intervals.estimates`
+        The columns of panels, of lines and along the axis; and of lines what `anabranch.sweeps.intervals.estimates`
         gives; of boxes ``count``, ``runs``, ``p5``, ``p25``, ``median``, ``p75`` and ``p95``; of curves ``value`` and
         ``share``, what part of the numbers is no greater, at about `STEPS` values at most.
 

@@ -21,15 +21,15 @@ from anabranch.errors import ScenarioError
 from anabranch.result import read_result
 from anabranch.scenario import read_plan
 from anabranch.simulate import run_plan
-from anabranch.sweep.store import Store
-from anabranch.sweep.version import code_version, run_name
-from anabranch.sweep.work import TOGETHER, Failed, Made, error_text, facts_frame, facts_of, files_of, tables_of
+from anabranch.sweeps.store import Store
+from anabranch.sweeps.version import code_version, run_name
+from anabranch.sweeps.work import TOGETHER, Failed, Made, error_text, facts_frame, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-    from anabranch.sweep.points import Point
-    from anabranch.sweep.work import Base, Digests
+    from anabranch.sweeps.points import Point
+    from anabranch.sweeps.work import Base, Digests
 
 RETRIES = 10
 """So often a run is done again whose node has died."""

@@ -36,14 +36,14 @@ from scipy.stats import bootstrap
 
 from anabranch.errors import ScenarioError
 from anabranch.estimate import CONFIDENCE, student_t
-from anabranch.sweep.quantity import ESTIMATED
+from anabranch.sweeps.quantity import ESTIMATED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from anabranch.sweep.quantity import Interval
+    from anabranch.sweeps.quantity import Interval
 
 ENOUGH = 10
 """So many runs show how their numbers are distributed."""

@@ -9,10 +9,10 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import put_file
-from anabranch.sweep.drawn import drawn_numbers
-from anabranch.sweep.intervals import estimates
-from anabranch.sweep.numbers import all_numbers
-from anabranch.sweep.order import in_order
+from anabranch.sweeps.drawn import drawn_numbers
+from anabranch.sweeps.intervals import estimates
+from anabranch.sweeps.numbers import all_numbers
+from anabranch.sweeps.order import in_order
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from anabranch.sweep.quantity import FigurePlan, TablePlan
+    from anabranch.sweeps.quantity import FigurePlan, TablePlan
 
 
 def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
@@ -29,13 +29,13 @@ def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
     Parameters
     ----------
     frame : LazyFrame
-        The rows of all runs; see `anabranch.sweep.numbers.numbers`.
+        The rows of all runs; see `anabranch.sweeps.numbers.numbers`.
     plan : TablePlan
 
     Returns
     -------
     DataFrame
-        The groups, what `anabranch.sweep.intervals.estimates` gives, and ``left_out``: how many values of the runs of
+        The groups, what `anabranch.sweeps.intervals.estimates` gives, and ``left_out``: how many values of the runs of
         a group were null, infinite or no number, also of runs of which none is left. Groups are in the order of their
         first column, then of the next: numbers from the least on, text as it first appears.
 
@@ -59,7 +59,7 @@ def draw_figure(frame: pl.LazyFrame, plan: FigurePlan, file: str | os.PathLike[s
     Parameters
     ----------
     frame : LazyFrame
-        The rows of all runs; see `anabranch.sweep.numbers.numbers`.
+        The rows of all runs; see `anabranch.sweeps.numbers.numbers`.
     plan : FigurePlan
     file : path, optional
         Saved there, as SVG or PNG by suffix.
@@ -74,7 +74,7 @@ def draw_figure(frame: pl.LazyFrame, plan: FigurePlan, file: str | os.PathLike[s
         The quantity cannot be computed, or there is nothing to draw.
     """
     # Matplotlib takes long to load.
-    from anabranch.sweep.draw import draw_numbers
+    from anabranch.sweeps.draw import draw_numbers
 
     return draw_numbers(drawn_numbers(frame, plan), plan, file)
 
@@ -135,7 +135,7 @@ def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]
 def _write_figure(frame: pl.LazyFrame, plan: FigurePlan, folder: Path) -> list[Path]:
     # Matplotlib takes long to load.
     from anabranch.figures.save import save
-    from anabranch.sweep.draw import draw_numbers
+    from anabranch.sweeps.draw import draw_numbers
 
     files = [folder / f"{plan.file}.{suffix}" for suffix in ("svg", "png", "csv")]
     numbers = drawn_numbers(frame, plan)

@@ -35,7 +35,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
-from anabranch.sweep.quantity import FigurePlan, Quantity, TablePlan
+from anabranch.sweeps.quantity import FigurePlan, Quantity, TablePlan
 
 if TYPE_CHECKING:
     import os

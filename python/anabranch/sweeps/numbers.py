@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.errors import ScenarioError
-from anabranch.sweep.expression import check_columns, expression
-from anabranch.sweep.quantity import EACH, PERCENTILE
+from anabranch.sweeps.expression import check_columns, expression
+from anabranch.sweeps.quantity import EACH, PERCENTILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.sweep.quantity import Quantity
+    from anabranch.sweeps.quantity import Quantity
 
 RUN = "run"
 

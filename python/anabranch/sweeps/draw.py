@@ -8,21 +8,21 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.figures import draw_bands, draw_boxes, draw_distributions
-from anabranch.sweep.order import words_of
+from anabranch.sweeps.order import words_of
 
 if TYPE_CHECKING:
     import os
 
     from matplotlib.figure import Figure
 
-    from anabranch.sweep.quantity import FigurePlan
+    from anabranch.sweeps.quantity import FigurePlan
 
 
 METHODS = {"student": "Student's t", "bootstrap": "bootstrap"}
 
 
 def draw_numbers(numbers: pl.DataFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw the numbers of a figure, as `anabranch.sweep.drawn.drawn_numbers` gives them; saved if `file` is given.
+    """Draw the numbers of a figure, as `anabranch.sweeps.drawn.drawn_numbers` gives them; saved if `file` is given.
 
     Raises
     ------

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from anabranch.sweep.numbers import numbers
-from anabranch.sweep.quantity import FigurePlan, TablePlan
-from anabranch.sweep.summary import write_summaries
+from anabranch.sweeps.numbers import numbers
+from anabranch.sweeps.quantity import FigurePlan, TablePlan
+from anabranch.sweeps.summary import write_summaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import polars as pl
 
-    from anabranch.sweep.file import Sweep
-    from anabranch.sweep.swept import Swept
+    from anabranch.sweeps.file import Sweep
+    from anabranch.sweeps.swept import Swept
 
 SUMMARY = "summary"
 """The folder of tables and figures, in that of the sweep."""

@@ -12,16 +12,16 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.result import read_result
-from anabranch.sweep.points import frame_of
-from anabranch.sweep.quantity import Of
-from anabranch.sweep.store import Store
-from anabranch.sweep.work import TOGETHER, tables_of
+from anabranch.sweeps.points import frame_of
+from anabranch.sweeps.quantity import Of
+from anabranch.sweeps.store import Store
+from anabranch.sweeps.work import TOGETHER, tables_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from anabranch.sweep.points import Point
+    from anabranch.sweeps.points import Point
 
 KINDS: tuple[Of, ...] = get_args(Of)
 """The tables over runs."""

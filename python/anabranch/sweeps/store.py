@@ -12,20 +12,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import secrets
 import shutil
-import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from anabranch import _core
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.folder import put_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 try:
@@ -59,7 +61,8 @@ def opened(folder: Path) -> Iterator[Store]:
         _lock(lock, folder)
         store = Store(folder)
         store.sweep_up()
-        yield store
+        with closing(store):
+            yield store
 
 
 def _is_sweep(folder: Path) -> bool:
@@ -98,6 +101,7 @@ class Store:
         self.runs = folder / "runs"
         self.failed = folder / "failed"
         self.journal = folder / "journal.jsonl"
+        self._journal: io.FileIO | None = None
 
     def sweep_up(self) -> None:
         """Remove what a process left unfinished that was ended from outside."""
@@ -150,26 +154,14 @@ class Store:
         StorageError
             It cannot be written; nothing is left of it.
         """
+        return self._put_folder(self.runs / run, files)
 
-        def fill(aside: Path) -> None:
-            for name, content in files.items():
-                (aside / name).write_bytes(content)
-
-        return self._put_folder(self.runs / run, fill)
-
-    def _put_folder(self, place: Path, fill: Callable[[Path], None]) -> bool:
-        """Fill a folder aside and give it its name; tell whether there was none of that name."""
-        aside = None
+    def _put_folder(self, place: Path, files: Mapping[str, bytes]) -> bool:
+        aside = place.parent / f"{ASIDE}{secrets.token_hex(8)}"
         try:
-            aside = place.parent / os.path.basename(tempfile.mkdtemp(prefix=ASIDE, dir=place.parent))
-            fill(aside)
-            aside.chmod(0o755)
-            return _rename(aside, place)
+            return _core.put_folder(str(aside), str(place), list(files.items()))
         except OSError as error:
             raise self._storage_error(error) from error
-        finally:
-            if aside is not None:
-                shutil.rmtree(aside, ignore_errors=True)
 
     def _storage_error(self, error: OSError) -> StorageError:
         return StorageError(
@@ -180,12 +172,8 @@ class Store:
     def put_tables(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Write tables of many runs together, as a new folder."""
         numbers = [int(entry.name) for entry in _entries(self.folder / "tables") if entry.name.isdigit()]
-
-        def fill(aside: Path) -> None:
-            for name, frame in tables.items():
-                _write_frame(frame, aside / f"{name}.parquet")
-
-        self._put_folder(self.folder / "tables" / f"{max(numbers, default=0) + 1:06}", fill)
+        place = self.folder / "tables" / f"{max(numbers, default=0) + 1:06}"
+        self._put_folder(place, {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()})
 
     def put_frame(self, name: str, frame: pl.DataFrame) -> None:
         """Write a table whole, in place of one that is there.
@@ -197,7 +185,7 @@ class Store:
         """
         aside = self.folder / f"{name}.part"
         try:
-            _write_frame(frame, aside)
+            aside.write_bytes(_parquet(frame))
             aside.replace(self.folder / name)
         except OSError as error:
             raise self._storage_error(error) from error
@@ -225,13 +213,16 @@ class Store:
         """
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
         try:
-            with self.journal.open("ab+") as file:
-                # A line that was broken off must not swallow this one.
-                if file.tell() and not _ends_with_line(file):
-                    text = "\n" + text
-                file.write(text.encode())
+            if self._journal is None:
+                self._journal = _open_at_line(self.journal)
+            self._journal.write(text.encode())
         except OSError as error:
             raise self._storage_error(error) from error
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._journal is not None:
+            self._journal.close()
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Give the lines of the journal; one that was broken off is left out."""
@@ -269,26 +260,17 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return list(entries)
 
 
-def _rename(aside: Path, place: Path) -> bool:
-    """Give a folder its name; tell whether there was none of that name."""
-    try:
-        aside.rename(place)
-    except OSError:
-        # The same run, made for two points at the same time.
-        if place.is_dir():
-            return False
-        raise
-    return True
+def _parquet(frame: pl.DataFrame) -> bytes:
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    return content.getvalue()
 
 
-def _write_frame(frame: pl.DataFrame, file: Path) -> None:
-    try:
-        frame.write_parquet(file)
-    except pl.exceptions.PolarsError as error:
-        # What polars raises when the disk is full is not always an OSError.
-        raise OSError(str(error)) from error
-
-
-def _ends_with_line(file: Any) -> bool:
-    file.seek(-1, os.SEEK_END)
-    return bool(file.read(1) == b"\n")
+def _open_at_line(file: Path) -> io.FileIO:
+    """Open a file to add lines, without a buffer: a line that was broken off must not swallow the next."""
+    stream = io.FileIO(file, "ab+")
+    if stream.tell():
+        stream.seek(-1, os.SEEK_END)
+        if stream.read(1) != b"\n":
+            stream.write(b"\n")
+    return stream

@@ -13,7 +13,7 @@ from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.result import OF_MACHINE
 from anabranch.scenario import read_plan
-from anabranch.sweep.version import code_version
+from anabranch.sweeps.version import code_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from anabranch.result import Result
     from anabranch.scenario import Plan
-    from anabranch.sweep.points import Point
+    from anabranch.sweeps.points import Point
 
 KEY_BYTES = 10
 """Of the hash that a point has, written in twice as many digits."""

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from anabranch import _core
-from anabranch.sweep.file import Sweep, read_file
-from anabranch.sweep.here import run_here
-from anabranch.sweep.points import axes_of, frame_of, points_of
-from anabranch.sweep.rounds import first_seeds, unsure
-from anabranch.sweep.store import Store, opened
-from anabranch.sweep.summaries import check_columns, write_all
-from anabranch.sweep.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
-from anabranch.sweep.version import code_version
-from anabranch.sweep.work import Base, Digests, Failed, Made, read_base
+from anabranch.sweeps.file import Sweep, read_file
+from anabranch.sweeps.here import run_here
+from anabranch.sweeps.points import axes_of, frame_of, points_of
+from anabranch.sweeps.rounds import first_seeds, unsure
+from anabranch.sweeps.store import Store, opened
+from anabranch.sweeps.summaries import check_columns, write_all
+from anabranch.sweeps.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
+from anabranch.sweeps.version import code_version
+from anabranch.sweeps.work import Base, Digests, Failed, Made, read_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from anabranch.sweep.points import Axis, Point
+    from anabranch.sweeps.points import Axis, Point
 
     On = Literal["here", "ray"]
 
@@ -174,6 +174,7 @@ class _Runner:
         self.kept_together = runs_together(store.folder)
         self.begin = time.perf_counter()
         self.known = self._known()
+        self.failed_before = set(store.failures())
 
     def go(self) -> None:
         """Run all points, and those that `repeat` adds."""
@@ -206,7 +207,7 @@ class _Runner:
         if not points:
             return iter(())
         if self.on == "ray":
-            from anabranch.sweep.on_ray import run_on_ray
+            from anabranch.sweeps.on_ray import run_on_ray
 
             return run_on_ray(
                 self.base, points, self.store, self.digests, address=self.address, shared=self.shared, tell=self._hear
@@ -225,9 +226,10 @@ class _Runner:
                 check_columns(self.checked.sweep, alone(self.store.folder, outcome.point, outcome.run))
             self.new += outcome.is_new
             line = {"key": outcome.key, "run": outcome.run, "code": code_version(), "files": outcome.files}
-            size = outcome.facts.get("bytes", self.store.size(outcome.run))
-            self.store.note({**line, **outcome.facts, "bytes": size})
-            self.store.forget_failure(outcome.key)
+            facts = outcome.facts or {"bytes": self.store.size(outcome.run)}
+            self.store.note({**line, **facts})
+            if outcome.key in self.failed_before:
+                self.store.forget_failure(outcome.key)
             if outcome.tables and outcome.run not in self.kept_together:
                 self.kept_together.add(outcome.run)
                 self.pending.append((outcome.run, outcome.tables))

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anabranch.sweep.intervals import estimates
-from anabranch.sweep.numbers import numbers
-from anabranch.sweep.points import frame_of
+from anabranch.sweeps.intervals import estimates
+from anabranch.sweeps.numbers import numbers
+from anabranch.sweeps.points import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.sweep.file import Repeat, Sweep
-    from anabranch.sweep.points import Point
-    from anabranch.sweep.quantity import Quantity
-    from anabranch.sweep.swept import Swept
+    from anabranch.sweeps.file import Repeat, Sweep
+    from anabranch.sweeps.points import Point
+    from anabranch.sweeps.quantity import Quantity
+    from anabranch.sweeps.swept import Swept
 
 
 def first_seeds(points: Sequence[Point], repeat: Repeat) -> list[Point]:

@@ -48,7 +48,7 @@ ESTIMATED = (
     *("count", "mean", "low", "high", "half_width", "median", "least", "most", "p25", "p75"),
     *("skewness", "interval"),
 )
-"""Columns of estimates; see `anabranch.sweep.intervals.estimates`."""
+"""Columns of estimates; see `anabranch.sweeps.intervals.estimates`."""
 
 RESERVED = ("value", "left_out", *ESTIMATED, "p5", "p95", "share")
 """Columns that tables and numbers of figures have of their own."""
