@@ -1,6 +1,6 @@
 """Time sweeps: 500 small runs on one thread and on two, what a run costs beyond its simulation, and many runs read.
 
-Usage: python benches/sweep.py [RUNS [MANY]]; MANY runs (100,000 if not given) are swept once and then read as one frame.
+Usage: python benches/sweep.py [RUNS [MANY]]; MANY runs, 100,000 if not given, are swept once and read as one frame.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def is_alike(shown: str, printed: str) -> bool:
 
 @pytest.mark.parametrize("page", [p for p in pages() if fences(p)], ids=name_of)
 def test_every_command_and_all_python_of_a_page_runs(page, tmp_path, monkeypatch):
-    for folder in ("scenarios", "experiments"):
+    for folder in ("scenarios", "experiments", "sweeps"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}

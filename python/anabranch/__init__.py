@@ -2,7 +2,7 @@
 
 Read or make a network (`read_network`, `generate`), say who wants what (`read_demands`, `gravity`, ...), and divide
 the capacity: `solve` gives an `Allocation` that can prove itself. Simulate a scenario file: `run` gives a `Result` with
-everything that was measured.
+everything that was measured; `sweep` simulates it with many values.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,14 @@ from anabranch import generate
 from anabranch.allocation import Allocation
 from anabranch.allocation_folder import read_allocation
 from anabranch.demands import Demands, demands
-from anabranch.errors import CertificateError, ConvergenceWarning, RunInterrupted, ScenarioError, SolverError
+from anabranch.errors import (
+    CertificateError,
+    ConvergenceWarning,
+    RunInterrupted,
+    ScenarioError,
+    SolverError,
+    StorageError,
+)
 from anabranch.filters import filters
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.network import Network, from_networkx
@@ -28,6 +35,7 @@ from anabranch.write import write_network
 
 if TYPE_CHECKING:
     from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates
+    from anabranch.sweeps import Swept, read_sweep, sweep
 
 __all__ = [
     "Allocation",
@@ -43,6 +51,8 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SolverError",
+    "StorageError",
+    "Swept",
     "TopologyManager",
     "demands",
     "draw_errors",
@@ -65,17 +75,23 @@ __all__ = [
     "read_network",
     "read_result",
     "read_scenario",
+    "read_sweep",
     "run",
     "solve",
+    "sweep",
     "uniform",
     "write_network",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the figures when they are first asked for: matplotlib takes as long as all the rest."""
+    """Load figures and sweeps when they are first asked for: they take as long to load as all the rest."""
     if name.startswith("draw_") and name in __all__:
         from anabranch import figures
 
         return getattr(figures, name)
+    if name in ("Swept", "read_sweep", "sweep"):
+        from anabranch import sweeps
+
+        return getattr(sweeps, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

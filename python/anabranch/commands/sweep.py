@@ -43,6 +43,10 @@ MOST_ERRORS = 5
 """So many runs that failed are named."""
 
 DEFAULT_ROWS = 40
+
+LEFT_TO_THE_FILE = ("half_width", "p25", "p75", "skewness", "interval", "left_out")
+"""Columns of tables that are not printed."""
+
 RUNS = Path("runs")
 
 
@@ -171,6 +175,7 @@ def _print_places(swept: Swept, figures: list[Path], others: int) -> None:
 
 
 def _table(file: Path, frame: pl.DataFrame, rows: int) -> Table:
+    frame = frame.drop(LEFT_TO_THE_FILE, strict=False)
     table = Table(title=file.stem, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for name, kind in frame.schema.items():
         table.add_column(printable(name), justify="right" if kind.is_numeric() else "left")

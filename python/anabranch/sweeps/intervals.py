@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.stats import bootstrap
 
 from anabranch.errors import ScenarioError
 from anabranch.estimate import CONFIDENCE, student_t
@@ -176,6 +175,9 @@ def _bca(values: NDArray[np.float64]) -> tuple[float, float]:
 
     Every group is drawn from with the same random numbers, so that its interval depends on its values alone.
     """
+    # Only now: it takes as long to load as all the rest.
+    from scipy.stats import bootstrap
+
     least, spread = values[0], values[-1] - values[0]
     found = bootstrap(
         ((values - least) / spread,),

@@ -122,7 +122,7 @@ def _cluster(ray: Any, address: str | None) -> Iterator[None]:
     alone = {} if address is not None else {"include_dashboard": False}
     try:
         _reach(address)
-        ray.init(address=address, log_to_driver=False, logging_level="warning", **alone)
+        ray.init(address=address, log_to_driver=False, logging_level="error", **alone)
     except (OSError, ValueError, RuntimeError) as error:
         where = address or "this machine"
         raise ScenarioError(f"{where}: no Ray cluster can be joined there ({error}); check the address") from error
