@@ -65,10 +65,15 @@ seed = "1..{seeds}"
 """
 
 
-def written(folder: Path, more: str = "", *, seeds: int = 3, duration: str = "300 ms") -> Path:
+FAILS = """connection.0.start = ["0 ms", "150 ms"]
+connection.0.stop = ["100 ms", "200 ms"]
+"""
+
+
+def written(folder: Path, more: str = "", *, seeds: int = 3, duration: str = "300 ms", scenarios: str = "") -> Path:
     (folder / "scenario.toml").write_text(SCENARIO.format(duration=duration))
     file = folder / "sweep.toml"
-    file.write_text(SWEEP.format(seeds=seeds) + more)
+    file.write_text(SWEEP.format(seeds=seeds).replace("[names]", f"{scenarios}[names]") + more)
     return file
 
 
@@ -128,21 +133,30 @@ def test_more_values_add_only_their_runs(tmp_path):
 def test_two_points_of_one_scenario_are_one_run(tmp_path):
     (tmp_path / "scenario.toml").write_text(SCENARIO.format(duration="100 ms"))
     file = tmp_path / "sweep.toml"
-    file.write_text('scenario = "scenario.toml"\n[sweep]\nlink.0.delay = ["1 ms", "1000 us"]\n')
+    # The same protocol, written in two ways.
+    file.write_text('scenario = "scenario.toml"\n[sweep]\nconnection.0.protocol = ["reno", { reno = { } }]\n')
     swept = sweep(file, tmp_path / "out")
+    assert len(swept.points) == 2
     assert swept.points["run"].n_unique() == 1
     assert swept.points["run"].null_count() == 0
     assert len(swept.table("runs").collect()) == 2
 
 
 def test_a_run_that_fails_keeps_its_error_and_stops_no_other(tmp_path):
-    # A connection that stops as it starts is a mistake, which is seen when the run is planned.
-    more = '\n[[together]]\nconnection.0.amount = ["1 kB", "2 kB"]\nconnection.0.stop = ["200 ms", "0 ms"]\n'
-    swept = sweep(written(tmp_path, more, seeds=1), tmp_path / "out")
-    assert len(swept.points) == 4
+    # Each time may be, but not to stop at 100 ms after a start at 150 ms: that is seen when the run is planned.
+    swept = sweep(written(tmp_path, seeds=1, scenarios=FAILS), tmp_path / "out")
+    assert len(swept.points) == 8
     assert swept.points["run"].null_count() == len(swept.failed) == 2
     assert all("scenario.toml with" in error for error in swept.failed["error"])
-    assert set(swept.failed["connection.0.stop_s"]) == {0.0}
+    assert swept.failed["connection.0.start_s"].to_list() == [0.15, 0.15]
+    assert swept.failed["connection.0.stop_s"].to_list() == [0.1, 0.1]
+
+
+def test_errors_of_values_that_are_no_longer_asked_for_are_forgotten(tmp_path):
+    sweep(written(tmp_path, seeds=1, scenarios=FAILS), tmp_path / "out")
+    assert len(os.listdir(tmp_path / "out" / "failed")) == 2
+    sweep(written(tmp_path, seeds=1), tmp_path / "out")
+    assert not os.listdir(tmp_path / "out" / "failed")
 
 
 def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
@@ -189,6 +203,94 @@ def test_a_changed_file_of_the_scenario_makes_other_runs(tmp_path):
     trace.write_text("time_s,capacity_bps\n0,1000000\n")
     second = sweep(file, tmp_path / "out")
     assert set(first.points["run"]).isdisjoint(second.points["run"])
+
+
+def test_a_file_that_changes_while_the_sweep_goes_on_ends_it(tmp_path):
+    (tmp_path / "trace.csv").write_text("time_s,capacity_bps\n0,2000000\n")
+    file = written(tmp_path, seeds=20)
+    file.write_text(file.read_text().replace("[sweep]", "set = ['link.0.trace=\"trace.csv\"']\n[sweep]"))
+
+    def changes(how):
+        if how.done == 5:
+            (tmp_path / "trace.csv").write_text("time_s,capacity_bps\n0,1000000\n")
+
+    with pytest.raises(ScenarioError, match=r"trace\.csv: it has changed during the sweep"):
+        sweep(file, tmp_path / "out", threads=1, progress=changes)
+    swept = sweep(file, tmp_path / "out")
+    assert swept.table("links").collect()["capacity_bps"].unique().to_list() == [2e6]
+    carried = swept.table("links").collect()["carried_bytes"]
+    # At 1 Mbit/s for 300 ms, all of them.
+    assert carried.max() <= 1e6 * 0.3 / 8
+
+
+@pytest.mark.parametrize("file", ["runs.parquet", "connections.parquet"])
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_tables_of_many_runs_that_are_broken_are_made_anew(tmp_path, file, is_empty):
+    first = sweep(written(tmp_path), tmp_path / "out")
+    before = first.table("connections").collect()
+    broken = tmp_path / "out" / "tables" / "000001" / file
+    broken.write_bytes(b"") if is_empty else broken.unlink()
+    assert_frame_equal(read_sweep(tmp_path / "out").table("connections").collect(), before)
+    assert_frame_equal(sweep(tmp_path / "sweep.toml", tmp_path / "out").table("connections").collect(), before)
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a?b", "a*"])
+def test_names_of_folders_are_no_patterns(tmp_path, name):
+    (tmp_path / "axb").mkdir()
+    sweep(written(tmp_path, seeds=2), tmp_path / "axb")
+    swept = sweep(written(tmp_path, seeds=1), tmp_path / name)
+    assert len(swept.table("connections").collect()) == 4
+    assert len(swept.table("series").collect().unique("run")) == 2
+
+
+@pytest.mark.parametrize("file", ["scenario.toml", "connections.parquet", "meta.json"])
+def test_a_run_that_lacks_a_file_is_made_again(tmp_path, file):
+    swept = sweep(written(tmp_path), tmp_path / "out")
+    before = contents(tmp_path / "out" / "runs")
+    (tmp_path / "out" / "runs" / swept.points["run"][1] / file).unlink()
+    (tmp_path / "out" / "journal.jsonl").unlink()
+    sweep(tmp_path / "sweep.toml", tmp_path / "out")
+    assert contents(tmp_path / "out" / "runs") == before
+
+
+def test_a_copy_without_hidden_files_goes_on(tmp_path, monkeypatch):
+    file = written(tmp_path)
+    sweep(file, tmp_path / "out")
+    (tmp_path / "out" / ".lock").unlink()
+    monkeypatch.setattr("anabranch.sweeps.here.run_plan", lambda *_, **__: pytest.fail("it ran again"))
+    assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
+
+
+def test_rubbish_in_the_journal_and_among_failures_is_left_out(tmp_path):
+    file = written(tmp_path)
+    sweep(file, tmp_path / "out")
+    with (tmp_path / "out" / "journal.jsonl").open("a") as journal:
+        journal.write('{"key": "a", "run": "b", "bytes": 1, "files": ["c"]}\n[1]\n\xff\n')
+    (tmp_path / "out" / "failed" / "yy.json").write_text("[1]")
+    assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
+
+
+def test_a_sweep_of_nothing_is_one_run(tmp_path):
+    file = written(tmp_path)
+    file.write_text('scenario = "scenario.toml"\n' + '[[table]]\nfile = "e"\nof = "runs"\nvalue = "events"\n')
+    swept = sweep(file, tmp_path / "out")
+    assert swept.points.columns == ["run"]
+    assert len(pl.read_csv(tmp_path / "out" / "summary" / "e.csv")) == 1
+
+
+def test_tables_without_groups_are_over_the_seed_by_whatever_name(tmp_path):
+    file = written(tmp_path, '\n[[table]]\nfile = "e"\nof = "runs"\nvalue = "events"\n')
+    file.write_text(file.read_text().replace("[names]", '[names]\nseed = "replicate"'))
+    sweep(file, tmp_path / "out")
+    assert pl.read_csv(tmp_path / "out" / "summary" / "e.csv")["count"].to_list() == [3, 3]
+
+
+def test_one_number_is_not_sure(tmp_path):
+    # Only one seed has a number, so there is no interval, however many there are.
+    more = '[repeat]\nleast = 2\nmost = 4\nstep = 1\nof = [{ of = "runs", value = "events", where = "seed = 1" }]\n'
+    file = written(tmp_path, more)
+    file.write_text(file.read_text().replace('seed = "1..3"\n', ""))
+    assert sweep(file, tmp_path / "out").points["seed"].max() == 4
 
 
 def test_a_run_with_a_broken_file_is_made_again(tmp_path):
@@ -349,11 +451,10 @@ def test_the_command_prints_tables_and_says_where_runs_are(tmp_path):
 
 
 def test_a_failed_run_is_exit_code_one_and_named(tmp_path):
-    more = '\n[[together]]\nconnection.0.stop = ["200 ms", "0 ms"]\n'
-    file = written(tmp_path, more, seeds=1)
+    file = written(tmp_path, seeds=1, scenarios=FAILS)
     outcome = CliRunner().invoke(app, ["sweep", str(file), "--out", str(tmp_path / "out")])
     assert outcome.exit_code == 1
-    assert "2 of 4 runs failed" in outcome.stderr
+    assert "2 of 8 runs failed" in outcome.stderr
 
 
 def test_check_takes_sweep_files(tmp_path):

@@ -33,6 +33,9 @@ links = [["narrow"]]
 """
 
 
+TABLE = "[[table]]\nfile = '{}'\nof = 'runs'\nvalue = 'events'\n"
+
+
 @pytest.fixture
 def points(tmp_path: Path):
     def read(text: str) -> list[dict[str, object]]:
@@ -151,7 +154,7 @@ def test_values_are_written_as_toml_reads_them(value):
         ("[sweep]\nlink.0.delay = { first = 0, last = 1, count = 3, spacing = 'log' }\n", "both ends must be over 0"),
         ("[[together]]\nlink.0.delay = ['1 ms']\nlink.0.queue = ['1 kB', '2 kB']\n", "give as many of each"),
         ("[sweep]\nseed = [1]\nrun.seed = [2]\n", "the path `run.seed` is varied twice"),
-        ("[sweep]\nseed = [1]\n[repeat]\nmargin = 0.1\n", "`seed` cannot be varied too"),
+        ("[sweep]\nseed = [1]\n[repeat]\nof = [{ of = 'runs', value = 'events' }]\n", "`seed` cannot be varied too"),
         ("[names]\n'link.0.delay' = 'd'\n", "`link.0.delay` is not varied"),
         ("[sweep]\nseed = [1]\n[[leave_out]]\nseeed = 1\n", "it is not varied (did you mean `seed`?)"),
         ("[sweep]\nseed = [1]\n[[leave_out]]\nseed = 2\n", "2 is none of its values"),
@@ -161,6 +164,18 @@ def test_values_are_written_as_toml_reads_them(value):
         ("[[table]]\nfile = 'a'\nof = 'connections'\nvalue = 'error'\njion = 'sum'\n", "`table.0.jion`"),
         ("[[table]]\nfile = 'a'\nof = 'connections'\n", "`table.0.value` is missing"),
         ("[sweep]\nseed = [1\n", "it is not TOML"),
+        ("[repeat]\nmargin = 0.1\n", "no number to be sure of"),
+        ("[repeat]\nleast = 5\nmost = 3\nof = [{ of = 'runs', value = 'events' }]\n", "most is to be no less"),
+        ("[sweep]\nlink.0.delay = {}\n", "{  } is one value"),
+        ('[sweep]\nlink.0.delay = { first = "5 ms", count = 4 }\n', "add `last`"),
+        ("[sweep]\nseed = { first = 1, last = 1e308, step = 1e-308 }\n", "at most 1,000,000 will do"),
+        (
+            "[sweep]\nconnection.0.weight = [1, 2]\n[names]\n'connection.0.weight' = 'run'\n",
+            "column `run` of their own",
+        ),
+        ("[sweep]\nconnection.0.weight = [1, 2]\n[names]\n'connection.0.weight' = 'seed'\n", "the column of the seed"),
+        ("[sweep]\nconnection.0.weight = [1, -5]\n", "weight"),
+        (f"{TABLE.format('m')}{TABLE.format('M')}", "two tables or figures have the file `m`"),
     ],
 )
 def test_mistakes_say_what_where_and_what_would_do(tmp_path, text, words):
@@ -168,6 +183,19 @@ def test_mistakes_say_what_where_and_what_would_do(tmp_path, text, words):
         check_sweep(written(tmp_path, text))
     assert words in str(caught.value)
     assert "sweep.toml" in str(caught.value)
+
+
+def test_a_value_that_no_point_can_have_is_told_and_a_combination_is_not(tmp_path):
+    # It may start at 0 or 150 ms, and stop at 100 or 200 ms; only to stop before it starts cannot be.
+    text = '[sweep]\nconnection.0.start = ["0 ms", "150 ms"]\nconnection.0.stop = ["100 ms", "{}"]\n'
+    assert len(check_sweep(written(tmp_path, text.format("200 ms"))).points) == 4
+    with pytest.raises(ScenarioError, match="stop"):
+        check_sweep(written(tmp_path, text.format("0 ms")))
+
+
+def test_the_same_values_drawn_twice_are_one_point(points):
+    found = points("[[sample]]\ncount = 30\nrun.seed = { between = [1, 5] }\n")
+    assert sorted(row["seed"] for row in found) == [1, 2, 3, 4, 5]
 
 
 def test_too_many_points_are_refused_before_they_are_made(tmp_path):

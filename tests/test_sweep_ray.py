@@ -11,7 +11,7 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.sweeps import sweep
-from test_sweep import contents, written
+from test_sweep import FAILS, contents, written
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install anabranch[ray]")
@@ -58,7 +58,7 @@ def test_a_cluster_gives_the_bytes_of_this_machine_though_a_node_dies(tmp_path: 
 
 
 def test_nodes_write_to_a_shared_folder_themselves(tmp_path: Path, cluster: Any) -> None:
-    file = written(tmp_path, "\n[[together]]\nconnection.0.stop = ['200 ms', '0 ms']\n")
+    file = written(tmp_path, scenarios=FAILS)
     here = sweep(file, tmp_path / "here")
     there = sweep(file, tmp_path / "there", on="ray", address=cluster.address, shared=True)
     assert contents(tmp_path / "here" / "runs") == contents(tmp_path / "there" / "runs")

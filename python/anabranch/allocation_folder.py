@@ -45,7 +45,7 @@ def read_allocation(folder: str | os.PathLike[str]) -> Allocation:
         raise ScenarioError(f"{place}: {_lack(place)}; name a folder that `anabranch solve --out` has written")
     try:
         meta = json.loads((place / "meta.json").read_text(encoding="utf-8"))
-        tables = {name: pl.read_parquet(place / f"{name}.parquet") for name in TABLES}
+        tables = {name: pl.read_parquet(place / f"{name}.parquet", glob=False) for name in TABLES}
         return _allocation(meta, _paths(meta["title"], tables), tables)
     except (OSError, KeyError, ValueError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(f"{place}: it is no whole allocation ({error}); solve the network again") from error

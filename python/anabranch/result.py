@@ -272,9 +272,9 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
         taken = _values(place / "machine.json") if (place / "machine.json").is_file() else {}
         meta = dict.fromkeys(OF_MACHINE) | _values(place / "meta.json") | taken
         scenario = (place / "scenario.toml").read_text(encoding="utf-8")
-        tables = {name: pl.read_parquet(place / f"{name}.parquet") for name in TABLES}
+        tables = {name: pl.read_parquet(place / f"{name}.parquet", glob=False) for name in TABLES}
         others = {name: place / f"{name}.parquet" for name in MAY_LACK}
-        tables |= {name: pl.read_parquet(file) for name, file in others.items() if file.exists()}
+        tables |= {name: pl.read_parquet(file, glob=False) for name, file in others.items() if file.exists()}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(f"{place}: it is no whole result of a run ({error}); run the scenario again") from error
     return Result(meta, scenario, read_scenario(place / "scenario.toml").network, **tables)

@@ -77,9 +77,8 @@ def command(
         with _told(as_json=as_json) as tell:
             swept = sweep(file, place, threads=threads, on=on, address=address, shared=shared, progress=tell)
     except KeyboardInterrupt:
-        typer.echo(
-            f"anabranch: the sweep was stopped; its runs are kept in {place}, and the same command goes on", err=True
-        )
+        kept = f"its runs are kept in {place}, and" if place.is_dir() else "nothing was begun;"
+        typer.echo(f"anabranch: the sweep was stopped; {kept} the same command goes on", err=True)
         raise
     if as_json:
         _line({"event": "end", "folder": str(place), "total": len(swept.points), "failed": len(swept.failed)})

@@ -228,7 +228,7 @@ def _facts(folder: Path, id: str, shown: str) -> RunFacts:
         return _allocation_facts(folder, meta, id, shown)
     if isinstance(meta, dict) and "summary" in meta and "seed" not in meta:
         raise ScenarioError("it is an allocation without paths.parquet; solve the network again")
-    protocols = pl.read_parquet(folder / "connections.parquet", columns=["protocol"])["protocol"]
+    protocols = pl.read_parquet(folder / "connections.parquet", glob=False, columns=["protocol"])["protocol"]
     for name in (SCENARIO, *(f"{table}.parquet" for table in TABLES)):
         if not (folder / name).is_file():
             raise ScenarioError(f"it has no {name}; run the scenario again")
@@ -255,7 +255,7 @@ def _allocation_facts(folder: Path, meta: dict[str, Any], id: str, shown: str) -
         folder=shown,
         title=f"{meta['title']}, {summary['fairness']}" if meta["title"] else summary["fairness"],
         protocols=[summary["method"]],
-        connections=pl.scan_parquet(folder / "connections.parquet").select(pl.len()).collect().item(),
+        connections=pl.scan_parquet(folder / "connections.parquet", glob=False).select(pl.len()).collect().item(),
         warnings=0 if summary["certified"] else 1,
         written=(folder / META).stat().st_mtime,
         finished=True,

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
@@ -77,6 +77,12 @@ class Repeat(Strict):
     """So many seeds are added at a time."""
     of: tuple[Quantity, ...] = ()
     """What is to be sure; the numbers of all tables if not given."""
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Repeat:
+        if self.least > self.most:
+            raise ValueError(f"least is {self.least} and most {self.most}; most is to be no less")
+        return self
 
 
 class SweepFile(Strict):
@@ -147,7 +153,10 @@ def read_file(file: str | os.PathLike[str]) -> Sweep:
         own = SweepFile.model_validate(data)
     except ValidationError as error:
         raise ScenarioError(f"{place}: {_words(error.errors()[0], data)}") from error
-    files = [*(plan.file for plan in own.table), *(plan.file for plan in own.figure)]
+    if own.repeat is not None and not own.repeat.of and not own.table:
+        raise ScenarioError(f"{place}: `repeat` has no number to be sure of; add `of` to it, or a [[table]]")
+    # Some file systems take small and large letters for the same.
+    files = [plan.file.lower() for plan in own.table] + [plan.file.lower() for plan in own.figure]
     twice = next((name for name in files if files.count(name) > 1), None)
     if twice is not None:
         raise ScenarioError(f"{place}: two tables or figures have the file `{twice}`; give each a name of its own")

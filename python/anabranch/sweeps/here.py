@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import StorageError
 from anabranch.simulate import run_plan
 from anabranch.sweeps.version import run_name
-from anabranch.sweeps.work import Failed, Made, error_text, facts_of, files_of, tables_of
+from anabranch.sweeps.work import Failed, FileChangedError, Made, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -101,7 +101,7 @@ class _Workers:
         key = self.base.key(point)
         try:
             return self._made(point, key, self._progress(number))
-        except (KeyboardInterrupt, SystemExit, StorageError):
+        except (KeyboardInterrupt, SystemExit, StorageError, FileChangedError):
             raise
         except BaseException as error:  # a panic is no Exception
             return Failed(point, key, error_text(error))
@@ -109,8 +109,8 @@ class _Workers:
             self.shares.pop(number, None)
 
     def _made(self, point: Point, key: str, progress: Progress) -> Made:
-        plan = self.base.plan(point)
-        run, files = run_name(plan.resolved), self.digests.of(plan.files)
+        plan, files = self.digests.plan(self.base, point)
+        run = run_name(plan.resolved)
         if self.store.is_whole(run):
             return Made(point, key, run, files)
         result = run_plan(plan, threads=1, progress=progress)

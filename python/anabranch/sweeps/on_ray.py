@@ -17,13 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch.errors import ScenarioError
+from anabranch.errors import ScenarioError, StorageError
 from anabranch.result import read_result
 from anabranch.scenario import read_plan
 from anabranch.simulate import run_plan
 from anabranch.sweeps.store import Store
 from anabranch.sweeps.version import code_version, run_name
-from anabranch.sweeps.work import TOGETHER, Failed, Made, error_text, facts_frame, facts_of, files_of, tables_of
+from anabranch.sweeps.work import (
+    TOGETHER,
+    Failed,
+    FileChangedError,
+    Made,
+    error_text,
+    facts_frame,
+    facts_of,
+    files_of,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -55,6 +65,8 @@ class Sent:
         Of the node's time, and the size in bytes.
     error : str
         Why it failed; empty if it did not.
+    cannot_write : str
+        Why the folder of the sweep cannot be written to; empty if it can.
     code : str
         The version of the node.
     """
@@ -62,6 +74,7 @@ class Sent:
     files: dict[str, bytes]
     facts: dict[str, Any]
     error: str
+    cannot_write: str
     code: str
 
 
@@ -88,13 +101,14 @@ def run_on_ray(
         place = str(store.folder.resolve()) if shared else None
         under_way: dict[Any, Made] = {}
         todo = iter(points)
+        tell({})
         try:
             while True:
                 ended = yield from _send(ray, base, todo, store, digests, task, place, under_way)
                 if ended and not under_way:
                     return
                 ready, _ = ray.wait(list(under_way), timeout=LOOK_S)
-                tell({})
+                tell(dict.fromkeys(range(len(under_way)), 0.0))
                 for own in ready:
                     yield _taken(ray, own, under_way.pop(own), store)
         finally:
@@ -163,11 +177,13 @@ def _send(
             return True
         key = base.key(point)
         try:
-            plan = base.plan(point)
+            plan, files = digests.plan(base, point)
+        except FileChangedError:
+            raise
         except ScenarioError as error:
             yield Failed(point, key, error_text(error))
             continue
-        made = Made(point, key, run_name(plan.resolved), digests.of(plan.files))
+        made = Made(point, key, run_name(plan.resolved), files)
         if store.is_whole(made.run):
             yield made
         else:
@@ -182,10 +198,14 @@ def simulate(scenario: str, run: str, place: str | None) -> Sent:
         files = files_of(result)
         if place is not None:
             Store(Path(place)).put(run, files)
-    except Exception as error:
-        return Sent({}, {}, error_text(error), code_version())
+    except StorageError as error:
+        return Sent({}, {}, "", str(error), code_version())
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic is no Exception
+        return Sent({}, {}, error_text(error), "", code_version())
     facts = facts_of(result, sum(map(len, files.values())))
-    return Sent({} if place is not None else files, facts, "", code_version())
+    return Sent({} if place is not None else files, facts, "", "", code_version())
 
 
 def _taken(ray: Any, own: Any, made: Made, store: Store) -> Made | Failed:
@@ -197,6 +217,8 @@ def _taken(ray: Any, own: Any, made: Made, store: Store) -> Made | Failed:
         return Failed(made.point, made.key, f"no node has brought it to its end: {words[0]}")
     if sent.code != code_version():
         raise ScenarioError(f"a node has anabranch {sent.code}, this machine {code_version()}; install the same on all")
+    if sent.cannot_write:
+        raise StorageError(f"on a node: {sent.cannot_write}")
     if sent.error:
         return Failed(made.point, made.key, sent.error)
     if sent.files:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 SEED = "run.seed"
 """The path of what is called ``seed`` for short."""
 
-MOST_POINTS = 10_000_000
+MOST_POINTS = 1_000_000
+
+RESERVED = ("", "run", "key", "point", "error")
+"""What no column may be called."""
 
 BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "over": lambda value, bound: value > bound,
@@ -112,7 +115,8 @@ def _flat(table: Mapping[str, Any], way: str = "") -> Iterator[tuple[str, Any]]:
     """Give each path in nested tables, ``a.b.c``, with its values."""
     for key, given in table.items():
         path = f"{way}{key}"
-        if isinstance(given, Mapping) and not is_range(given) and not set(given) & {"between", "among"}:
+        is_way = isinstance(given, Mapping) and not is_range(given) and not set(given) & {"between", "among"}
+        if is_way and given:
             yield from _flat(given, f"{path}.")
         else:
             yield path, given
@@ -156,8 +160,13 @@ def _check_once(sweep: Sweep, axes: Sequence[Axis]) -> None:
         twice = next((name for name in all_names if all_names.count(name) > 1), None)
         if twice is not None:
             raise sweep.error(f"the {what} `{twice}` is varied twice; vary it in one place")
+    reserved = next((name for name in columns if name in RESERVED), None)
+    if reserved is not None:
+        raise sweep.error(f"`names`: tables have a column `{reserved}` of their own; choose another name")
     if sweep.file.repeat is not None and SEED in paths:
         raise sweep.error("`repeat` takes seeds as it needs them, so `seed` cannot be varied too; leave one out")
+    if "seed" in columns and (SEED not in paths or sweep.file.repeat is not None):
+        raise sweep.error("`names`: `seed` is the column of the seed; choose another name")
     for path in sweep.file.names:
         if (SEED if path == "seed" else path) not in paths:
             near = _core.nearest_name(path, paths)
@@ -174,16 +183,17 @@ def points_of(sweep: Sweep, axes: Sequence[Axis]) -> list[Point]:
         A mistake in what is left out, or nothing is left.
     """
     is_left_out = _left_out(sweep, axes)
-    points = []
+    points: dict[tuple[Any, ...], Point] = {}
     for steps in itertools.product(*(range(len(axis)) for axis in axes)):
         parts = [axis.at(step) for axis, step in zip(axes, steps, strict=True)]
         values = {name: value for _, own in parts for name, value in own.items()}
         if not is_left_out(values):
             sets = (*sweep.file.sets, *itertools.chain.from_iterable(own for own, _ in parts))
-            points.append(Point(sets, values))
+            # The same values once more, as from a draw, are the same point.
+            points.setdefault(tuple(values.values()), Point(sets, values))
     if not points:
         raise sweep.error("`leave_out` leaves out every point; leave out fewer")
-    return points
+    return list(points.values())
 
 
 def _left_out(sweep: Sweep, axes: Sequence[Axis]) -> Callable[[Mapping[str, Any]], bool]:
@@ -247,6 +257,11 @@ def _same(a: object, b: object) -> bool:
     assert isinstance(a, (int, float))
     assert isinstance(b, (int, float))
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=0.0)
+
+
+def column_of_seed(sweep: Sweep) -> str:
+    """Give what the column of the seed is called."""
+    return sweep.file.names.get("seed") or sweep.file.names.get(SEED) or "seed"
 
 
 def frame_of(points: Sequence[Point]) -> pl.DataFrame:

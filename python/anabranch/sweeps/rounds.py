@@ -51,7 +51,9 @@ def _wide(swept: Swept, quantity: Quantity, points: pl.DataFrame, margin: float)
     varied = [name for name in points.columns if name != "point"]
     groups = list(dict.fromkeys((*varied, *quantity.by)))
     found = estimates(numbers(swept.table(quantity.of), quantity, groups), groups, "student")
-    wide = found.filter(pl.col("half_width") > margin * pl.col("mean").abs())
+    # Of one number there is no interval: it is not sure.
+    is_wide = pl.col("half_width").is_null() | (pl.col("half_width") > margin * pl.col("mean").abs())
+    wide = found.filter(is_wide)
     if not varied:
         return {0} if len(wide) else set()
     return set(wide.join(points, on=varied, nulls_equal=True)["point"])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from anabranch import _core
+from anabranch.errors import ScenarioError
 from anabranch.sweeps.file import Sweep, read_file
 from anabranch.sweeps.here import run_here
-from anabranch.sweeps.points import axes_of, frame_of, points_of
+from anabranch.sweeps.points import axes_of, column_of_seed, points_of
 from anabranch.sweeps.rounds import first_seeds, unsure
 from anabranch.sweeps.store import Store, opened
 from anabranch.sweeps.summaries import check_columns, write_all
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from anabranch.sweeps.points import Axis, Point
 
     On = Literal["here", "ray"]
+
+MOST_PLANNED = 500
+"""So many values are planned before a sweep begins; all are read."""
 
 RUNS, ROWS = 1_000, 1_000_000
 """Tables of so many runs, or rows, are written together."""
@@ -89,8 +94,37 @@ def check_sweep(file: str | os.PathLike[str]) -> Checked:
     for axis in axes:
         for step in range(len(axis)):
             _check_values(sweep, base, axis.at(step)[0])
-    base.plan(points[0])
+    _check_plans(sweep, base, points)
     return Checked(sweep, base, axes, points)
+
+
+def _check_plans(sweep: Sweep, base: Base, points: Sequence[Point]) -> None:
+    """Make sure that there is a run with each value.
+
+    Raises
+    ------
+    ScenarioError
+        There is none with one of the first `MOST_PLANNED` values, at the first and the last point that has it.
+    """
+    having: dict[tuple[str, Any], list[Point]] = {}
+    for point in points:
+        for name, value in point.values.items():
+            own = having.setdefault((name, value), [point, point])
+            own[1] = point
+    having = {pair: own for pair, own in having.items() if pair[0] != column_of_seed(sweep)} or {("", 0): [points[0]]}
+    fine: set[tuple[str, Any]] = set()
+    for pair, candidates in itertools.islice(having.items(), MOST_PLANNED):
+        if pair in fine:
+            continue
+        for point in candidates:
+            try:
+                base.plan(point)
+            except ScenarioError as error:
+                if point is candidates[-1]:
+                    raise sweep.error(str(error)) from error
+            else:
+                fine.update(point.values.items())
+                break
 
 
 def _check_values(sweep: Sweep, base: Base, sets: Sequence[str]) -> None:
@@ -186,6 +220,7 @@ class _Runner:
             swept = read_sweep(self.store.folder)
             self._keep_together(swept)
             more = [] if repeat is None else unsure(self.checked.sweep, self.checked.points, read_sweep(swept.folder))
+        self.store.keep_failures({self.base.key(point) for point in self.points})
 
     def _round(self, points: Sequence[Point]) -> None:
         self.points += points
@@ -252,14 +287,15 @@ class _Runner:
         self.kept_together |= set(loose)
 
     def _put_points(self) -> None:
-        keys = pl.Series("key", [self.base.key(point) for point in self.points], dtype=pl.String)
-        self.store.put_frame(POINTS, frame_of(self.points).insert_column(0, keys))
+        values = {name: [point.values[name] for point in self.points] for name in self.points[0].values}
+        keys = [self.base.key(point) for point in self.points]
+        self.store.put_frame(POINTS, pl.DataFrame({"key": keys, **values}, strict=False))
 
     def _known(self) -> dict[str, tuple[str, int, dict[str, str]]]:
         """Give the runs that are there, by key: name, size, and digests of files."""
         there = self.store.names()
         return {
-            line["key"]: (line["run"], line.get("bytes", -1), line.get("files", {}))
+            line["key"]: (line["run"], line["bytes"], line["files"])
             for line in self.store.lines()
             if line["run"] in there
         }
@@ -267,7 +303,13 @@ class _Runner:
     def _is_there(self, point: Point) -> bool:
         """Tell whether the run of a point is there, whole, and of files that have not changed."""
         run, size, files = self.known.get(self.base.key(point), ("", -1, {}))
-        return bool(run) and self.digests.hold(files) and self.store.size(run) == size
+        if not run or not self.digests.hold(files):
+            return False
+        if self.store.size(run) != size:
+            # As after a loss of power: it is made again.
+            self.store.remove(run)
+            return False
+        return True
 
     def _hear(self, shares: dict[int, float]) -> None:
         self.shares = shares
@@ -278,7 +320,7 @@ class _Runner:
             return
         total = len(self.points)
         remaining = total - self.done - self.failed
-        running = min(remaining, self.threads)
+        running = min(remaining, len(self.shares) or self.threads)
         part = sum(self.shares.values()) if outcome is None else 0.0
         worked = self.new + self.failed + part
         left = None if worked <= 0.0 else (time.perf_counter() - self.begin) / worked * max(remaining - part, 0.0)

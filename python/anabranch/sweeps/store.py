@@ -25,6 +25,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.folder import put_file
+from anabranch.result import read_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +35,13 @@ try:
     import fcntl
 except ImportError:  # pragma: no cover: there is none on Windows
     fcntl = None  # type: ignore[assignment]
+
+LOCK = ".lock"
+
+FOLDERS = ("runs", "failed", "tables", "summary")
+
+ALWAYS_TOGETHER = ("runs", "connections", "subflows", "links")
+"""The tables that there are of any runs together."""
 
 ASIDE = "."
 """What the names of folders begin with that are not yet whole."""
@@ -49,12 +57,12 @@ def opened(folder: Path) -> Iterator[Store]:
         It cannot be made, holds something else, or another sweep writes to it.
     """
     try:
-        is_other = folder.exists() and not (folder.is_dir() and (_is_sweep(folder) or not any(folder.iterdir())))
-        if is_other:
+        if folder.exists() and not _may_hold_a_sweep(folder):
             raise ScenarioError(f"{folder}: something else is there; name a new folder, or that of a sweep")
-        for own in ("runs", "failed", "tables"):
-            (folder / own).mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("a+", encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK).open("a+", encoding="utf-8")
+        for own in FOLDERS:
+            (folder / own).mkdir(exist_ok=True)
     except OSError as error:
         raise ScenarioError(f"{folder}: it cannot be made ({error.strerror}); name a folder that can") from error
     with lock:
@@ -65,8 +73,12 @@ def opened(folder: Path) -> Iterator[Store]:
             yield store
 
 
-def _is_sweep(folder: Path) -> bool:
-    return (folder / "runs").is_dir() and (folder / ".lock").is_file()
+def _may_hold_a_sweep(folder: Path) -> bool:
+    """Tell whether a folder is empty, or has what only sweeps write."""
+    if not folder.is_dir():
+        return False
+    names = {entry.name for entry in _entries(folder)}
+    return not names or bool(names & {LOCK, "journal.jsonl", "sweep.toml"})
 
 
 def _lock(lock: Any, folder: Path) -> None:
@@ -104,15 +116,18 @@ class Store:
         self._journal: io.FileIO | None = None
 
     def sweep_up(self) -> None:
-        """Remove what a process left unfinished that was ended from outside."""
-        for place in (self.runs, self.folder / "tables"):
+        """Remove what a process left unfinished that was ended from outside, and tables that are not whole."""
+        for place in (self.folder, *(self.folder / own for own in FOLDERS)):
             for entry in _entries(place):
-                if entry.name.startswith(ASIDE):
+                is_aside = entry.name.startswith(ASIDE) and entry.name != LOCK
+                if is_aside and entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
-        for entry in _entries(self.folder):
-            if entry.name.endswith(".part"):
-                with suppress(OSError):
-                    os.unlink(entry.path)
+                elif is_aside or entry.name.endswith(".part"):
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+        for own in tables_folders(self.folder):
+            if not is_whole_of_many(own):
+                shutil.rmtree(own, ignore_errors=True)
 
     def names(self) -> set[str]:
         """Give the names of all runs that are there."""
@@ -132,19 +147,30 @@ class Store:
             return -1
 
     def is_whole(self, run: str) -> bool:
-        """Tell whether a run is there; one that a crash of the machine has left with broken files is removed."""
+        """Tell whether a run is there; one that a crash of the machine has left with broken files is removed.
+
+        Raises
+        ------
+        StorageError
+            It cannot be read, whatever it holds.
+        """
         place = self.place(run)
         if not place.is_dir():
             return False
         try:
-            for entry in _entries(place):
-                if entry.name.endswith(".parquet"):
-                    pl.read_parquet(entry.path, n_rows=1)
-            json.loads((place / "meta.json").read_bytes())
-        except (OSError, ValueError, pl.exceptions.PolarsError):
-            shutil.rmtree(place, ignore_errors=True)
+            read_result(place)
+        except ScenarioError as error:
+            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+                raise StorageError(
+                    f"{place}: it cannot be read ({error.__cause__.strerror}); mend that first"
+                ) from error
+            self.remove(run)
             return False
         return True
+
+    def remove(self, run: str) -> None:
+        """Remove a run."""
+        shutil.rmtree(self.place(run), ignore_errors=True)
 
     def put(self, run: str, files: Mapping[str, bytes]) -> bool:
         """Write a run aside and give it its name; tell whether that was done, or it was there already.
@@ -234,7 +260,8 @@ class Store:
                     own = json.loads(line)
                 except ValueError:
                     continue
-                if isinstance(own, dict) and isinstance(own.get("key"), str) and isinstance(own.get("run"), str):
+                kinds = {"key": str, "run": str, "bytes": int, "files": dict}
+                if isinstance(own, dict) and all(isinstance(own.get(name), kind) for name, kind in kinds.items()):
                     yield own
 
     def note_failure(self, key: str, failure: Mapping[str, Any]) -> None:
@@ -245,14 +272,37 @@ class Store:
         """Forget that a run failed, now that it has not."""
         (self.failed / f"{key}.json").unlink(missing_ok=True)
 
+    def keep_failures(self, keys: set[str]) -> None:
+        """Forget all failures but those of these keys: the others are of values that are no longer asked for."""
+        for entry in _entries(self.failed):
+            if entry.name.removesuffix(".json") not in keys:
+                self.forget_failure(entry.name.removesuffix(".json"))
+
     def failures(self) -> dict[str, dict[str, Any]]:
         """Give what is known of runs that failed, by key."""
         found = {}
         if self.failed.is_dir():
             for entry in sorted(_entries(self.failed), key=lambda entry: entry.name):
                 with suppress(OSError, ValueError), open(entry.path, encoding="utf-8") as file:
-                    found[entry.name.removesuffix(".json")] = json.load(file)
+                    failure = json.load(file)
+                    if isinstance(failure, dict):
+                        found[entry.name.removesuffix(".json")] = failure
         return found
+
+
+def tables_folders(folder: Path) -> list[Path]:
+    """Give the folders of tables of many runs together, in their order."""
+    place = folder / "tables"
+    names = sorted(entry.name for entry in _entries(place) if entry.name.isdigit()) if place.is_dir() else []
+    return [place / name for name in names]
+
+
+def is_whole_of_many(folder: Path) -> bool:
+    """Tell whether a folder has all tables of many runs together, each with its end."""
+    try:
+        return all(pl.read_parquet_schema(folder / f"{name}.parquet") for name in ALWAYS_TOGETHER)
+    except (OSError, pl.exceptions.PolarsError):
+        return False
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

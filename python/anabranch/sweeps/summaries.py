@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from anabranch.sweeps.numbers import numbers
+from anabranch.sweeps.points import column_of_seed
 from anabranch.sweeps.quantity import FigurePlan, TablePlan
 from anabranch.sweeps.summary import write_summaries
 
@@ -20,14 +21,12 @@ if TYPE_CHECKING:
 SUMMARY = "summary"
 """The folder of tables and figures, in that of the sweep."""
 
-SEED = "seed"
-
 
 def write_all(sweep: Sweep, swept: Swept) -> None:
     """Write tables and figures into the folder of the sweep, if any run is there."""
     if not swept.points["run"].count():
         return
-    plans = [with_groups(plan, swept.varied) for plan in sweep.file.table]
+    plans = [with_groups(plan, sweep, swept.varied) for plan in sweep.file.table]
     wanted = {plan.of for plan in (*plans, *sweep.file.figure)}
     frames: dict[str, Callable[[], pl.LazyFrame]] = {of: partial(swept.table, of) for of in wanted}
     write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY)
@@ -43,12 +42,15 @@ def check_columns(sweep: Sweep, swept: Swept) -> None:
     """
     for plan in (*sweep.file.table, *sweep.file.figure, *(sweep.file.repeat.of if sweep.file.repeat else ())):
         if isinstance(plan, TablePlan):
-            groups: Sequence[str] = with_groups(plan, swept.varied).by
+            groups: Sequence[str] = with_groups(plan, sweep, swept.varied).by
         else:
             groups = plan.groups if isinstance(plan, FigurePlan) else plan.by
         numbers(swept.table(plan.of), plan, groups)
 
 
-def with_groups(plan: TablePlan, varied: Sequence[str]) -> TablePlan:
+def with_groups(plan: TablePlan, sweep: Sweep, varied: Sequence[str]) -> TablePlan:
     """Give a plan with its groups: without any, all that was varied but the seed."""
-    return plan if plan.by else plan.model_copy(update={"by": tuple(name for name in varied if name != SEED)})
+    if plan.by:
+        return plan
+    seed = column_of_seed(sweep)
+    return plan.model_copy(update={"by": tuple(name for name in varied if name != seed)})

@@ -12,9 +12,8 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.result import read_result
-from anabranch.sweeps.points import frame_of
 from anabranch.sweeps.quantity import Of
-from anabranch.sweeps.store import Store
+from anabranch.sweeps.store import Store, is_whole_of_many, tables_folders
 from anabranch.sweeps.work import TOGETHER, tables_of
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Swept:
 
     def _segments(self, of: str) -> list[pl.LazyFrame]:
         files = _files_together(self.folder, of)
-        return [pl.scan_parquet(files, missing_columns="insert", extra_columns="ignore")] if files else []
+        return [pl.scan_parquet(files, glob=False, missing_columns="insert", extra_columns="ignore")] if files else []
 
     def _loose(self, of: str) -> list[pl.LazyFrame]:
         return [tables[of].lazy() for tables in (self._loose_tables,) if of in tables]
@@ -114,7 +113,7 @@ class Swept:
         files = [file for run in runs if (file := self.folder / "runs" / run / f"{of}.parquet").is_file()]
         if not files:
             return []
-        frame = pl.scan_parquet(files, include_file_paths=FILE)
+        frame = pl.scan_parquet(files, glob=False, include_file_paths=FILE)
         run = pl.col(FILE).str.extract(r"([^/\\]+)[/\\][^/\\]+$").alias("run")
         return [frame.with_columns(run).drop(FILE)]
 
@@ -126,14 +125,14 @@ class Swept:
 
 def _files_together(folder: Path, of: str) -> list[Path]:
     """Give the files of a table of many runs together."""
-    files = [own / f"{of}.parquet" for own in sorted((folder / "tables").glob("[0-9]*"))]
+    files = [own / f"{of}.parquet" for own in tables_folders(folder) if is_whole_of_many(own)]
     return [file for file in files if file.is_file()]
 
 
 def runs_together(folder: Path) -> set[str]:
     """Give the runs that are in tables of many runs together."""
     files = _files_together(folder, "runs")
-    return set(pl.scan_parquet(files).select("run").collect()["run"]) if files else set()
+    return set(pl.scan_parquet(files, glob=False).select("run").collect()["run"]) if files else set()
 
 
 def together(store: Store, runs: Sequence[str]) -> dict[str, pl.DataFrame]:
@@ -156,7 +155,7 @@ def joined(tables: Sequence[tuple[str, dict[str, pl.DataFrame]]]) -> dict[str, p
 
 def alone(folder: Path, point: Point, run: str) -> Swept:
     """Give a sweep as if it had one point."""
-    own = frame_of([point]).insert_column(0, pl.Series("run", [run]))
+    own = pl.DataFrame({"run": run, **point.values})
     return Swept(folder, own, own.clear())
 
 
@@ -174,7 +173,7 @@ def read_sweep(folder: str | os.PathLike[str]) -> Swept:
         raise ScenarioError(f"{place}: {reason}; name a folder that `anabranch sweep` has written")
     store = Store(place)
     try:
-        points = pl.read_parquet(place / POINTS)
+        points = pl.read_parquet(place / POINTS, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(
             f"{place}: its points cannot be read ({error}); sweep again, which keeps the runs"

@@ -25,7 +25,7 @@ QUANTITY = re.compile(r"\s*([-+0-9.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 DIGITS = 12
 """Of numbers in ranges and draws, so that what is meant to be 0.3 is not written 0.30000000000000004."""
 
-MOST_VALUES = 10_000_000
+MOST_VALUES = 1_000_000
 """No range is longer."""
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -81,7 +81,7 @@ def listed(given: object) -> list[Any]:
 
 def is_range(given: object) -> TypeGuard[Mapping[str, Any]]:
     """Tell whether this is a table that gives a range."""
-    return isinstance(given, Mapping) and {"first", "last"} <= set(given)
+    return isinstance(given, Mapping) and bool({"first", "last"} & set(given))
 
 
 def _whole_range(text: str) -> list[int]:
@@ -100,6 +100,9 @@ def _range(given: Mapping[str, Any]) -> list[Any]:
         near = _core.nearest_name(min(unknown), ["step", "count", "spacing"])
         hint = f" (did you mean `{near}`?)" if near else ""
         raise ValueError(f"a range has no `{min(unknown)}`{hint}; it has first, last, and step or count, and spacing")
+    missing = {"first", "last"} - set(given)
+    if missing:
+        raise ValueError(f"a range needs `first` and `last`; add `{missing.pop()}`")
     first, last, write = _ends(given["first"], given["last"])
     spacing = given.get("spacing", "even")
     if spacing not in ("even", "log"):
@@ -125,9 +128,10 @@ def _steps(first: float, last: float, like: object, step: object) -> list[float]
     _, by, _ = _ends(like, step)
     if not by > 0.0 or last < first:
         raise ValueError("a range with a step goes up: step must be over 0, and last no less than first")
-    count = math.floor((last - first) / by * (1.0 + 1e-12) + 1e-9) + 1
-    if count > MOST_VALUES:
-        raise ValueError(f"the range has {count:,} values; at most {MOST_VALUES:,} will do")
+    share = (last - first) / by
+    if not share < MOST_VALUES:
+        raise ValueError(f"the range has {share:.3g} values; at most {MOST_VALUES:,} will do")
+    count = math.floor(share * (1.0 + 1e-12) + 1e-9) + 1
     return [first + by * n for n in range(count)]
 
 

@@ -7,7 +7,14 @@ from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 
-from anabranch import _core, measured, result, simulate
+import anabranch
+from anabranch import _core
+
+MODULES = (
+    *("demands.py", "formats/*.py", "measured.py", "network.py", "paths.py", "read.py", "result.py"),
+    *("scenario.py", "simulate.py"),
+)
+"""What results go through, besides the compiled module."""
 
 NAME_BYTES = 10
 """Of the hash that names a run, written in twice as many digits."""
@@ -17,13 +24,14 @@ NAME_BYTES = 10
 def code_version() -> str:
     """Give the version with a digest of the code that makes results: ``0.1.0+1f2e3d4c``.
 
-    Of the compiled module, and of the Python modules that make its tables. So results of a changed protocol are told
-    from those before, though the version is the same.
+    Of the compiled module, and of the Python modules that plan runs and make their tables. So results of a changed
+    protocol are told from those before, though the version is the same.
     """
     digest = blake2b(_core.SOURCES.encode(), digest_size=4)
-    for module in (measured, result, simulate):
-        assert module.__file__ is not None, "it is a file"
-        digest.update(Path(module.__file__).read_bytes().replace(b"\r\n", b"\n"))
+    assert anabranch.__file__ is not None, "it is a file"
+    package = Path(anabranch.__file__).parent
+    for file in sorted(file for pattern in MODULES for file in package.glob(pattern)):
+        digest.update(file.read_bytes().replace(b"\r\n", b"\n"))
     return f"{version('anabranch')}+{digest.hexdigest()}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -16,7 +17,6 @@ from anabranch.scenario import read_plan
 from anabranch.sweeps.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from anabranch.result import Result
@@ -71,28 +71,68 @@ def read_base(file: Path) -> Base:
     return Base(file, load(file, "a scenario").text)
 
 
+class FileChangedError(ScenarioError):
+    """A file that the scenario names is not what it was when the sweep began."""
+
+
 class Digests:
-    """Digests of files, each taken once."""
+    """Digests of files, each taken when the file is first seen; later it must be the same."""
 
     def __init__(self) -> None:
-        self.known: dict[str, str] = {}
+        self.known: dict[str, tuple[str, object]] = {}
 
-    def of(self, files: Sequence[Path]) -> dict[str, str]:
-        """Give the digest of each file, by its name."""
-        return {str(file): self._of(str(file)) for file in files}
+    def plan(self, base: Base, point: Point) -> tuple[Plan, dict[str, str]]:
+        """Plan the run of a point; give with it the digests of the files that it was planned from.
+
+        Raises
+        ------
+        ScenarioError
+            A mistake in the scenario with these values.
+        FileChangedError
+            A file is not what it was for points before.
+        """
+        while True:
+            plan = base.plan(point)
+            names = [str(file) for file in plan.files]
+            is_first_look = not self.known.keys() >= set(names)
+            found = {name: self._of(name) for name in names}
+            # Once more if a file was read before its digest was taken, so that no change between goes unseen.
+            if not is_first_look:
+                return plan, found
 
     def hold(self, noted: dict[str, str]) -> bool:
         """Tell whether files are what they were."""
         return all(self._of(name) == digest for name, digest in noted.items())
 
     def _of(self, name: str) -> str:
+        sign = _sign(name)
         if name not in self.known:
-            try:
-                with open(name, "rb") as file:
-                    self.known[name] = blake2b(file.read(), digest_size=KEY_BYTES).hexdigest()
-            except OSError:
-                return ""
-        return self.known[name]
+            self.known[name] = _digest(name), sign
+        digest, before = self.known[name]
+        if sign != before:
+            if _digest(name) != digest:
+                raise FileChangedError(
+                    f"{name}: it has changed during the sweep; start it again, which keeps what was done"
+                )
+            self.known[name] = digest, sign
+        return digest
+
+
+def _sign(name: str) -> object:
+    """Give what changes when a file does."""
+    try:
+        found = os.stat(name)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _digest(name: str) -> str:
+    try:
+        with open(name, "rb") as file:
+            return blake2b(file.read(), digest_size=KEY_BYTES).hexdigest()
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)
