@@ -50,7 +50,7 @@ def _wide(swept: Swept, quantity: Quantity, points: pl.DataFrame, margin: float)
     """Give the points at which a mean of a quantity has too wide an interval."""
     varied = [name for name in points.columns if name != "point"]
     groups = list(dict.fromkeys((*varied, *quantity.by)))
-    found = estimates(numbers(swept.table(quantity.of), quantity, groups), groups, "student")
+    found = estimates(numbers(swept.numbered(quantity.of), quantity, groups), groups, "student")
     # Of one number there is no interval: it is not sure.
     is_wide = pl.col("half_width").is_null() | (pl.col("half_width") > margin * pl.col("mean").abs())
     wide = found.filter(is_wide)

@@ -28,8 +28,8 @@ def write_all(sweep: Sweep, swept: Swept) -> None:
         return
     plans = [with_groups(plan, sweep, swept.varied) for plan in sweep.file.table]
     wanted = {plan.of for plan in (*plans, *sweep.file.figure)}
-    frames: dict[str, Callable[[], pl.LazyFrame]] = {of: partial(swept.table, of) for of in wanted}
-    write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY)
+    frames: dict[str, Callable[[], pl.LazyFrame]] = {of: partial(swept.numbered, of) for of in wanted}
+    write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY, varied=swept.varied)
 
 
 def check_columns(sweep: Sweep, swept: Swept) -> None:
@@ -45,7 +45,7 @@ def check_columns(sweep: Sweep, swept: Swept) -> None:
             groups: Sequence[str] = with_groups(plan, sweep, swept.varied).by
         else:
             groups = plan.groups if isinstance(plan, FigurePlan) else plan.by
-        numbers(swept.table(plan.of), plan, groups)
+        numbers(swept.numbered(plan.of), plan, groups)
 
 
 def with_groups(plan: TablePlan, sweep: Sweep, varied: Sequence[str]) -> TablePlan:

@@ -76,9 +76,18 @@ class Swept:
         ScenarioError
             There is no such table.
         """
+        return self._joined(of, self.points)
+
+    def numbered(self, of: Of) -> pl.LazyFrame:
+        """Give a table over all runs, with the number of the ``point`` if several points are one run."""
+        names = self.points["run"].drop_nulls()
+        is_shared = names.n_unique() < len(names)
+        return self._joined(of, self.points.with_row_index("point") if is_shared else self.points)
+
+    def _joined(self, of: Of, points: pl.DataFrame) -> pl.LazyFrame:
         if of not in KINDS:
             raise ScenarioError(f"{self.folder}: there is no table `{of}`; there is {', '.join(KINDS)}")
-        done = self.points.lazy().filter(pl.col("run").is_not_null())
+        done = points.lazy().filter(pl.col("run").is_not_null())
         rows = self._rows(of)
         taken = [name for name in rows.collect_schema().names() if name in self.varied]
         own = rows.rename({name: f"own_{name}" for name in taken})
