@@ -96,6 +96,43 @@ def test_an_index_of_nothing_shared_is_none() -> None:
     assert values(value="rate - rate", join="jain") == []
 
 
+# Points 0 and 2 are one run with the rates 1 and 3, and differ in a delay that does not matter to it; point 1 is
+# another run with the rate 5.
+POINTS = pl.LazyFrame(
+    {
+        "run": ["r1", "r1", "r2", "r1", "r1"],
+        "point": [0, 0, 1, 2, 2],
+        "delay_s": [0.01, 0.01, 0.01, 0.02, 0.02],
+        "rate": [1.0, 3.0, 5.0, 1.0, 3.0],
+    },
+    schema_overrides={"point": pl.UInt32},
+)
+
+
+@pytest.mark.parametrize(
+    ("join", "expected"),
+    [
+        ("sum", [4.0, 5.0]),
+        ("count", [2.0, 1.0]),
+        ("each", [1.0, 3.0, 5.0]),
+        ("mean", [2.0, 5.0]),
+        ("median", [2.0, 5.0]),
+    ],
+)
+def test_rows_of_a_run_count_once_in_a_group_however_many_points_it_is(join: str, expected: list[float]) -> None:
+    assert numbers(POINTS, quantity(join=join), [])["value"].to_list() == expected
+    # Where the delay keeps groups apart, the run is in both.
+    sums = numbers(POINTS, quantity(join="sum"), ["delay_s"])
+    assert sums.rows() == [(0.01, "r1", 4.0, 0), (0.01, "r2", 5.0, 0), (0.02, "r1", 4.0, 0)]
+
+
+def test_a_condition_may_choose_another_point_of_a_run_than_the_first() -> None:
+    asked = quantity(join="count", where="delay_s > 0.01 and rate > 2")
+    assert numbers(POINTS, asked, []).rows() == [("r1", 1.0, 0), ("r2", 0.0, 0)]
+    assert numbers(POINTS, quantity(where="delay_s > 0.01"), []).rows() == [("r1", 2.0, 0)]
+    assert numbers(POINTS, quantity(join="sum"), ["point"])["value"].to_list() == [4.0, 5.0, 4.0]
+
+
 amounts = st.one_of(st.none(), st.floats(), st.sampled_from([0.0, 1.0, -1.0, 1e100, 1e-100]))
 joins = st.sampled_from(["mean", "sum", "least", "most", "median", "p1", "p99", "jain", "count", "each"])
 

@@ -28,6 +28,13 @@ ROW = "row of the frame"
 
 GROUP = "number of the group"
 
+JOINED = "what values come to"
+
+POINT = "point"
+"""The number of a row's point. Several points may be one run, whose rows then are there once for each."""
+
+COUNTED = "whether a row counts"
+
 REDUCED = {
     "mean": VALUE.mean(),
     "sum": pl.when(VALUE.count() > 0).then(VALUE.sum()),
@@ -47,7 +54,8 @@ def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> p
     Parameters
     ----------
     frame : LazyFrame
-        ``run``, what was varied, and the columns of a table: the rows of all runs.
+        ``run``, what was varied, and the columns of a table: the rows of all runs. Where several points are one run,
+        each with the rows of the run, ``point``, a number for each, tells them apart.
     quantity : Quantity
     groups : sequence of str
         Columns by which numbers are kept apart.
@@ -57,7 +65,7 @@ def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> p
     DataFrame
         The groups, ``run``, ``value``, and ``left_out``: how many values of that run and group were null, infinite or
         no number. In the order in which groups and runs first appear; finite throughout. Where no value is left there
-        is no row.
+        is no row. In each group the rows of a run count once: those of its first point of which any row counts.
 
     Raises
     ------
@@ -81,29 +89,40 @@ def all_numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) 
         rows = rows.filter(counts)
     known = value.cast(pl.Float64)
     finite = pl.when(counts & known.is_finite()).then(known)
-    rows = rows.select(*keys, ROW, value=finite, left_out=counts & finite.is_null())
+    apart = list(dict.fromkeys([*keys, POINT])) if POINT in schema else keys
+    about = {ROW: pl.col(ROW), "value": finite, "left_out": counts & finite.is_null(), COUNTED: counts}
     try:
-        return _joined(rows, keys, quantity.join)
+        return _joined(rows.select(*apart, **about), keys, apart, quantity.join)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         remedy = "see that `value` and `where` can be computed in every row, and that the files of the runs are whole"
         raise ScenarioError(f"{quantity.place}: its numbers cannot be computed ({reason}); {remedy}") from error
 
 
-def _joined(rows: pl.LazyFrame, keys: list[str], join: str) -> pl.DataFrame:
-    """Give what the values of each run and group come to."""
-    about = [pl.col(ROW).min(), pl.col("left_out").sum()]
+def _joined(rows: pl.LazyFrame, keys: list[str], apart: list[str], join: str) -> pl.DataFrame:
+    """Give what the values of each run and group come to, of rows whose points are kept apart."""
+    about = [pl.col(ROW).min(), pl.col("left_out").sum(), pl.col(COUNTED).any()]
     reduced = REDUCED.get(join)
-    own = [] if reduced is None else [reduced.alias("joined")]
-    known = rows.group_by(keys).agg(*about, *own).collect(engine="streaming").sort(ROW).drop(ROW)
+    own = [] if reduced is None else [reduced.alias(JOINED)]
+    known = rows.group_by(apart).agg(*about, *own).collect(engine="streaming")
+    known = _once(known, keys, apart).sort(ROW)
     if reduced is None:
         known = known.with_row_index(GROUP)
-        numbered = rows.drop(ROW, "left_out").join(known.lazy().select(GROUP, *keys), on=keys, nulls_equal=True)
-        kept = numbered.select(GROUP, "value").group_by(GROUP).agg(_of_all(join).alias("joined"))
-        known = known.join(kept.collect(engine="streaming"), on=GROUP, maintain_order="left").drop(GROUP)
-        known = known.explode("joined") if join == EACH else known
-    finite = pl.when(pl.col("joined").is_finite()).then("joined").alias("value")
+        numbered = rows.select(*apart, "value").join(known.lazy().select(GROUP, *apart), on=apart, nulls_equal=True)
+        kept = numbered.select(GROUP, "value").group_by(GROUP).agg(_of_all(join).alias(JOINED))
+        known = known.join(kept.collect(engine="streaming"), on=GROUP, maintain_order="left")
+        known = known.explode(JOINED) if join == EACH else known
+    finite = pl.when(pl.col(JOINED).is_finite()).then(JOINED).alias("value")
     return known.select(*keys, finite, pl.col("left_out").cast(pl.Int64))
+
+
+def _once(known: pl.DataFrame, keys: list[str], apart: list[str]) -> pl.DataFrame:
+    """Leave of each run and group the first point of which a row counts, or else the first."""
+    if apart == keys:
+        return known
+    placed = known.with_columns(pl.col(ROW).min().over(keys))
+    first = placed.sort(COUNTED, POINT, descending=[True, False])
+    return first.unique(keys, keep="first")
 
 
 def _of_all(join: str) -> pl.Expr:
