@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -131,6 +132,28 @@ def test_a_condition_may_choose_another_point_of_a_run_than_the_first() -> None:
     assert numbers(POINTS, asked, []).rows() == [("r1", 1.0, 0), ("r2", 0.0, 0)]
     assert numbers(POINTS, quantity(where="delay_s > 0.01"), []).rows() == [("r1", 2.0, 0)]
     assert numbers(POINTS, quantity(join="sum"), ["point"])["value"].to_list() == [4.0, 5.0, 4.0]
+
+
+def test_numbers_of_millions_of_rows_are_the_same_bit_for_bit() -> None:
+    # Of both signs, so that sums are far smaller than what is added, and over a wide range.
+    drawn = np.random.default_rng(5).normal(size=2_000_000)
+    runs = np.arange(drawn.size) % 50
+    frame = pl.LazyFrame({"run": runs, "rate": drawn * np.exp(20.0 * np.roll(drawn, 1))})
+    for join in ("mean", "sum", "jain", "first", "last", "median"):
+        found = [numbers(frame, quantity(join=join), []) for _ in range(3)]
+        assert found[0].equals(found[1])
+        assert found[0].equals(found[2])
+    turned = numbers(frame.reverse(), quantity(join="sum"), []).sort("run")
+    assert turned.equals(numbers(frame, quantity(join="sum"), []).sort("run"))
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e250, 1e250) | st.floats(-9.0, 9.0), min_size=1, max_size=20))
+def test_sums_are_exact_in_every_layer(values: list[float]) -> None:
+    found = numbers(pl.LazyFrame({"run": [1] * len(values), "rate": values}), quantity(join="sum"), [])["value"].item()
+    # Adding the few layers rounds; of values below 1e-289 digits are lost.
+    most = max(map(abs, values))
+    assert found == pytest.approx(math.fsum(values), rel=0.0, abs=len(values) * 1e-15 * most + 1e-300)
 
 
 amounts = st.one_of(st.none(), st.floats(), st.sampled_from([0.0, 1.0, -1.0, 1e100, 1e-100]))

@@ -1,7 +1,8 @@
 """Numbers of the runs of a sweep: of each run and group one, or several that stay apart.
 
 The rows of all runs are read in streams and never held at once. Percentiles and values that stay apart need the values
-themselves: for these the rows are read twice, and a value and the number of its group are kept of each.
+themselves: for these the rows are read twice, and a value and the number of its group are kept of each. The same runs
+give the same numbers, bit for bit: streams come in no order, so sums are taken as in `anabranch.sweeps.sums`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.sweeps.expression import check_columns, expression
 from anabranch.sweeps.quantity import EACH, PERCENTILE
+from anabranch.sweeps.sums import COUNT, SQUARES, SUM, sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,17 +37,21 @@ POINT = "point"
 
 COUNTED = "whether a row counts"
 
+SUMMED = {
+    "mean": pl.col(SUM) / pl.col(COUNT),
+    "sum": pl.when(pl.col(COUNT) > 0).then(SUM),
+    "jain": pl.col(SUM) ** 2 / (pl.col(COUNT) * pl.col(SQUARES)),
+    "count": pl.col(COUNT).cast(pl.Float64),
+}
+"""What is made of sums of each group. Jain's index is that of [jain1984]; of nothing there is none."""
+
 REDUCED = {
-    "mean": VALUE.mean(),
-    "sum": pl.when(VALUE.count() > 0).then(VALUE.sum()),
     "least": VALUE.min(),
     "most": VALUE.max(),
-    "jain": VALUE.sum() ** 2 / (VALUE.count() * (VALUE**2).sum()),
-    "count": VALUE.count().cast(pl.Float64),
     "first": VALUE.drop_nulls().first(),
     "last": VALUE.drop_nulls().last(),
 }
-"""What needs no more than some sums of each group. Jain's index is that of [jain1984]; of nothing there is none."""
+"""What is one of the values of each group, and is found without keeping them."""
 
 
 def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> pl.DataFrame:
@@ -102,11 +108,13 @@ def all_numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) 
 def _joined(rows: pl.LazyFrame, keys: list[str], apart: list[str], join: str) -> pl.DataFrame:
     """Give what the values of each run and group come to, of rows whose points are kept apart."""
     about = [pl.col(ROW).min(), pl.col("left_out").sum(), pl.col(COUNTED).any()]
-    reduced = REDUCED.get(join)
-    own = [] if reduced is None else [reduced.alias(JOINED)]
-    known = rows.group_by(apart).agg(*about, *own).collect(engine="streaming")
+    if join in SUMMED:
+        known = sums(rows, apart, about).with_columns(SUMMED[join].alias(JOINED))
+    else:
+        own = [REDUCED[join].alias(JOINED)] if join in REDUCED else []
+        known = rows.group_by(apart).agg(*about, *own).collect(engine="streaming")
     known = _once(known, keys, apart).sort(ROW)
-    if reduced is None:
+    if JOINED not in known.columns:
         known = known.with_row_index(GROUP)
         numbered = rows.select(*apart, "value").join(known.lazy().select(GROUP, *apart), on=apart, nulls_equal=True)
         kept = numbered.select(GROUP, "value").group_by(GROUP).agg(_of_all(join).alias(JOINED))
