@@ -160,6 +160,20 @@ def test_the_note_says_of_how_many_runs_means_are() -> None:
     assert "over 2 to 3 runs" in note(FRAME.filter(pl.col("run") != "lia0.021"))
 
 
+def test_the_note_says_what_differs_among_the_runs_of_a_mean() -> None:
+    def note(varied: list[str], **keys: object) -> str:
+        text = draw_figure(frame, plan(**keys), varied=varied).texts[1].get_text().replace("\n", " ")
+        return text.partition(";")[0]
+
+    # The queue goes with the delay, so at one delay there is one queue.
+    frame = FRAME.with_columns(queue=1.0 / pl.col("delay_s"))
+    varied = ["protocol", "delay_s", "queue", "seed"]
+    assert note(varied) == "line: mean over 3 runs, over seed"
+    assert note(varied, x="protocol", lines=None).endswith("mean over 6 runs, over delay_s, queue and seed")
+    assert note(varied, x="seed", lines=None, where="protocol = 'lia'").endswith("over 2 runs, over delay_s and queue")
+    assert note([*varied, "gone"], x="seed", lines="delay_s").endswith("over 2 runs, over protocol")
+
+
 # Boxes and distributions.
 
 

@@ -12,6 +12,7 @@ from anabranch.sweeps.order import words_of
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from matplotlib.figure import Figure
 
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
 METHODS = {"student": "Student's t", "bootstrap": "bootstrap"}
 
 
-def draw_numbers(numbers: pl.DataFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None) -> Figure:
+def draw_numbers(
+    numbers: pl.DataFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None, *, pooled: Sequence[str] = ()
+) -> Figure:
     """Draw the numbers of a figure, as `anabranch.sweeps.drawn.drawn_numbers` gives them; saved if `file` is given.
+
+    Below lines stands over which columns the means are: `pooled`, as `anabranch.sweeps.drawn.pooled` gives it.
 
     Raises
     ------
@@ -47,17 +52,22 @@ def draw_numbers(numbers: pl.DataFrame, plan: FigurePlan, file: str | os.PathLik
         raise ScenarioError(f"{plan.place}: `{plan.x}` is no number, so its axis cannot be logarithmic; {remedy}")
     along = at if at.dtype.is_numeric() else words_of(at)
     named = named.with_columns(along.alias("x")).drop_nulls("x")
-    return draw_bands(named, log=plan.log, note=_note(numbers), **words)
+    return draw_bands(named, log=plan.log, note=_note(numbers, pooled), **words)
 
 
 def _words(numbers: pl.DataFrame, column: str | None, otherwise: str) -> pl.Expr | pl.Series:
     return pl.lit(otherwise) if column is None else words_of(numbers[column], column)
 
 
-def _note(numbers: pl.DataFrame) -> str:
-    """Say of how many runs means are, and how their intervals were found."""
+def _note(numbers: pl.DataFrame, pooled: Sequence[str]) -> str:
+    """Say of how many runs means are, over which columns, and how their intervals were found."""
     counts = numbers["count"].unique().sort().to_list()
-    over = "mean over " + " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1]))))
+    runs = " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) + f" run{'' if counts[-1] == 1 else 's'}"
+    over = f", over {_listed(pooled)}" if pooled else ""
     methods = [METHODS[name] for name in numbers["interval"].drop_nulls().unique().sort(descending=True)]
     bands = f"; band: its 95 % confidence interval ({' or '.join(methods)})" if methods else ""
-    return f"line: {over} run{'' if counts[-1] == 1 else 's'}{bands}"
+    return f"line: mean over {runs}{over}{bands}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)

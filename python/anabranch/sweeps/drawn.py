@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.errors import ScenarioError
+from anabranch.sweeps.expression import expression
 from anabranch.sweeps.intervals import estimates
 from anabranch.sweeps.numbers import RUN, numbers
 from anabranch.sweeps.order import in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anabranch.sweeps.quantity import FigurePlan
 
 PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
@@ -50,6 +53,20 @@ def drawn_numbers(frame: pl.LazyFrame, plan: FigurePlan) -> pl.DataFrame:
     if plan.draw == "lines":
         return estimates(found, columns, plan.interval)
     return _boxes(found, columns) if plan.draw == "boxes" else _curves(found, columns)
+
+
+def pooled(frame: pl.LazyFrame, plan: FigurePlan, varied: Sequence[str]) -> list[str]:
+    """Give what differs among runs that a figure does not tell apart: some of the columns of what was varied."""
+    schema = frame.collect_schema()
+    columns = plan.drawn
+    others = [column for column in varied if column in schema and column not in columns]
+    if not others:
+        return []
+    counted = frame.filter(expression(plan, "where", schema)).select(*columns, *others).unique()
+    differ = pl.col(others).n_unique() > 1
+    rows = counted.collect(engine="streaming")
+    found = rows.group_by(columns).agg(differ) if columns else rows.select(differ)
+    return [column for column in others if found[column].any()]
 
 
 def _boxes(found: pl.DataFrame, columns: list[str]) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import put_file
-from anabranch.sweeps.drawn import drawn_numbers
+from anabranch.sweeps.drawn import drawn_numbers, pooled
 from anabranch.sweeps.intervals import estimates
 from anabranch.sweeps.numbers import all_numbers
 from anabranch.sweeps.order import in_order
@@ -53,7 +53,13 @@ def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
     return table.join(left_out, on=groups, how="left", nulls_equal=True, maintain_order="left")
 
 
-def draw_figure(frame: pl.LazyFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None) -> Figure:
+def draw_figure(
+    frame: pl.LazyFrame,
+    plan: FigurePlan,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    varied: Sequence[str] = (),
+) -> Figure:
     """Draw a figure over the runs of a sweep.
 
     Parameters
@@ -63,6 +69,8 @@ def draw_figure(frame: pl.LazyFrame, plan: FigurePlan, file: str | os.PathLike[s
     plan : FigurePlan
     file : path, optional
         Saved there, as SVG or PNG by suffix.
+    varied : sequence of str
+        The columns of what was varied. Below lines stands over which of these the means are.
 
     Returns
     -------
@@ -76,7 +84,11 @@ def draw_figure(frame: pl.LazyFrame, plan: FigurePlan, file: str | os.PathLike[s
     # Matplotlib takes long to load.
     from anabranch.sweeps.draw import draw_numbers
 
-    return draw_numbers(drawn_numbers(frame, plan), plan, file)
+    return draw_numbers(drawn_numbers(frame, plan), plan, file, pooled=_pooled(frame, plan, varied))
+
+
+def _pooled(frame: pl.LazyFrame, plan: FigurePlan, varied: Sequence[str]) -> list[str]:
+    return pooled(frame, plan, varied) if plan.draw == "lines" else []
 
 
 def write_summaries(
@@ -84,6 +96,8 @@ def write_summaries(
     table_plans: Sequence[TablePlan],
     figure_plans: Sequence[FigurePlan],
     folder: str | os.PathLike[str],
+    *,
+    varied: Sequence[str] = (),
 ) -> list[Path]:
     """Write tables as CSV, and figures as SVG and PNG with their numbers as CSV; each aside first, then in place.
 
@@ -94,6 +108,8 @@ def write_summaries(
     table_plans, figure_plans : sequence
     folder : path
         Made if it is not there.
+    varied : sequence of str
+        The columns of what was varied; see `draw_figure`.
 
     Returns
     -------
@@ -117,7 +133,7 @@ def write_summaries(
         written.append(place / f"{plan.file}.csv")
         put_file(make_table(tables[plan.of](), plan).write_csv(), written[-1])
     for figure_plan in figure_plans:
-        written += _write_figure(tables[figure_plan.of](), figure_plan, place)
+        written += _write_figure(tables[figure_plan.of](), figure_plan, place, varied)
     return written
 
 
@@ -132,14 +148,14 @@ def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]
         seen.add(plan.file.lower())
 
 
-def _write_figure(frame: pl.LazyFrame, plan: FigurePlan, folder: Path) -> list[Path]:
+def _write_figure(frame: pl.LazyFrame, plan: FigurePlan, folder: Path, varied: Sequence[str]) -> list[Path]:
     # Matplotlib takes long to load.
     from anabranch.figures.save import save
     from anabranch.sweeps.draw import draw_numbers
 
     files = [folder / f"{plan.file}.{suffix}" for suffix in ("svg", "png", "csv")]
     numbers = drawn_numbers(frame, plan)
-    figure = draw_numbers(numbers, plan)
+    figure = draw_numbers(numbers, plan, pooled=_pooled(frame, plan, varied))
     for file in files[:2]:
         save(figure, file)
     put_file(numbers.write_csv(), files[2])
