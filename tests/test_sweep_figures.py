@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from anabranch import figures
@@ -111,6 +112,24 @@ def test_words_along_the_axis_stand_as_they_appear() -> None:
     assert points["delay_s = 0.01"] == [(pytest.approx(-0.04), 22.0), (pytest.approx(0.96), 122.0)]
 
 
+def test_nothing_joins_the_points_of_words() -> None:
+    figure = draw_figure(FRAME, plan(x="protocol", lines="delay_s"))
+    axes = figure.axes[0]
+    named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    assert [line.get_linestyle() for line in named] == ["None", "None"]
+    # Bars alone, one for each point, and no band.
+    assert [(type(own), len(own.get_segments())) for own in axes.collections] == [(LineCollection, 2)] * 2
+    note = figure.texts[1].get_text().replace("\n", " ")
+    assert note == "point: mean over 3 runs; bar: its 95 % confidence interval (Student's t)"
+
+
+def test_more_points_of_words_than_colours_are_filled_otherwise() -> None:
+    frame = pl.LazyFrame({"run": map(str, range(9)), "seed": range(9), "x": ["a"] * 9, "rate": [1.0] * 9})
+    axes = draw_figure(frame, plan(x="x", lines="seed")).axes[0]
+    named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    assert len({(line.get_color(), line.get_fillstyle()) for line in named}) == 9
+
+
 def test_logarithmic_axes_leave_out_what_they_do_not_have_and_say_so() -> None:
     frame = FRAME.with_columns(delay_s=pl.col("delay_s") - 0.01)
     figure = draw_figure(frame, plan(log=["x", "y"]))
@@ -169,7 +188,7 @@ def test_the_note_says_what_differs_among_the_runs_of_a_mean() -> None:
     frame = FRAME.with_columns(queue=1.0 / pl.col("delay_s"))
     varied = ["protocol", "delay_s", "queue", "seed"]
     assert note(varied) == "line: mean over 3 runs, over seed"
-    assert note(varied, x="protocol", lines=None).endswith("mean over 6 runs, over delay_s, queue and seed")
+    assert note(varied, x="protocol", lines=None).endswith("point: mean over 6 runs, over delay_s, queue and seed")
     assert note(varied, x="seed", lines=None, where="protocol = 'lia'").endswith("over 2 runs, over delay_s and queue")
     assert note([*varied, "gone"], x="seed", lines="delay_s").endswith("over 2 runs, over protocol")
 

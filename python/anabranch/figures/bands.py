@@ -1,4 +1,7 @@
-"""Means along an axis, with their intervals as bands: what changes with a delay, a load, a number of connections."""
+"""Means along an axis, with their intervals as bands: what changes with a delay, a load, a number of connections.
+
+Where words stand along the axis there is nothing between them, and so no line: points with bars.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anabranch.figures.grid import draw_grid, line_styles
+from anabranch.figures.grid import DASHES, draw_grid, line_styles
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +38,9 @@ LONGEST = 24
 FROM_ZERO = 0.5
 """An axis begins at 0 if the least number is below this part of the greatest."""
 
+HALF = dict(zip(DASHES[1:], ("left", "top"), strict=True))
+"""How points are filled by the dashes that their lines would have."""
+
 NUMBERS = ("mean", "low", "high")
 
 
@@ -49,6 +55,8 @@ def draw_bands(
     file: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Draw a line for each name through means, with a band from the lower end of their intervals to the upper.
+
+    Along an axis of text they are points, with a bar each.
 
     Parameters
     ----------
@@ -79,7 +87,7 @@ def draw_bands(
         for place, name in enumerate(names):
             line = points.filter(panel=own, name=name).sort("at")
             beside = (place - (len(names) - 1) / 2.0) * min(APART, 0.5 / len(names)) if words else 0.0
-            _draw_line(panel, line.with_columns(pl.col("at") + beside), name, styles[name])
+            _draw_line(panel, line.with_columns(pl.col("at") + beside), name, styles[name], is_joined=not words)
         if words:
             _write_words(panel, words)
 
@@ -126,16 +134,23 @@ def _is_near_zero(points: pl.DataFrame) -> bool:
     return least is not None and 0.0 <= least < FROM_ZERO * most
 
 
-def _draw_line(panel: Axes, line: pl.DataFrame, name: str, style: dict[str, Any]) -> None:
+def _draw_line(panel: Axes, line: pl.DataFrame, name: str, style: dict[str, Any], *, is_joined: bool) -> None:
     at, mean, low, high = (line[column].cast(pl.Float64).to_numpy() for column in ("at", *NUMBERS))
     colour = style["color"]
-    is_few = len(line) <= FEW
-    markers = {} if is_few else {"marker": ""}
-    panel.fill_between(at, low, high, color=colour, alpha=0.16, linewidth=0.0)
-    if is_few:
-        ends = (np.fmax(mean - low, 0.0), np.fmax(high - mean, 0.0))
+    has_markers = len(line) <= FEW or not is_joined
+    if is_joined:
+        panel.fill_between(at, low, high, color=colour, alpha=0.16, linewidth=0.0)
+    if has_markers:
+        ends = (np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0))
         panel.errorbar(at, mean, ends, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2.0, alpha=0.8)
-    panel.plot(at, mean, label=name, linewidth=1.5, **(style | markers))
+    own = style if is_joined else _alone(style)
+    panel.plot(at, mean, label=name, linewidth=1.5, **(own if has_markers else own | {"marker": ""}))
+
+
+def _alone(style: dict[str, Any]) -> dict[str, Any]:
+    """Give the style of points that no line joins; those whose lines would be dashed are half full."""
+    fill = style["fillstyle"] if style["linestyle"] == DASHES[0] else HALF[style["linestyle"]]
+    return style | {"linestyle": "none", "fillstyle": fill}
 
 
 def _write_words(panel: Axes, words: list[str]) -> None:

@@ -52,21 +52,22 @@ def draw_numbers(
         raise ScenarioError(f"{plan.place}: `{plan.x}` is no number, so its axis cannot be logarithmic; {remedy}")
     along = at if at.dtype.is_numeric() else words_of(at)
     named = named.with_columns(along.alias("x")).drop_nulls("x")
-    return draw_bands(named, log=plan.log, note=_note(numbers, pooled), **words)
+    return draw_bands(named, log=plan.log, note=_note(numbers, pooled, is_joined=along.dtype.is_numeric()), **words)
 
 
 def _words(numbers: pl.DataFrame, column: str | None, otherwise: str) -> pl.Expr | pl.Series:
     return pl.lit(otherwise) if column is None else words_of(numbers[column], column)
 
 
-def _note(numbers: pl.DataFrame, pooled: Sequence[str]) -> str:
+def _note(numbers: pl.DataFrame, pooled: Sequence[str], *, is_joined: bool) -> str:
     """Say of how many runs means are, over which columns, and how their intervals were found."""
     counts = numbers["count"].unique().sort().to_list()
     runs = " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) + f" run{'' if counts[-1] == 1 else 's'}"
     over = f", over {_listed(pooled)}" if pooled else ""
     methods = [METHODS[name] for name in numbers["interval"].drop_nulls().unique().sort(descending=True)]
-    bands = f"; band: its 95 % confidence interval ({' or '.join(methods)})" if methods else ""
-    return f"line: mean over {runs}{over}{bands}"
+    mean, interval = ("line", "band") if is_joined else ("point", "bar")
+    bands = f"; {interval}: its 95 % confidence interval ({' or '.join(methods)})" if methods else ""
+    return f"{mean}: mean over {runs}{over}{bands}"
 
 
 def _listed(names: Sequence[str]) -> str:
