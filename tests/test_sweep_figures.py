@@ -142,9 +142,9 @@ def test_logarithmic_axes_leave_out_what_they_do_not_have_and_say_so() -> None:
 def test_an_axis_that_cannot_be_logarithmic_is_told() -> None:
     with pytest.raises(ScenarioError, match="figure `f`: `protocol` is no number"):
         draw_figure(FRAME, plan(x="protocol", lines=None, log=["x"]))
-    with pytest.raises(ScenarioError, match="nothing is over 0 along y"):
+    with pytest.raises(ScenarioError, match="figure `f`: nothing is over 0 along y"):
         draw_figure(FRAME, plan(value="-rate", log=["y"]))
-    with pytest.raises(ScenarioError, match="nothing is over 0 along x"):
+    with pytest.raises(ScenarioError, match="figure `f`: nothing is over 0 along x"):
         draw_figure(FRAME, plan(value="-rate", log=["x"], draw="cdf", x=None))
 
 
@@ -279,6 +279,20 @@ def test_mistakes_are_told_before_anything_is_written(tmp_path: Path) -> None:
         with pytest.raises(ScenarioError, match=message):
             write_summaries({of: lambda: FRAME}, [table()], [plan(file=twin)], tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_made_is_told_with_its_name_once_all_others_are_there(tmp_path: Path) -> None:
+    frame = pl.LazyFrame({"run": map(str, range(31)), "seed": range(31), "rate": [1e301] + [1.0] * 30})
+    small = {"where": "rate < 9", "x": "seed", "lines": None}
+    plans = [plan(file="many", **(small | {"where": None, "panels": "seed", "draw": "cdf", "x": None})), plan(**small)]
+    tables = [table(file="u", where="rate < 9"), table()]
+    with pytest.raises(ScenarioError, match=r"^figure `many`: there are 31 panels to draw"):
+        write_summaries({"connections": lambda: frame}, tables[:1], plans, tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["f.csv", "f.png", "f.svg", "u.csv"]
+    # The first of two is told.
+    with pytest.raises(ScenarioError, match=r"^table `t`: there are numbers over 1e\+300"):
+        write_summaries({"connections": lambda: frame}, tables[::-1], plans, tmp_path / "a")
+    assert len(list((tmp_path / "a").iterdir())) == 4
 
 
 def test_nothing_to_draw_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,15 @@ from anabranch.sweeps.drawn import drawn_numbers, pooled
 from anabranch.sweeps.intervals import estimates
 from anabranch.sweeps.numbers import all_numbers
 from anabranch.sweeps.order import in_order
+from anabranch.sweeps.quantity import FigurePlan
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-    from anabranch.sweeps.quantity import FigurePlan, TablePlan
+    from anabranch.sweeps.quantity import TablePlan
 
 
 def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
@@ -45,8 +47,9 @@ def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
         The quantity cannot be computed.
     """
     groups = list(plan.by)
-    found = in_order(all_numbers(frame, plan, groups), groups)
-    table = estimates(found.drop_nulls("value"), groups, plan.interval)
+    with _named(plan):
+        found = in_order(all_numbers(frame, plan, groups), groups)
+        table = estimates(found.drop_nulls("value"), groups, plan.interval)
     if not groups:
         return table.with_columns(pl.lit(found["left_out"].sum(), pl.Int64).alias("left_out"))
     left_out = found.group_by(groups).agg(pl.col("left_out").sum())
@@ -84,7 +87,19 @@ def draw_figure(
     # Matplotlib takes long to load.
     from anabranch.sweeps.draw import draw_numbers
 
-    return draw_numbers(drawn_numbers(frame, plan), plan, file, pooled=_pooled(frame, plan, varied))
+    with _named(plan):
+        return draw_numbers(drawn_numbers(frame, plan), plan, file, pooled=_pooled(frame, plan, varied))
+
+
+@contextmanager
+def _named(plan: TablePlan | FigurePlan) -> Iterator[None]:
+    """Say of which table or figure an error is."""
+    try:
+        yield
+    except ScenarioError as error:
+        if str(error).startswith(plan.place):
+            raise
+        raise ScenarioError(f"{plan.place}: {error}") from error
 
 
 def _pooled(frame: pl.LazyFrame, plan: FigurePlan, varied: Sequence[str]) -> list[str]:
@@ -100,6 +115,8 @@ def write_summaries(
     varied: Sequence[str] = (),
 ) -> list[Path]:
     """Write tables as CSV, and figures as SVG and PNG with their numbers as CSV; each aside first, then in place.
+
+    One that cannot be made does not keep the others from it.
 
     Parameters
     ----------
@@ -122,18 +139,22 @@ def write_summaries(
         A table that the runs do not have, two plans with one file, a quantity that cannot be computed, or a file that
         cannot be written.
     """
-    _check(tables, [*table_plans, *figure_plans])
+    plans: list[TablePlan | FigurePlan] = [*table_plans, *figure_plans]
+    _check(tables, plans)
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ScenarioError(f"{place}: it cannot be made ({error.strerror}); name a folder that can") from error
-    written = []
-    for plan in table_plans:
-        written.append(place / f"{plan.file}.csv")
-        put_file(make_table(tables[plan.of](), plan).write_csv(), written[-1])
-    for figure_plan in figure_plans:
-        written += _write_figure(tables[figure_plan.of](), figure_plan, place, varied)
+    written: list[Path] = []
+    errors = []
+    for plan in plans:
+        try:
+            written += _write(tables[plan.of](), plan, place, varied)
+        except ScenarioError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
     return written
 
 
@@ -148,14 +169,23 @@ def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]
         seen.add(plan.file.lower())
 
 
+def _write(frame: pl.LazyFrame, plan: TablePlan | FigurePlan, folder: Path, varied: Sequence[str]) -> list[Path]:
+    if isinstance(plan, FigurePlan):
+        return _write_figure(frame, plan, folder, varied)
+    file = folder / f"{plan.file}.csv"
+    put_file(make_table(frame, plan).write_csv(), file)
+    return [file]
+
+
 def _write_figure(frame: pl.LazyFrame, plan: FigurePlan, folder: Path, varied: Sequence[str]) -> list[Path]:
     # Matplotlib takes long to load.
     from anabranch.figures.save import save
     from anabranch.sweeps.draw import draw_numbers
 
     files = [folder / f"{plan.file}.{suffix}" for suffix in ("svg", "png", "csv")]
-    numbers = drawn_numbers(frame, plan)
-    figure = draw_numbers(numbers, plan, pooled=_pooled(frame, plan, varied))
+    with _named(plan):
+        numbers = drawn_numbers(frame, plan)
+        figure = draw_numbers(numbers, plan, pooled=_pooled(frame, plan, varied))
     for file in files[:2]:
         save(figure, file)
     put_file(numbers.write_csv(), files[2])
