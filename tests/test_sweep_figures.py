@@ -295,6 +295,19 @@ def test_what_cannot_be_made_is_told_with_its_name_once_all_others_are_there(tmp
     assert len(list((tmp_path / "a").iterdir())) == 4
 
 
+@pytest.mark.parametrize(("of", "record"), [("waits", "waits"), ("spread", "errors")])
+def test_a_table_that_was_not_recorded_is_told(tmp_path: Path, of: str, record: str) -> None:
+    frame = pl.LazyFrame({"run": ["r"], "point": [0], "delay_s": [0.01]}).clear()
+    own = table(of=of, value="1", join="count")
+    message = f'^table `t`: the runs have no table `{of}`; add "{record}" to `record` under \\[run\\] of the scenario$'
+    with pytest.raises(ScenarioError, match=message):
+        write_summaries({of: lambda: frame}, [own], [], tmp_path, varied=["delay_s"])
+    with pytest.raises(ScenarioError, match=f"figure `f`: the runs have no table `{of}`"):
+        draw_figure(frame, plan(of=of), varied=["delay_s"])
+    # Of what was varied a number can be made, of each run.
+    write_summaries({"runs": lambda: frame}, [table(of="runs", value="delay_s")], [], tmp_path, varied=["delay_s"])
+
+
 def test_nothing_to_draw_is_told() -> None:
     with pytest.raises(ScenarioError, match="figure `f`: there is nothing to draw"):
         draw_figure(FRAME, plan(where="seed > 9"))

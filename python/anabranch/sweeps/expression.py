@@ -23,6 +23,28 @@ NUMBERS = "`value` must be a number in every row, or true or false"
 CONDITION = "`where` must be true or false in every row, such as start_s < 5"
 
 
+OF_ALL = ("run", "point")
+"""Columns that every table over runs has, or may have."""
+
+RECORDS = {"waits": "waits", "spread": "errors"}
+"""What a scenario records for its runs to have a table; the others are always there."""
+
+
+def check_table(quantity: Quantity, varied: Sequence[str], schema: pl.Schema) -> None:
+    """Make sure that runs have the table of a quantity: more columns than what was varied.
+
+    Raises
+    ------
+    ScenarioError
+        No run has it.
+    """
+    if quantity.of == "runs" or set(schema) - {*varied, *OF_ALL}:
+        return
+    record = RECORDS.get(quantity.of)
+    remedy = f'add "{record}" to `record` under [run] of the scenario' if record else "see that their files are whole"
+    raise ScenarioError(f"{quantity.place}: the runs have no table `{quantity.of}`; {remedy}")
+
+
 def check_columns(quantity: Quantity, columns: Sequence[str], schema: pl.Schema) -> None:
     """Make sure that rows can be grouped by some columns.
 

@@ -11,6 +11,7 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.folder import put_file
 from anabranch.sweeps.drawn import drawn_numbers, pooled
+from anabranch.sweeps.expression import check_table
 from anabranch.sweeps.intervals import estimates
 from anabranch.sweeps.numbers import all_numbers
 from anabranch.sweeps.order import in_order
@@ -87,6 +88,7 @@ def draw_figure(
     # Matplotlib takes long to load.
     from anabranch.sweeps.draw import draw_numbers
 
+    check_table(plan, varied, frame.collect_schema())
     with _named(plan):
         return draw_numbers(drawn_numbers(frame, plan), plan, file, pooled=_pooled(frame, plan, varied))
 
@@ -170,6 +172,7 @@ def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]
 
 
 def _write(frame: pl.LazyFrame, plan: TablePlan | FigurePlan, folder: Path, varied: Sequence[str]) -> list[Path]:
+    check_table(plan, varied, frame.collect_schema())
     if isinstance(plan, FigurePlan):
         return _write_figure(frame, plan, folder, varied)
     file = folder / f"{plan.file}.csv"
