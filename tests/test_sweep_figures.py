@@ -76,6 +76,14 @@ def test_words_are_titles_of_protocols_and_numbers_with_what_they_are_of() -> No
     assert words_of(pl.Series([True, False])).to_list() == ["true", "false"]
 
 
+def test_nothing_has_a_word_of_its_own_in_a_legend() -> None:
+    assert words_of(pl.Series(["", None, "lia"])).to_list() == ['""', "none", "LIA"]
+    assert words_of(pl.Series(["none", None])).to_list() == ["none", "null"]
+    frame = pl.LazyFrame({"run": ["a", "b"], "queue": ["", "codel"], "rate": [1.0, 2.0]})
+    figure = draw_figure(frame, plan(draw="cdf", x=None, lines="queue"))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ['""', "codel"]
+
+
 def test_null_comes_last_in_its_order() -> None:
     frame = pl.DataFrame({"name": ["b", None, "a", "b"], "x": [2.0, 1.0, None, 1.0]})
     assert in_order(frame, ["x"])["x"].to_list() == [1.0, 1.0, 2.0, None]

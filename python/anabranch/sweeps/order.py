@@ -17,7 +17,12 @@ DIGITS = 12
 PLACE = "place of the row"
 
 NONE = "none"
-"""What null is called."""
+"""What null is called; if a text is that already, `NULL`."""
+
+NULL = "null"
+
+EMPTY = '""'
+"""What a text without letters is called."""
 
 
 def in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -39,18 +44,18 @@ def words_of(values: pl.Series, column: str = "") -> pl.Series:
     prefix = f"{column} = " if column and values.dtype != pl.String else ""
     words = dict.fromkeys(known, "")
     for value in known:
-        words[value] = _title(value, known) if isinstance(value, str) else prefix + _plain(value)
+        words[value] = _title(value, known) if isinstance(value, str) else prefix + _plain(value, known)
     return pl.Series(values.name, [words[value] for value in values.to_list()], dtype=pl.String)
 
 
 def _title(name: str, names: Sequence[str]) -> str:
     title = {own: title for own, title, _ in _core.protocols()}.get(name, name)
-    return name if title in names else title or NONE
+    return (name if title in names else title) or EMPTY
 
 
-def _plain(value: object) -> str:
+def _plain(value: object, values: Sequence[object]) -> str:
     if value is None:
-        return NONE
+        return NULL if NONE in values else NONE
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
