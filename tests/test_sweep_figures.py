@@ -76,6 +76,26 @@ def test_words_are_titles_of_protocols_and_numbers_with_what_they_are_of() -> No
     assert words_of(pl.Series([True, False])).to_list() == ["true", "false"]
 
 
+def test_numbers_have_as_few_digits_as_tell_them_apart() -> None:
+    def words(*numbers: float) -> list[str]:
+        return words_of(pl.Series(numbers)).to_list()
+
+    assert words(0.012599210499, 0.031748021039) == ["0.0126", "0.0317"]
+    # At three digits both would be 0.0126.
+    assert words(0.012599210499, 0.012612345678, 0.5) == ["0.0126", "0.01261", "0.5"]
+    # Whole numbers stay, and what differs stays different.
+    assert words(1048576.0, 31622776.6) == ["1048576", "31600000"]
+    assert words(0.3, 0.1 + 0.2) == ["0.3", "0.30000000000000004"]
+
+
+def test_numbers_at_a_logarithmic_axis_do_not_run_into_each_other() -> None:
+    numbers = (0.012599210499, 0.0127, 0.031748021039)
+    frame = pl.LazyFrame({"run": list("abc"), "delay_s": numbers, "rate": [1.0, 2.0, 3.0]})
+    axes = draw_figure(frame, plan(lines=None, log=["x"])).axes[0]
+    assert axes.get_xticks().tolist() == list(numbers)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.0126", "", "0.0317"]
+
+
 def test_nothing_has_a_word_of_its_own_in_a_legend() -> None:
     assert words_of(pl.Series(["", None, "lia"])).to_list() == ['""', "none", "LIA"]
     assert words_of(pl.Series(["none", None])).to_list() == ["none", "null"]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
+from anabranch.digits import told_apart
 from anabranch.errors import ScenarioError
 from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import IN_A_ROW, draw_legend, draw_words, shortened, size_in
@@ -36,6 +37,9 @@ SHORT = {4.0: "123456789", 40.0: "1235"}
 
 NARROW = 1.5
 """A logarithmic axis goes to this many times its beginning at least."""
+
+LETTER_IN = 0.09
+"""How wide a digit at an axis is."""
 
 TICKS_IN = 0.2
 """How high names below a panel are, if they are not upright."""
@@ -131,12 +135,34 @@ def _make_logarithmic(panels: Sequence[Axes], name: Literal["x", "y"], ticks: Se
     if len(ticks) > 0:
         axis.set_major_locator(FixedLocator(ticks))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_major_formatter(FixedFormatter(_spaced(ticks, np.log(most / least) / _width_in(panels[0]))))
+    else:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     few = FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in first else "")
     axis.set_minor_formatter(few if first else NullFormatter())
     if first:
         for panel in panels:
             panel.grid(visible=True, which="minor", axis=name, color=GRID, linewidth=0.4)
+
+
+def _width_in(panel: Axes) -> float:
+    figure = panel.get_figure(root=True)
+    assert figure is not None, "a panel is part of a figure"
+    return float(panel.get_position().width * figure.get_size_inches()[0])
+
+
+def _spaced(ticks: Sequence[float], per_in: float) -> list[str]:
+    """Write the numbers at ticks of a logarithmic axis, ascending, but for those that would run into one before them.
+
+    An inch of the axis is `per_in` of the natural logarithm.
+    """
+    words, taken_in = [], -np.inf
+    for tick, word in zip(ticks, told_apart(ticks), strict=True):
+        middle_in, half_in = np.log(tick) / per_in, 0.5 * LETTER_IN * len(word)
+        has_room = middle_in - half_in > taken_in
+        words.append(word if has_room else "")
+        taken_in = middle_in + half_in + LETTER_IN if has_room else taken_in
+    return words
 
 
 def _frame(figure: Figure, axes: Sequence[Axes], title: str, note: str) -> None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch import _core
+from anabranch.digits import told_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-DIGITS = 12
-"""Of numbers in names, so that 0.1 + 0.2 is 0.3."""
 
 PLACE = "place of the row"
 
@@ -43,7 +41,9 @@ def words_of(values: pl.Series, column: str = "") -> pl.Series:
     known = values.unique(maintain_order=True).to_list()
     prefix = f"{column} = " if column and values.dtype != pl.String else ""
     words = dict.fromkeys(known, "")
-    for value in known:
+    numbers = [value for value in known if isinstance(value, float)]
+    words |= {value: prefix + word for value, word in zip(numbers, told_apart(numbers), strict=True)}
+    for value in (value for value in known if not words[value]):
         words[value] = _title(value, known) if isinstance(value, str) else prefix + _plain(value, known)
     return pl.Series(values.name, [words[value] for value in values.to_list()], dtype=pl.String)
 
@@ -56,6 +56,4 @@ def _title(name: str, names: Sequence[str]) -> str:
 def _plain(value: object, values: Sequence[object]) -> str:
     if value is None:
         return NULL if NONE in values else NONE
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
