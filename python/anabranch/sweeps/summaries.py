@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from anabranch.sweeps.expression import check_table
 from anabranch.sweeps.numbers import numbers
 from anabranch.sweeps.points import column_of_seed
 from anabranch.sweeps.quantity import FigurePlan, TablePlan
@@ -45,7 +46,9 @@ def check_columns(sweep: Sweep, swept: Swept) -> None:
             groups: Sequence[str] = with_groups(plan, sweep, swept.varied).by
         else:
             groups = plan.groups if isinstance(plan, FigurePlan) else plan.by
-        numbers(swept.numbered(plan.of), plan, groups)
+        frame = swept.numbered(plan.of)
+        check_table(plan, swept.varied, frame.collect_schema())
+        numbers(frame, plan, groups)
 
 
 def with_groups(plan: TablePlan, sweep: Sweep, varied: Sequence[str]) -> TablePlan:
