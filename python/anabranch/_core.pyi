@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 class Network:
@@ -84,6 +85,7 @@ class Demands:
 
 SOURCES: str
 
+def parquet_files(frames: Sequence[pl.DataFrame], group_rows: int) -> list[bytes]: ...
 def put_folder(aside: str, place: str, files: Sequence[tuple[str, bytes]]) -> bool: ...
 def parse_rate(text: str) -> float: ...
 def parse_span(text: str) -> float: ...

@@ -5,11 +5,13 @@
 
 use pyo3::prelude::*;
 
+mod arrow;
 mod fair;
 mod files;
 mod filters;
 mod generate;
 mod network;
+mod parquet;
 mod paths;
 mod scenario;
 mod simulate;
@@ -29,6 +31,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     generate::register(module)?;
     simulate::register(module)?;
     files::register(module)?;
+    parquet::register(module)?;
     // A digest of all that the module was compiled from.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }
