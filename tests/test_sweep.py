@@ -116,7 +116,7 @@ def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
     file = written(tmp_path)
     sweep(file, tmp_path / "out")
     before = contents(tmp_path / "out")
-    monkeypatch.setattr("anabranch.sweeps.here.run_plan", lambda *_, **__: pytest.fail("it ran again"))
+    monkeypatch.setattr("anabranch.sweeps.here.end_of", lambda *_, **__: pytest.fail("it ran again"))
     swept = sweep(file, tmp_path / "out")
     assert swept.points["run"].null_count() == 0
     assert contents(tmp_path / "out") == before
@@ -177,14 +177,14 @@ def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
     class Panic(BaseException):
         pass
 
-    def panics(plan, **_):
+    def panics(plan, *rest):
         if plan.core.seed == 2:
             raise Panic("broken promise")
-        return real(plan, threads=1)
+        return real(plan, *rest)
 
-    from anabranch.simulate import run_plan as real
+    from anabranch.simulate import end_of as real
 
-    monkeypatch.setattr("anabranch.sweeps.here.run_plan", panics)
+    monkeypatch.setattr("anabranch.sweeps.here.end_of", panics)
     swept = sweep(written(tmp_path), tmp_path / "out")
     assert swept.failed["error"].to_list() == ["Panic: broken promise"] * 2
     monkeypatch.undo()
@@ -271,7 +271,7 @@ def test_a_copy_without_hidden_files_goes_on(tmp_path, monkeypatch):
     file = written(tmp_path)
     sweep(file, tmp_path / "out")
     (tmp_path / "out" / ".lock").unlink()
-    monkeypatch.setattr("anabranch.sweeps.here.run_plan", lambda *_, **__: pytest.fail("it ran again"))
+    monkeypatch.setattr("anabranch.sweeps.here.end_of", lambda *_, **__: pytest.fail("it ran again"))
     assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
 
 

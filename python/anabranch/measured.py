@@ -188,7 +188,8 @@ class Measured:
             "link": _texts(self.link_names),
             "run": _texts([""]),
         }
-        return pl.concat([pl.DataFrame(schema=SERIES), *(self._series(of, names[of]) for of in SAMPLED)])
+        tables = [self._series(names[of], of, sampled) for of in SAMPLED if (sampled := self._sampled(of))]
+        return pl.concat(tables) if tables else pl.DataFrame(schema=SERIES)
 
     def spread(self) -> pl.DataFrame | None:
         """Give how errors are spread at each sample, if that was recorded."""
@@ -276,17 +277,20 @@ class Measured:
             bits[link] = sum(rate * time for rate, time in zip(rates, np.diff(times).tolist(), strict=True) if time > 0)
         return bits
 
-    def _series(self, of: str, names: pl.Series) -> pl.DataFrame:
-        """Give what was sampled of one kind of thing, with a row for each thing and sample; no row if nothing was."""
-        times, sampled = self.samples["time_s"], self._sampled(of)
-        rows = len(names) * len(times) if sampled else 0
-        columns: Columns = {name: NOTHING[dtype].new_from_index(0, rows) for name, dtype in SERIES.items()}
-        if sampled:
-            columns["time_s"] = np.tile(times, len(names))
-            columns["of"] = _texts([of]).new_from_index(0, rows)
-            columns["name"] = names[np.repeat(np.arange(len(names)), len(times))]
-            columns |= {name: values.T.ravel() for name, values in sampled.items()}
-        return _table(tuple(SERIES), columns)
+    def _series(self, names: pl.Series, of: str, sampled: dict[str, NDArray[Any]]) -> pl.DataFrame:
+        """Give what was sampled of one kind of thing, with a row for each thing and sample."""
+        times = self.samples["time_s"]
+        rows = len(names) * len(times)
+        columns: Columns = {
+            "time_s": np.tile(times, len(names)),
+            "of": _texts([of]).new_from_index(0, rows),
+            "name": names[np.repeat(np.arange(len(names)), len(times))],
+            **{name: values.T.ravel() for name, values in sampled.items()},
+        }
+        lacking: Columns = {
+            name: NOTHING[SERIES[name]].new_from_index(0, rows) for name in SERIES.keys() - columns.keys()
+        }
+        return _table(tuple(SERIES), columns | lacking)
 
     def _sampled(self, of: str) -> dict[str, NDArray[Any]]:
         """Give what was sampled of one kind of thing, and what is derived from that, with a row for each sample."""

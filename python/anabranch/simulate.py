@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -104,14 +105,54 @@ def run_plan(
             if progress is not None:
                 progress(time_s, duration, events)
 
-        begin = time.perf_counter()
-        outcome, raised = _core.simulate(plan.core, threads, tell, samples)
-        result = _result(plan, outcome, time.perf_counter() - begin)
-        if interrupts.came or isinstance(raised, KeyboardInterrupt):
-            raise RunInterrupted(result) from raised
-    if raised is not None:
-        raise raised
+        ended = end_of(plan, threads, tell, samples)
+        result = ended.result()
+        if interrupts.came or isinstance(ended.raised, KeyboardInterrupt):
+            raise RunInterrupted(result) from ended.raised
+    if ended.raised is not None:
+        raise ended.raised
     return result
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A simulation at its end: what came of it, not yet as tables.
+
+    Attributes
+    ----------
+    plan : Plan
+    outcome : _core.Outcome
+    raised : BaseException or None
+        What ended it before its time.
+    wall_s : float
+        How long it took.
+    """
+
+    plan: Plan
+    outcome: _core.Outcome
+    raised: BaseException | None
+    wall_s: float
+
+    def result(self) -> Result:
+        """Give what came of it as tables."""
+        return _result(self.plan, self.outcome, self.wall_s)
+
+
+def end_of(plan: Plan, threads: int, tell: Callable[[float, int], None], samples: Onlooker | None = None) -> Ended:
+    """Simulate what `read_plan` made ready, without the lock of the interpreter.
+
+    Parameters
+    ----------
+    plan : Plan
+    threads : int
+    tell : callable
+        Told some times a second of the simulated time in seconds, and of events. What it raises ends the simulation.
+    samples : callable, optional
+        See `run`.
+    """
+    begin = time.perf_counter()
+    outcome, raised = _core.simulate(plan.core, threads, tell, samples)
+    return Ended(plan, outcome, raised, time.perf_counter() - begin)
 
 
 class Interrupts:

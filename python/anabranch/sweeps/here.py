@@ -1,4 +1,8 @@
-"""Runs on the threads of this machine: simulations need no lock of the interpreter, so they go side by side."""
+"""Runs on the threads of this machine: simulations need no lock of the interpreter, so they go side by side.
+
+What does need it is done by one thread at a time: others that wait for it would take it at each call that gives it up,
+and the one that did would wait for them again and again.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import StorageError
-from anabranch.simulate import run_plan
+from anabranch.simulate import end_of
 from anabranch.sweeps.version import run_name
 from anabranch.sweeps.work import Failed, FileChangedError, Made, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from anabranch.simulate import Progress
     from anabranch.sweeps.points import Point
     from anabranch.sweeps.store import Store
     from anabranch.sweeps.work import Base, Digests
@@ -56,6 +59,7 @@ class _Workers:
         self.store = store
         self.digests = digests
         self.taking = threading.Lock()
+        self.turn = threading.Lock()
         self.is_over = False
         self.shares: dict[int, float] = {}
         self.done: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
@@ -100,7 +104,7 @@ class _Workers:
         self.shares[number] = 0.0
         key = self.base.key(point)
         try:
-            return self._made(point, key, self._progress(number))
+            return self._made(point, key, number)
         except (KeyboardInterrupt, SystemExit, StorageError, FileChangedError):
             raise
         except BaseException as error:  # a panic is no Exception
@@ -108,22 +112,27 @@ class _Workers:
         finally:
             self.shares.pop(number, None)
 
-    def _made(self, point: Point, key: str, progress: Progress) -> Made:
-        plan, files = self.digests.plan(self.base, point)
-        run = run_name(plan.resolved)
-        if self.store.is_whole(run):
-            return Made(point, key, run, files)
-        result = run_plan(plan, threads=1, progress=progress)
-        written = files_of(result)
+    def _made(self, point: Point, key: str, number: int) -> Made:
+        with self.turn:
+            plan, files = self.digests.plan(self.base, point)
+            run = run_name(plan.resolved)
+            if self.store.is_whole(run):
+                return Made(point, key, run, files)
+        ended = end_of(plan, 1, self._tell(number, plan.core.duration_s))
+        if ended.raised is not None:
+            raise ended.raised
+        with self.turn:
+            result = ended.result()
+            written, tables = files_of(result), tables_of(result)
         if not self.store.put(run, written):
             return Made(point, key, run, files)
         facts: dict[str, Any] = facts_of(result, sum(map(len, written.values())))
-        return Made(point, key, run, files, is_new=True, facts=facts, tables=tables_of(result))
+        return Made(point, key, run, files, is_new=True, facts=facts, tables=tables)
 
-    def _progress(self, number: int) -> Progress:
-        def progress(time_s: float, duration_s: float, _events: int) -> None:
+    def _tell(self, number: int, duration_s: float) -> Callable[[float, int], None]:
+        def tell(time_s: float, _events: int) -> None:
             if self.is_over:
                 raise KeyboardInterrupt
             self.shares[number] = time_s / duration_s if duration_s > 0.0 else 1.0
 
-        return progress
+        return tell
