@@ -65,6 +65,7 @@ bench: install
 	cargo run --quiet --release -p anabranch-sim --example transport -- fat-tree 16 8
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/zoo.py
+	$(BIN)/python benches/sweep.py 500 0
 
 docs: install
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

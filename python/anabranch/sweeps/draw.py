@@ -37,7 +37,8 @@ def draw_numbers(
     named = numbers.with_columns(
         _words(numbers, plan.panels, "").alias("panel"), _words(numbers, plan.lines, plan.words).alias("name")
     )
-    words: dict[str, Any] = {"title": plan.title or plan.words, "file": file}
+    measure = plan.label or (plan.xlabel if plan.draw == "cdf" else plan.ylabel) or plan.value
+    words: dict[str, Any] = {"title": plan.title or measure, "file": file}
     if plan.draw == "cdf":
         words |= {"xlabel": plan.xlabel or plan.words}
         words |= {"ylabel": plan.ylabel} if plan.ylabel else {}

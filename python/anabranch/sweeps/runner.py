@@ -312,6 +312,9 @@ class _Runner:
         return True
 
     def _hear(self, shares: dict[int, float]) -> None:
+        if not shares and not self.new:
+            # A cluster may take long to start, which says nothing of its runs.
+            self.begin = time.perf_counter()
         self.shares = shares
         self._tell(None)
 
