@@ -7,6 +7,7 @@
 //! - a path that no finite link and no demand would ever stop is refused;
 //! - an amount below 1e-100 counts as 0, one over 1e100 is refused, so that nothing overflows or is lost.
 
+use anabranch_filling::{LEAST, MOST, MOST_FACTOR};
 use thiserror::Error;
 
 /// The arrays that make a problem, in the order of their paths.
@@ -57,15 +58,6 @@ pub enum ProblemError {
     TooMany { what: &'static str, count: usize },
 }
 
-/// Amounts beyond this are refused: their sums and quotients might overflow.
-const MOST: f64 = 1e100;
-
-/// Amounts below this count as 0: they cannot be divided without loss.
-const LEAST: f64 = 1e-100;
-
-/// Weights and coefficients beyond this, or below its inverse, are refused for the same reason.
-const MOST_FACTOR: f64 = 1e30;
-
 /// A problem that every solver takes; immutable.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -94,6 +86,11 @@ impl Problem {
         check_paths(&parts)?;
         let (connection_offsets, grouped) = group(&parts.path_connection, parts.weight.len());
         Ok(Self { parts, connection_offsets, grouped })
+    }
+
+    /// The arrays.
+    pub(crate) fn parts(&self) -> &ProblemParts {
+        &self.parts
     }
 
     /// Number of links.

@@ -1,0 +1,164 @@
+//! The filling itself.
+//!
+//! With one path each, freezing only ever postpones saturations. So a queue of links by the level last known suffices: a
+//! link that comes up is looked at again, and goes back if its level has risen since. Before it does, all demands up to
+//! the level known are met.
+//!
+//! What takes time is to fetch what belongs to the connections of a link, scattered in memory as they are. So they freeze
+//! in batches: what each step needs of all is asked for at once.
+
+use crate::SinglePath;
+use crate::check::{FillingError, amount, check};
+use crate::frozen::Frozen;
+use crate::index::Index;
+use crate::links::Links;
+use crate::queue::Queue;
+
+/// Progressive filling, with room that is used again.
+///
+/// ```
+/// use anabranch_filling::{Filling, SinglePath};
+///
+/// let mut filling = Filling::default();
+/// let mut demand = [f64::INFINITY; 3];
+/// let shared = SinglePath { capacity: &[6.0], offsets: &[0, 1, 2, 3], links: &[0, 0, 0], ..SinglePath::default() };
+/// assert_eq!(filling.solve(&SinglePath { demand: &demand, ..shared }).unwrap(), [2.0, 2.0, 2.0]);
+///
+/// // The first connection leaves.
+/// demand[0] = 0.0;
+/// assert_eq!(filling.solve(&SinglePath { demand: &demand, ..shared }).unwrap(), [0.0, 3.0, 3.0]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Filling {
+    index: Index,
+    links: Links,
+    queue: Queue,
+    /// Levels at which demands are met, in order; as bits, which are in the same order.
+    demands: Vec<(u64, u32)>,
+    frozen: Frozen,
+    rates: Vec<f64>,
+}
+
+/// Connections that freeze together: more than the processor fetches at once.
+const BATCH: usize = 64;
+
+/// A connection that freezes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Freezing {
+    connection: u32,
+    level: f64,
+    /// Where its path begins and ends.
+    path: (usize, usize),
+}
+
+impl Filling {
+    /// Weighted max-min fair rates within the demands, one for each connection.
+    ///
+    /// They do not depend on what was solved before, to the last bit.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the arrays, with its place.
+    pub fn solve(&mut self, shared: &SinglePath<'_>) -> Result<&[f64], FillingError> {
+        check(shared)?;
+        self.index.build(shared)?;
+        if [shared.weight, shared.coefficient].iter().all(|factors| factors.iter().copied().all(is_one)) {
+            self.fill::<true>(shared);
+        } else {
+            self.fill::<false>(shared);
+        }
+        if let Some(connection) = self.frozen.first_live(shared.connections()) {
+            return Err(FillingError::Unlimited { connection });
+        }
+        self.links.trim(shared, &mut self.rates);
+        for (rate, &demand) in self.rates.iter_mut().zip(shared.demand) {
+            *rate = rate.min(amount(demand));
+        }
+        Ok(&self.rates)
+    }
+
+    /// The rates found last.
+    pub fn into_rates(self) -> Vec<f64> {
+        self.rates
+    }
+
+    /// Freezes all connections that a link or a demand stops. `UNIT`: all weights and coefficients are 1.
+    fn fill<const UNIT: bool>(&mut self, shared: &SinglePath<'_>) {
+        self.begin::<UNIT>(shared);
+        let (mut z, mut met) = (0.0f64, 0);
+        while let Some((known, link)) = self.queue.first() {
+            met = self.meet_demands::<UNIT>(shared, met, known);
+            let level = self.links.level::<UNIT>(link as usize, shared, &self.index, &self.frozen);
+            if level > known {
+                self.queue.raise_first(level);
+                continue;
+            }
+            self.queue.raise_first(f64::INFINITY);
+            z = z.max(level);
+            self.saturate::<UNIT>(shared, link as usize, z);
+        }
+        self.meet_demands::<UNIT>(shared, met, f64::MAX);
+    }
+
+    fn begin<const UNIT: bool>(&mut self, shared: &SinglePath<'_>) {
+        self.frozen.clear(shared.connections());
+        self.rates.clear();
+        self.rates.resize(shared.connections(), 0.0);
+        self.demands.clear();
+        let limited = shared.demand.iter().enumerate().filter(|(_, demand)| demand.is_finite());
+        self.demands.extend(limited.map(|(c, &d)| ((amount(d) / shared.weight_of(c)).to_bits(), c as u32)));
+        self.demands.sort_unstable();
+        self.links.begin::<UNIT>(shared, &self.index);
+        let (links, index, frozen) = (&mut self.links, &self.index, &self.frozen);
+        self.queue.refill((0..shared.capacity.len()).map(|l| links.level::<UNIT>(l, shared, index, frozen)));
+    }
+
+    /// Freezes what is live on a link.
+    fn saturate<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, link: usize, level: f64) {
+        let mut batch = [Freezing::default(); BATCH];
+        for listed in self.index.on(link).chunks(BATCH) {
+            let mut count = 0;
+            for &connection in listed {
+                (batch[count].connection, batch[count].level) = (connection, level);
+                count += usize::from(self.frozen.insert(connection));
+            }
+            freeze::<UNIT>(&mut self.links, &mut self.rates, shared, &mut batch[..count]);
+        }
+    }
+
+    /// Freezes connections whose demands are met up to `level`, from number `met` on; gives the next number.
+    fn meet_demands<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, met: usize, level: f64) -> usize {
+        let due = self.demands[met..].iter().take_while(|(bits, _)| *bits <= level.to_bits()).count();
+        let mut batch = [Freezing::default(); BATCH];
+        for some in self.demands[met..met + due].chunks(BATCH) {
+            let mut count = 0;
+            for &(bits, connection) in some {
+                (batch[count].connection, batch[count].level) = (connection, f64::from_bits(bits));
+                count += usize::from(self.frozen.insert(connection));
+            }
+            freeze::<UNIT>(&mut self.links, &mut self.rates, shared, &mut batch[..count]);
+        }
+        met + due
+    }
+}
+
+/// Whether a factor may be left out.
+#[allow(clippy::float_cmp)] // It was given, not computed.
+fn is_one(factor: f64) -> bool {
+    factor == 1.0
+}
+
+/// Gives a batch its rates and takes it off its links.
+fn freeze<const UNIT: bool>(links: &mut Links, rates: &mut [f64], shared: &SinglePath<'_>, batch: &mut [Freezing]) {
+    for freezing in &mut *batch {
+        let connection = freezing.connection as usize;
+        freezing.path = (shared.offsets[connection], shared.offsets[connection + 1]);
+        rates[connection] = if UNIT { freezing.level } else { shared.weight_of(connection) * freezing.level };
+    }
+    // Looking at the ends of all paths here has the processor fetch them side by side.
+    let ends = batch.iter().map(|freezing| shared.links.get(freezing.path.0).max(shared.links.get(freezing.path.1)));
+    std::hint::black_box(ends.max());
+    for freezing in batch {
+        let weight = if UNIT { 1.0 } else { shared.weight_of(freezing.connection as usize) };
+        links.freeze::<UNIT>(shared, freezing.path.0..freezing.path.1, weight, freezing.level * weight);
+    }
+}

@@ -1,0 +1,36 @@
+//! Which connections are frozen.
+
+/// A set of connections, a bit for each.
+#[derive(Clone, Debug, Default)]
+pub struct Frozen {
+    words: Vec<u64>,
+}
+
+impl Frozen {
+    /// Thaws all.
+    pub fn clear(&mut self, connections: usize) {
+        self.words.clear();
+        self.words.resize(connections.div_ceil(64), 0);
+    }
+
+    /// Freezes one; whether it was not frozen yet.
+    #[inline]
+    pub fn insert(&mut self, connection: u32) -> bool {
+        let (word, bit) = (&mut self.words[connection as usize / 64], 1 << (connection % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// Whether this one is frozen.
+    pub fn contains(&self, connection: u32) -> bool {
+        self.words[connection as usize / 64] & (1 << (connection % 64)) != 0
+    }
+
+    /// The first of `connections` that is not frozen.
+    pub fn first_live(&self, connections: usize) -> Option<usize> {
+        let word = self.words.iter().position(|&word| word != u64::MAX)?;
+        let first = word * 64 + self.words[word].trailing_ones() as usize;
+        (first < connections).then_some(first)
+    }
+}
