@@ -36,6 +36,7 @@ pub struct Filling {
     /// Levels at which demands are met, in order; as bits, which are in the same order.
     demands: Vec<(u64, u32)>,
     frozen: Frozen,
+    batch: Vec<Freezing>,
     rates: Vec<f64>,
 }
 
@@ -85,16 +86,18 @@ impl Filling {
     fn fill<const UNIT: bool>(&mut self, shared: &SinglePath<'_>) {
         self.begin::<UNIT>(shared);
         let (mut z, mut met) = (0.0f64, 0);
-        while let Some((known, link)) = self.queue.first() {
+        while let Some((known, link)) =
+            self.queue.first(|l| self.links.level::<UNIT>(l, shared, &self.index, &self.frozen))
+        {
             met = self.meet_demands::<UNIT>(shared, met, known);
-            let level = self.links.level::<UNIT>(link as usize, shared, &self.index, &self.frozen);
+            let level = self.links.level::<UNIT>(link, shared, &self.index, &self.frozen);
             if level > known {
                 self.queue.raise_first(level);
                 continue;
             }
             self.queue.raise_first(f64::INFINITY);
             z = z.max(level);
-            self.saturate::<UNIT>(shared, link as usize, z);
+            self.saturate::<UNIT>(shared, link, z);
         }
         self.meet_demands::<UNIT>(shared, met, f64::MAX);
     }
@@ -103,6 +106,7 @@ impl Filling {
         self.frozen.clear(shared.connections());
         self.rates.clear();
         self.rates.resize(shared.connections(), 0.0);
+        self.batch.resize(BATCH, Freezing::default());
         self.demands.clear();
         let limited = shared.demand.iter().enumerate().filter(|(_, demand)| demand.is_finite());
         self.demands.extend(limited.map(|(c, &d)| ((amount(d) / shared.weight_of(c)).to_bits(), c as u32)));
@@ -114,31 +118,39 @@ impl Filling {
 
     /// Freezes what is live on a link.
     fn saturate<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, link: usize, level: f64) {
-        let mut batch = [Freezing::default(); BATCH];
         for listed in self.index.on(link).chunks(BATCH) {
-            let mut count = 0;
-            for &connection in listed {
-                (batch[count].connection, batch[count].level) = (connection, level);
-                count += usize::from(self.frozen.insert(connection));
-            }
-            freeze::<UNIT>(&mut self.links, &mut self.rates, shared, &mut batch[..count]);
+            let listed = listed.iter().map(|&connection| (connection, level));
+            let batch = choose_live(listed, &mut self.frozen, &mut self.batch);
+            freeze::<UNIT>(batch, &mut self.links, &mut self.rates, shared);
         }
     }
 
     /// Freezes connections whose demands are met up to `level`, from number `met` on; gives the next number.
     fn meet_demands<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, met: usize, level: f64) -> usize {
-        let due = self.demands[met..].iter().take_while(|(bits, _)| *bits <= level.to_bits()).count();
-        let mut batch = [Freezing::default(); BATCH];
+        let is_due = |(bits, _): &&(u64, u32)| *bits <= level.to_bits();
+        let due = self.demands[met..].iter().take_while(is_due).count();
         for some in self.demands[met..met + due].chunks(BATCH) {
-            let mut count = 0;
-            for &(bits, connection) in some {
-                (batch[count].connection, batch[count].level) = (connection, f64::from_bits(bits));
-                count += usize::from(self.frozen.insert(connection));
-            }
-            freeze::<UNIT>(&mut self.links, &mut self.rates, shared, &mut batch[..count]);
+            let some = some.iter().map(|&(bits, connection)| (connection, f64::from_bits(bits)));
+            let batch = choose_live(some, &mut self.frozen, &mut self.batch);
+            freeze::<UNIT>(batch, &mut self.links, &mut self.rates, shared);
         }
         met + due
     }
+}
+
+/// Puts those of a batch's connections into it that are not frozen yet, each with its level, and notes that they are.
+fn choose_live<'a>(
+    found: impl Iterator<Item = (u32, f64)>,
+    frozen: &mut Frozen,
+    batch: &'a mut [Freezing],
+) -> &'a mut [Freezing] {
+    let mut live = 0;
+    // Without a branch, which nobody could foretell: what is frozen already is overwritten.
+    for (connection, level) in found {
+        (batch[live].connection, batch[live].level) = (connection, level);
+        live += usize::from(frozen.insert(connection));
+    }
+    &mut batch[..live]
 }
 
 /// Whether a factor may be left out.
@@ -148,17 +160,18 @@ fn is_one(factor: f64) -> bool {
 }
 
 /// Gives a batch its rates and takes it off its links.
-fn freeze<const UNIT: bool>(links: &mut Links, rates: &mut [f64], shared: &SinglePath<'_>, batch: &mut [Freezing]) {
+fn freeze<const UNIT: bool>(batch: &mut [Freezing], links: &mut Links, rates: &mut [f64], shared: &SinglePath<'_>) {
+    let weight = |connection| if UNIT { 1.0 } else { shared.weight_of(connection) };
     for freezing in &mut *batch {
         let connection = freezing.connection as usize;
         freezing.path = (shared.offsets[connection], shared.offsets[connection + 1]);
-        rates[connection] = if UNIT { freezing.level } else { shared.weight_of(connection) * freezing.level };
+        rates[connection] = weight(connection) * freezing.level;
     }
-    // Looking at the ends of all paths here has the processor fetch them side by side.
+    // Whoever looks at the ends of all paths has the processor fetch them side by side.
     let ends = batch.iter().map(|freezing| shared.links.get(freezing.path.0).max(shared.links.get(freezing.path.1)));
     std::hint::black_box(ends.max());
     for freezing in batch {
-        let weight = if UNIT { 1.0 } else { shared.weight_of(freezing.connection as usize) };
-        links.freeze::<UNIT>(shared, freezing.path.0..freezing.path.1, weight, freezing.level * weight);
+        let path = freezing.path.0..freezing.path.1;
+        links.freeze::<UNIT>(shared, path, weight(freezing.connection as usize), freezing.level);
     }
 }

@@ -37,11 +37,6 @@ impl Index {
         Ok(())
     }
 
-    /// The number of entries on `link`.
-    pub fn count(&self, link: usize) -> u32 {
-        self.starts[link + 1] - self.starts[link]
-    }
-
     /// The connections over `link`.
     pub fn on(&self, link: usize) -> &[u32] {
         &self.listed[self.starts[link] as usize..self.starts[link + 1] as usize]

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! is the level at which it saturates. Freezing a connection takes its rate off `left` and its part off `slope`, whatever
-//! the level has come to.
+//! the level has come to. So what is left is right whatever the slope has lost by rounding.
 
 use std::ops::Range;
 
@@ -26,42 +26,37 @@ const OVER: f64 = 1e-12;
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     left: f64,
-    /// Entries of connections that are not frozen.
-    live: u32,
+    slope: f64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Slope {
-    now: f64,
-    /// What it was when last summed anew.
-    summed: f64,
-}
-
-/// What is left of all links. `UNIT`: all weights and coefficients are 1.
+/// What is left of all links. `UNIT`: all weights and coefficients are 1, so that a slope is a number of connections.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     links: Vec<Link>,
-    /// Empty if `UNIT`: then a slope is the number of connections.
-    slopes: Vec<Slope>,
+    /// Slopes when last summed; not kept if `UNIT`, where nothing is lost.
+    summed: Vec<f64>,
 }
 
 impl Links {
     /// Empties all links.
     pub fn begin<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, index: &Index) {
         self.links.clear();
-        let counts = (0..shared.capacity.len()).map(|l| index.count(l));
-        self.links.extend(shared.capacity.iter().zip(counts).map(|(&c, live)| Link { left: amount(c), live }));
-        self.slopes.clear();
+        let link = |(l, &capacity): (usize, &f64)| {
+            let slope = if UNIT { index.on(l).len() as f64 } else { 0.0 };
+            Link { left: amount(capacity), slope }
+        };
+        self.links.extend(shared.capacity.iter().enumerate().map(link));
+        self.summed.clear();
         if UNIT {
             return;
         }
-        self.slopes.resize(shared.capacity.len(), Slope::default());
-        for c in 0..shared.connections() {
-            for entry in shared.path(c) {
-                self.slopes[shared.links[entry] as usize].summed += shared.weight_of(c) * shared.coefficient_of(entry);
+        for connection in 0..shared.connections() {
+            let weight = shared.weight_of(connection);
+            for entry in shared.path(connection) {
+                self.links[shared.links[entry] as usize].slope += weight * shared.coefficient_of(entry);
             }
         }
-        self.slopes.iter_mut().for_each(|slope| slope.now = slope.summed);
+        self.summed.extend(self.links.iter().map(|link| link.slope));
     }
 
     /// The level at which a link saturates; infinite if it never does.
@@ -72,40 +67,33 @@ impl Links {
         index: &Index,
         frozen: &Frozen,
     ) -> f64 {
-        let Link { left, live } = self.links[link];
-        if live == 0 {
-            return f64::INFINITY;
+        let Link { left, slope } = &mut self.links[link];
+        if !UNIT && *slope < STALE * self.summed[link] {
+            *slope = slope_of(link, shared, index, frozen);
+            self.summed[link] = *slope;
         }
-        if UNIT {
-            return left.max(0.0) / f64::from(live);
-        }
-        let slope = &mut self.slopes[link];
-        if slope.now < STALE * slope.summed {
-            let summed = summed(link, shared, index, frozen);
-            *slope = Slope { now: summed, summed };
-        }
-        left.max(0.0) / slope.now
+        if *slope > 0.0 { left.max(0.0) / *slope } else { f64::INFINITY }
     }
 
-    /// Takes a connection off that freezes at this rate: its entries begin at `start` and end before `end`.
+    /// Takes off a connection that freezes at this level.
     #[inline]
-    pub fn freeze<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, path: Range<usize>, weight: f64, rate: f64) {
-        for entry in path {
-            let number = shared.links[entry] as usize;
-            let link = &mut self.links[number];
-            link.live -= 1;
-            if UNIT {
-                link.left -= rate;
-            } else {
-                let coefficient = shared.coefficient_of(entry);
-                link.left -= rate * coefficient;
-                self.slopes[number].now -= weight * coefficient;
+    pub fn freeze<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, path: Range<usize>, weight: f64, level: f64) {
+        if UNIT {
+            for &link in &shared.links[path] {
+                let link = &mut self.links[link as usize];
+                link.left -= level;
+                link.slope -= 1.0;
+            }
+        } else {
+            for entry in path {
+                let (link, part) =
+                    (&mut self.links[shared.links[entry] as usize], weight * shared.coefficient_of(entry));
+                link.left -= level * part;
+                link.slope -= part;
             }
         }
     }
-}
 
-impl Links {
     /// Takes back what rounding put over a capacity: each rate is divided by the worst excess on its path.
     pub fn trim(&self, shared: &SinglePath<'_>, rates: &mut [f64]) {
         let excess = |(link, &capacity): (&Link, &f64)| if capacity > 0.0 { -link.left / capacity } else { 0.0 };
@@ -114,8 +102,8 @@ impl Links {
             return;
         }
         let excesses: Vec<f64> = excesses().collect();
-        for (c, rate) in rates.iter_mut().enumerate() {
-            let on_path = shared.links[shared.path(c)].iter().map(|&link| excesses[link as usize]);
+        for (connection, rate) in rates.iter_mut().enumerate() {
+            let on_path = shared.links[shared.path(connection)].iter().map(|&link| excesses[link as usize]);
             *rate /= 1.0 + on_path.fold(0.0, f64::max);
         }
     }
@@ -123,13 +111,16 @@ impl Links {
 
 /// The slope of a link, from those that are not frozen.
 #[cold]
-fn summed(link: usize, shared: &SinglePath<'_>, index: &Index, frozen: &Frozen) -> f64 {
-    // A connection that takes the link twice is listed twice, one after the other.
-    let listed = index.on(link).chunk_by(|a, b| a == b).map(|same| same[0]);
-    let live = listed.filter(|&connection| !frozen.contains(connection));
-    let growth = |connection: u32| {
-        let entries = shared.path(connection as usize).filter(|&entry| shared.links[entry] as usize == link);
-        shared.weight_of(connection as usize) * entries.map(|entry| shared.coefficient_of(entry)).sum::<f64>()
+fn slope_of(link: usize, shared: &SinglePath<'_>, index: &Index, frozen: &Frozen) -> f64 {
+    let live = index.on(link).iter().filter(|&&connection| !frozen.contains(connection));
+    if shared.coefficient.is_empty() {
+        return live.map(|&connection| shared.weight_of(connection as usize)).sum();
+    }
+    let part = |connection: usize| {
+        let entries = shared.path(connection).filter(|&entry| shared.links[entry] as usize == link);
+        // One that takes the link several times is listed as often, and its parts may differ: each time their mean.
+        let (count, sum) = entries.fold((0.0, 0.0), |(n, sum), entry| (n + 1.0, sum + shared.coefficient_of(entry)));
+        shared.weight_of(connection) * sum / count
     };
-    live.map(growth).sum()
+    live.map(|&connection| part(connection as usize)).sum()
 }
