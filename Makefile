@@ -63,6 +63,7 @@ bench: install
 	cargo run --quiet --release -p anabranch-sim --example workload -- large
 	cargo run --quiet --release -p anabranch-sim --example transport -- dumbbell
 	cargo run --quiet --release -p anabranch-sim --example transport -- fat-tree 16 8
+	cargo run --quiet --release -p anabranch-filling --example million
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/zoo.py
 	$(BIN)/python benches/sweep.py 500 0
