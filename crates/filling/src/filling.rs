@@ -70,7 +70,7 @@ impl Filling {
         if let Some(connection) = self.frozen.first_live(shared.connections()) {
             return Err(FillingError::Unlimited { connection });
         }
-        self.links.trim(shared, &mut self.rates);
+        // A weight times the level of a demand may be more than the demand by rounding.
         for (rate, &demand) in self.rates.iter_mut().zip(shared.demand) {
             *rate = rate.min(amount(demand));
         }

@@ -23,6 +23,9 @@
 //! assert_eq!(max_min(&shared).unwrap(), [2.5, 7.5, 1.0]);
 //! ```
 //!
+//! No demand is exceeded, and no link overloaded but by rounding: some 1e-11 of its capacity where a million connections
+//! share it.
+//!
 //! Who solves again and again keeps a [`Filling`]: it has room for everything and allocates nothing once it is large
 //! enough. Connections that come and go may keep their place in the arrays: one of demand 0 has rate 0.
 

@@ -20,9 +20,6 @@ use crate::index::Index;
 /// A slope that fell by this factor is summed anew, since what subtraction left of it may be rounding error.
 const STALE: f64 = 1.0 / 16.0;
 
-/// How far over its capacity a link may be, relatively, before rates are lowered.
-const OVER: f64 = 1e-12;
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     left: f64,
@@ -91,20 +88,6 @@ impl Links {
                 link.left -= level * part;
                 link.slope -= part;
             }
-        }
-    }
-
-    /// Takes back what rounding put over a capacity: each rate is divided by the worst excess on its path.
-    pub fn trim(&self, shared: &SinglePath<'_>, rates: &mut [f64]) {
-        let excess = |(link, &capacity): (&Link, &f64)| if capacity > 0.0 { -link.left / capacity } else { 0.0 };
-        let excesses = || self.links.iter().zip(shared.capacity).map(excess);
-        if excesses().all(|excess| excess <= OVER) {
-            return;
-        }
-        let excesses: Vec<f64> = excesses().collect();
-        for (connection, rate) in rates.iter_mut().enumerate() {
-            let on_path = shared.links[shared.path(connection)].iter().map(|&link| excesses[link as usize]);
-            *rate /= 1.0 + on_path.fold(0.0, f64::max);
         }
     }
 }
