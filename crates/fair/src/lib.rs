@@ -7,7 +7,9 @@ mod allocation;
 mod incidence;
 
 pub mod certify;
+pub mod certify_levels;
 pub mod certify_prices;
+pub mod global_max_min;
 pub mod iewf;
 pub mod max_min;
 pub mod passes;
@@ -19,7 +21,9 @@ pub mod weights;
 
 pub use allocation::Allocation;
 pub use certify::{Bottleneck, Certificate, certify};
+pub use certify_levels::{LevelCertificate, certify_levels};
 pub use certify_prices::{PriceCertificate, Worst, certify_prices};
+pub use global_max_min::{GlobalMaxMin, Level, Levelled, global_max_min};
 pub use iewf::{Iewf, UnitError};
 pub use max_min::{MultipathError, max_min};
 pub use passes::{Passes, Stop};

@@ -2,6 +2,7 @@
 //! or by the same problem written in another order.
 
 mod common;
+mod global;
 mod utility;
 
 use std::sync::Arc;

@@ -1,0 +1,245 @@
+//! Checks max-min fair rates over many paths against the prices of their levels; shares no code with the solver.
+//!
+//! Prices of links, 0 or more, bound what all connections can have together, however they divide it:
+//!
+//! ```text
+//! cost[c]    least over the paths of c of the sum over its links of price * coefficient
+//! bound      sum over c of rate[c] * cost[c] <= sum over l of capacity[l] * price[l]
+//! open       the right side less the left, at the rates given; a sum of terms that are 0 or more, so that nothing cancels:
+//!            sum over l of price * (capacity - load)  +  sum over the paths p of c of (cost of p - cost[c]) * rate[p]
+//! ```
+//!
+//! If nothing is open, a connection that pays (its cost is over 0) can have more only if another one that pays has less.
+//! If besides nobody who pays has a greater level, that other one has no more to spare: the connection has its max-min
+//! fair rate. Rates are the max-min fair ones if every connection has its demand, or pays such prices
+//! [nace2008, sec. IV].
+//!
+//! ```text
+//! gain[c, k]       (open - rounding) / (cost[c] * rate[c])     what c could gain alone at the prices of level k, relative
+//! outdone[c, k]    1 - level[c] / greatest level of any that pays
+//! shortfall[c]     least over the levels that hold c of the greater of both; and its demand: 1 - rate[c] / demand[c]
+//! residual         greatest shortfall[c]; 0 is exactly max-min fair
+//! ```
+//!
+//! Rounding is 1e-9 of the right side: as much as a load may exceed a capacity. Where prices lie far apart, a rate depends
+//! on the last digits of a capacity, and no more can be said of it.
+//!
+//! Paths over links of capacity 0 are left out; a connection without any other has no shortfall.
+
+use crate::certify::{ROUNDING, excess, is_worse, overload_of, worst};
+use crate::global_max_min::Level;
+use crate::problem::Problem;
+
+/// What the check of rates and levels found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelCertificate {
+    /// Largest overload of a link relative to its capacity, as in [`crate::Certificate`].
+    pub overload: f64,
+    /// See `overload`.
+    pub overloaded_link: Option<usize>,
+    /// Largest excess of a connection's rate over its demand, relative to it.
+    pub over_demand: f64,
+    /// See `over_demand`.
+    pub over_demand_connection: Option<usize>,
+    /// A path whose rate is negative, infinite or NaN.
+    pub bad_rate: Option<usize>,
+    /// A level with a price that is negative, infinite or NaN, or with a link or connection that is not there.
+    pub bad_level: Option<usize>,
+    /// Largest shortfall of a connection; 0 for max-min fair rates.
+    pub residual: f64,
+    /// The connection with the largest shortfall, if that is over 0.
+    pub worst_connection: Option<usize>,
+    /// To which the check was made.
+    pub tolerance: f64,
+}
+
+impl LevelCertificate {
+    /// Whether no link is overloaded, no demand exceeded, and all rates and prices are as they may be.
+    pub fn is_feasible(&self) -> bool {
+        let has_good_numbers = self.bad_rate.is_none() && self.bad_level.is_none();
+        has_good_numbers && self.overload <= ROUNDING && self.over_demand <= ROUNDING
+    }
+
+    /// Whether the rates are feasible and max-min fair, to the tolerance.
+    pub fn holds(&self) -> bool {
+        self.is_feasible() && self.residual <= self.tolerance
+    }
+}
+
+/// Checks the rates of all paths and the prices of all levels: are the rates of the connections max-min fair?
+///
+/// # Panics
+/// If `path_rates` has another length than the paths.
+pub fn certify_levels(problem: &Problem, path_rates: &[f64], levels: &[Level], tolerance: f64) -> LevelCertificate {
+    assert_eq!(path_rates.len(), problem.paths(), "one rate for each path");
+    let loads = problem.loads(path_rates);
+    let rates = problem.sum_by_connection(path_rates);
+    let (overload, overloaded_link) = worst((0..problem.links()).map(|link| overload_of(problem, link, loads[link])));
+    let (over_demand, over_demand_connection) =
+        worst((0..problem.connections()).map(|c| excess(rates[c], problem.demand(c))));
+    let bad_level = levels.iter().position(|level| !is_level(problem, level));
+    let given = Given { problem, path_rates, rates: &rates, loads: &loads };
+    let shortfalls = if bad_level.is_none() { given.shortfalls(levels) } else { vec![] };
+    let (residual, worst_connection) = worst(shortfalls.into_iter());
+    LevelCertificate {
+        overload,
+        overloaded_link,
+        over_demand,
+        over_demand_connection,
+        bad_rate: path_rates.iter().position(|rate| !(rate.is_finite() && *rate >= 0.0)),
+        bad_level,
+        residual,
+        worst_connection,
+        tolerance,
+    }
+}
+
+fn is_level(problem: &Problem, level: &Level) -> bool {
+    level.prices.iter().all(|&(link, price)| (link as usize) < problem.links() && price >= 0.0 && price.is_finite())
+        && level.held.iter().all(|&c| (c as usize) < problem.connections())
+}
+
+/// The rates to be checked, and what follows from them.
+struct Given<'a> {
+    problem: &'a Problem,
+    path_rates: &'a [f64],
+    rates: &'a [f64],
+    loads: &'a [f64],
+}
+
+impl Given<'_> {
+    /// Of each connection: how far it is from a proof that it has all that it can claim.
+    fn shortfalls(&self, levels: &[Level]) -> Vec<f64> {
+        let mut shortfalls: Vec<f64> = (0..self.problem.connections()).map(|c| self.unmet(c)).collect();
+        let mut prices = vec![0.0; self.problem.links()];
+        for level in levels {
+            level.prices.iter().for_each(|&(link, price)| prices[link as usize] = price);
+            let costs: Vec<f64> = (0..self.problem.connections()).map(|c| self.cost(c, &prices)).collect();
+            let worth = level.prices.iter().map(|&(link, price)| price * self.problem.capacity(link as usize));
+            let open = self.open(level, &prices, &costs) - ROUNDING * worth.sum::<f64>();
+            let paying = costs.iter().enumerate().filter(|(_, cost)| **cost > 0.0 && cost.is_finite());
+            let top = paying.map(|(c, _)| self.level(c)).fold(0.0, f64::max);
+            for c in level.held.iter().map(|&c| c as usize).filter(|&c| costs[c] > 0.0) {
+                let gain = if open > 0.0 { open / (costs[c] * self.rates[c]) } else { 0.0 };
+                let outdone = 1.0 - self.level(c) / top;
+                let shortfall = if is_worse(outdone, gain) { outdone } else { gain };
+                if shortfall < shortfalls[c] {
+                    shortfalls[c] = shortfall;
+                }
+            }
+            level.prices.iter().for_each(|&(link, _)| prices[link as usize] = 0.0);
+        }
+        shortfalls
+    }
+
+    fn level(&self, c: usize) -> f64 {
+        self.rates[c] / self.problem.weight(c)
+    }
+
+    /// What a connection lacks of its demand, relative to it; nothing if it has no path that can carry more.
+    fn unmet(&self, c: usize) -> f64 {
+        let is_open = |&path: &u32| {
+            self.problem.links_of(path as usize).iter().all(|&link| self.problem.capacity(link as usize) > 0.0)
+        };
+        let demand = self.problem.demand(c);
+        let can_gain = demand > 0.0 && self.problem.paths_of(c).iter().any(is_open);
+        if can_gain { (1.0 - self.rates[c] / demand).max(0.0) } else { 0.0 }
+    }
+
+    /// What a path costs; infinite if it carries nothing.
+    fn path_cost(&self, path: u32, prices: &[f64]) -> f64 {
+        let uses = self.problem.uses_of(path as usize);
+        uses.map(|(l, a)| if self.problem.capacity(l) == 0.0 { f64::INFINITY } else { a * prices[l] }).sum()
+    }
+
+    /// What the cheapest path of a connection costs.
+    fn cost(&self, c: usize, prices: &[f64]) -> f64 {
+        self.problem.paths_of(c).iter().map(|&path| self.path_cost(path, prices)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// What the prices are worth beyond what all connections pay.
+    fn open(&self, level: &Level, prices: &[f64], costs: &[f64]) -> f64 {
+        let on_link = |&(link, price): &(u32, f64)| {
+            let room = (self.problem.capacity(link as usize) - self.loads[link as usize]).max(0.0);
+            if price > 0.0 { price * room } else { 0.0 }
+        };
+        let dearer = |(path, rate): (usize, &f64)| {
+            let cost = costs[self.problem.connection(path)];
+            if *rate > 0.0 { (self.path_cost(path as u32, prices) - cost) * rate } else { 0.0 }
+        };
+        level.prices.iter().map(on_link).sum::<f64>() + self.path_rates.iter().enumerate().map(dearer).sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::ProblemParts;
+
+    /// Links of 4 and 10. Connection 0 may take either, connection 1 the first, connection 2 the second.
+    ///
+    /// 14 for three: connection 1 has at most 4, so it holds the first link alone, and the others share the second.
+    fn problem() -> Problem {
+        Problem::new(ProblemParts {
+            capacity: vec![4.0, 10.0],
+            path_offsets: vec![0, 1, 2, 3, 4],
+            path_links: vec![0, 1, 0, 1],
+            path_connection: vec![0, 0, 1, 2],
+            demand: vec![f64::INFINITY; 3],
+            weight: vec![1.0; 3],
+            coefficient: vec![],
+        })
+        .unwrap()
+    }
+
+    fn level(level: f64, held: &[u32], prices: &[(u32, f64)]) -> Level {
+        Level { level, held: held.to_vec(), prices: prices.to_vec() }
+    }
+
+    #[test]
+    fn prices_that_pay_for_all_of_their_links_prove_the_rates() {
+        // Price 1 on link 0: connection 1 pays 4 * 1 for 4; connection 0 has a free path, and pays nothing. Price 1 on
+        // both: connections 0 and 2 pay 5 each and connection 1 pays 4, 14 for 14; all that pay are at 5 at the most.
+        let levels = [level(4.0, &[1], &[(0, 1.0)]), level(5.0, &[0, 2], &[(0, 1.0), (1, 1.0)])];
+        let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 5.0], &levels, 1e-9);
+        assert!(found.holds() && found.residual == 0.0, "{found:?}");
+    }
+
+    #[test]
+    fn prices_do_not_prove_less_than_they_bound() {
+        // Connection 2 has 4 of the 5 it could have. The prices of both links are worth 14 and 13 are paid: it could
+        // gain 1, a quarter of its rate, but for the 1e-9 of 14 that count as rounding. Connection 0 could gain a fifth.
+        let levels = [level(4.0, &[1], &[(0, 1.0)]), level(5.0, &[0, 2], &[(0, 1.0), (1, 1.0)])];
+        let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 4.0], &levels, 1e-6);
+        assert!(found.is_feasible() && !found.holds());
+        assert_eq!(found.worst_connection, Some(2));
+        assert!((found.residual - (1.0 - 14e-9) / 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn who_pays_with_others_of_greater_levels_is_outdone() {
+        // All of both links is given out, but connection 0 has 6 and connection 2 has 4, which pays with it: 1 - 4 / 6.
+        let levels = [level(4.0, &[1], &[(0, 1.0)]), level(5.0, &[0, 2], &[(0, 1.0), (1, 1.0)])];
+        let found = certify_levels(&problem(), &[0.0, 6.0, 4.0, 4.0], &levels, 1e-6);
+        assert_eq!(found.worst_connection, Some(2));
+        assert!((found.residual - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_a_level_or_a_demand_nothing_is_proved() {
+        let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 5.0], &[], 1e-6);
+        assert_eq!((found.residual, found.worst_connection), (1.0, Some(0)));
+        // Nor by prices that a connection does not pay: connection 0 has a free path.
+        let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 5.0], &[level(4.0, &[0, 1], &[(0, 1.0)])], 1e-6);
+        assert_eq!(found.worst_connection, Some(0));
+    }
+
+    #[test]
+    fn prices_and_numbers_that_cannot_be_are_named() {
+        for bad in [level(4.0, &[1], &[(0, -1.0)]), level(4.0, &[1], &[(9, 1.0)]), level(4.0, &[9], &[(0, 1.0)])] {
+            let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 5.0], &[level(4.0, &[1], &[(0, 1.0)]), bad], 1e-6);
+            assert_eq!(found.bad_level, Some(1));
+            assert!(!found.holds());
+        }
+    }
+}

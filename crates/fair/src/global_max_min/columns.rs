@@ -1,0 +1,194 @@
+//! What takes part: links that can bind, paths that can carry, connections that want something.
+//!
+//! Links of infinite capacity bind nobody, and paths over links of capacity 0 carry nothing; both are left out, and so are
+//! connections without a demand or a path. Links and connections count in units of their own, in which no coefficient
+//! is over 1; without coefficients these are the units of the problem.
+
+use std::ops::Range;
+
+use crate::problem::Problem;
+
+/// The part of the problem that is solved; links are its rows, paths are grouped by connection.
+pub(super) struct Columns {
+    /// Of each row: its link, its capacity, and what a unit of the link is in the row.
+    pub link: Vec<u32>,
+    pub capacity: Vec<f64>,
+    pub row_scale: Vec<f64>,
+    /// Of each connection that takes part: its number in the problem, weight, demand, and what a unit of its rate is.
+    pub connection: Vec<u32>,
+    pub weight: Vec<f64>,
+    pub demand: Vec<f64>,
+    pub rate_scale: Vec<f64>,
+    /// Of each path: its number in the problem, and its connection here.
+    pub path: Vec<u32>,
+    pub owner: Vec<u32>,
+    path_offsets: Vec<usize>,
+    /// Rows of each path with what a unit of rate uses of them.
+    use_offsets: Vec<usize>,
+    uses: Vec<(u32, f64)>,
+    /// Paths on each row and what a unit of their rates uses of it (empty if 1 everywhere); connections on each row.
+    row_offsets: Vec<usize>,
+    on_row: Vec<u32>,
+    amounts: Vec<f64>,
+    connections_on: Vec<Vec<u32>>,
+}
+
+impl Columns {
+    pub fn new(problem: &Problem) -> Self {
+        let mut columns = Self {
+            link: vec![],
+            capacity: vec![],
+            row_scale: vec![],
+            connection: vec![],
+            weight: vec![],
+            demand: vec![],
+            rate_scale: vec![],
+            path: vec![],
+            owner: vec![],
+            path_offsets: vec![0],
+            use_offsets: vec![0],
+            uses: vec![],
+            row_offsets: vec![],
+            on_row: vec![],
+            amounts: vec![],
+            connections_on: vec![],
+        };
+        let mut row_of = vec![u32::MAX; problem.links()];
+        for c in (0..problem.connections()).filter(|&c| problem.demand(c) > 0.0) {
+            columns.add_connection(problem, c, &mut row_of);
+        }
+        columns.scale();
+        columns.list_by_row(problem.has_coefficients());
+        columns
+    }
+
+    fn add_connection(&mut self, problem: &Problem, c: usize, row_of: &mut [u32]) {
+        let own = self.connection.len() as u32;
+        for &p in problem.paths_of(c) {
+            if problem.uses_of(p as usize).any(|(l, _)| problem.capacity(l) == 0.0) {
+                continue;
+            }
+            for (l, a) in problem.uses_of(p as usize).filter(|&(l, _)| problem.capacity(l).is_finite()) {
+                if row_of[l] == u32::MAX {
+                    row_of[l] = self.link.len() as u32;
+                    self.link.push(l as u32);
+                    self.capacity.push(problem.capacity(l));
+                }
+                self.uses.push((row_of[l], a));
+            }
+            self.path.push(p);
+            self.owner.push(own);
+            self.use_offsets.push(self.uses.len());
+        }
+        if self.path.len() > *self.path_offsets.last().expect("offsets begin with 0") {
+            self.path_offsets.push(self.path.len());
+            self.connection.push(c as u32);
+            self.weight.push(problem.weight(c));
+            self.demand.push(problem.demand(c));
+        }
+    }
+
+    /// Changes to units in which no coefficient is over 1.
+    fn scale(&mut self) {
+        let mut most = vec![0.0f64; self.link.len()];
+        for &(row, a) in &self.uses {
+            most[row as usize] = most[row as usize].max(a);
+        }
+        self.row_scale = most.iter().map(|most| 1.0 / most).collect();
+        self.capacity.iter_mut().zip(&self.row_scale).for_each(|(capacity, scale)| *capacity *= scale);
+        for (row, a) in &mut self.uses {
+            *a *= self.row_scale[*row as usize];
+        }
+        for c in 0..self.connection.len() {
+            let entries = self.use_offsets[self.path_offsets[c]]..self.use_offsets[self.path_offsets[c + 1]];
+            let most = self.uses[entries.clone()].iter().fold(0.0f64, |most, &(_, a)| most.max(a));
+            let scale = if most > 0.0 { most } else { 1.0 };
+            self.uses[entries].iter_mut().for_each(|(_, a)| *a /= scale);
+            self.weight[c] *= scale;
+            self.demand[c] *= scale;
+            self.rate_scale.push(scale);
+        }
+    }
+
+    fn list_by_row(&mut self, has_coefficients: bool) {
+        self.row_offsets = vec![0; self.link.len() + 1];
+        for &(row, _) in &self.uses {
+            self.row_offsets[row as usize + 1] += 1;
+        }
+        for row in 0..self.link.len() {
+            self.row_offsets[row + 1] += self.row_offsets[row];
+        }
+        let mut next = self.row_offsets.clone();
+        self.on_row = vec![0; self.uses.len()];
+        self.amounts = if has_coefficients { vec![0.0; self.uses.len()] } else { vec![] };
+        self.connections_on = vec![vec![]; self.link.len()];
+        for p in 0..self.path.len() {
+            for &(row, a) in &self.uses[self.use_offsets[p]..self.use_offsets[p + 1]] {
+                let place = &mut next[row as usize];
+                self.on_row[*place] = p as u32;
+                if let Some(amount) = self.amounts.get_mut(*place) {
+                    *amount = a;
+                }
+                *place += 1;
+                let connections = &mut self.connections_on[row as usize];
+                if connections.last() != Some(&self.owner[p]) {
+                    connections.push(self.owner[p]);
+                }
+            }
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.link.len()
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connection.len()
+    }
+
+    pub fn paths(&self) -> usize {
+        self.path.len()
+    }
+
+    pub fn paths_of(&self, connection: usize) -> Range<usize> {
+        self.path_offsets[connection]..self.path_offsets[connection + 1]
+    }
+
+    /// Rows of a path, each with what a unit of its rate uses there.
+    pub fn uses_of(&self, path: usize) -> &[(u32, f64)] {
+        &self.uses[self.use_offsets[path]..self.use_offsets[path + 1]]
+    }
+
+    /// Connections with a path on a row.
+    pub fn connections_on(&self, row: usize) -> &[u32] {
+        &self.connections_on[row]
+    }
+
+    /// Adds `price` times what a unit of rate uses of a row to the sum of each path on it.
+    pub fn add_price(&self, row: usize, price: f64, sums: &mut [f64]) {
+        let range = self.row_offsets[row]..self.row_offsets[row + 1];
+        let paths = &self.on_row[range.clone()];
+        if self.amounts.is_empty() {
+            for &p in paths {
+                sums[p as usize] += price;
+            }
+        } else {
+            for (&p, amount) in paths.iter().zip(&self.amounts[range]) {
+                sums[p as usize] += price * amount;
+            }
+        }
+    }
+
+    /// What each row loses when a unit of rate moves to `path` from `other`.
+    pub fn difference(&self, path: usize, other: usize) -> Vec<(u32, f64)> {
+        let mut difference = self.uses_of(path).to_vec();
+        for &(row, a) in self.uses_of(other) {
+            match difference.iter_mut().find(|(r, _)| *r == row) {
+                Some((_, b)) => *b -= a,
+                None => difference.push((row, -a)),
+            }
+        }
+        difference.retain(|&(_, a)| a != 0.0);
+        difference
+    }
+}

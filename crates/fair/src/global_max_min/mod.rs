@@ -1,0 +1,133 @@
+//! Global max-min fairness over many paths, exactly: progressive filling that finds other ways.
+//!
+//! The level of all connections rises from 0. Each connection takes one path until a link on it is full; then some
+//! connection moves rate to another path, and so on, until no division of the rates can let the level rise. What
+//! proves this are prices on links:
+//!
+//! ```text
+//! cost of a connection = least over its paths of   sum over the links of price * coefficient
+//! sum over connections of rate * cost  <=  sum over links of capacity * price          whatever the division
+//! ```
+//!
+//! Where both sides are equal, none that pays can have more unless another that pays has less. So the paying ones
+//! settle at this level, and the others rise on. A connection whose demand is met settles too. The last one to settle
+//! ends it: the least rate is as great as can be, then the second least, and so on.
+//!
+//! This is one walk of the parametric dual simplex method [gass1955, lemke1954] along the level, with a basis of the
+//! size of the tight links [dantzig1967], and not a chain of linear programs [nace2008]: from one level to the next all
+//! that was found stays.
+
+mod basis;
+mod columns;
+mod filling;
+mod pricing;
+
+use std::sync::Arc;
+
+use crate::problem::{Problem, trim};
+use columns::Columns;
+use filling::Filling;
+
+/// A level, who is held there, and the prices that prove it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Rate by weight of all that it holds.
+    pub level: f64,
+    /// Connections that settled at it, rising.
+    pub held: Vec<u32>,
+    /// Link and price, for the links that hold them.
+    pub prices: Vec<(u32, f64)>,
+}
+
+/// Max-min fair rates over all ways to use the paths, with their proof.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levelled {
+    /// Rate of each path, in the order and unit of the problem.
+    pub path_rates: Vec<f64>,
+    /// Rate of each connection: the sum over its paths.
+    pub connection_rates: Vec<f64>,
+    /// From the lowest to the highest. Who is at none of them has its demand, or no path that carries anything.
+    pub levels: Vec<Level>,
+    /// Exchanges of one path or link for another.
+    pub exchanges: usize,
+    /// Whether all rates were found; if not, numbers lie too far apart. See [`crate::certify_levels()`] for the proof.
+    pub converged: bool,
+}
+
+/// The solver, event by event.
+pub struct GlobalMaxMin {
+    problem: Arc<Problem>,
+    filling: Filling,
+    /// Events that are left before it gives up.
+    budget: usize,
+}
+
+/// Events for each link and path, beyond which the method must be going round in circles.
+const PATIENCE: usize = 50;
+
+impl GlobalMaxMin {
+    /// Ready for the first event, at level 0.
+    pub fn new(problem: &Arc<Problem>) -> Self {
+        let columns = Columns::new(problem);
+        let budget = PATIENCE * (columns.rows() + columns.paths() + 1);
+        Self { problem: Arc::clone(problem), filling: Filling::new(columns), budget }
+    }
+
+    /// Goes through at most `most` more events; says whether all is done.
+    pub fn run(&mut self, most: usize) -> bool {
+        for _ in 0..most {
+            if self.filling.is_done() {
+                return true;
+            }
+            if self.budget == 0 {
+                self.filling.is_sound = false;
+                return true;
+            }
+            self.budget -= 1;
+            self.filling.advance();
+        }
+        self.filling.is_done()
+    }
+
+    /// Connections whose rates are found.
+    pub fn settled(&self) -> usize {
+        self.problem.connections() - self.filling.left
+    }
+
+    /// Exchanges so far.
+    pub fn exchanges(&self) -> usize {
+        self.filling.exchanges
+    }
+
+    /// The rates and their proof, in the units of the problem.
+    pub fn finish(mut self) -> Levelled {
+        let shares = self.filling.path_rates();
+        let (filling, columns) = (&self.filling, &self.filling.columns);
+        let mut path_rates = vec![0.0; self.problem.paths()];
+        for (p, share) in shares.iter().enumerate() {
+            path_rates[columns.path[p] as usize] = share / columns.rate_scale[columns.owner[p] as usize];
+        }
+        trim(&self.problem, &mut path_rates);
+        let connection_rates = self.problem.sum_by_connection(&path_rates);
+        let level = |held: &filling::Held| {
+            let price =
+                |&(row, price): &(u32, f64)| (columns.link[row as usize], price * columns.row_scale[row as usize]);
+            let mut connections: Vec<u32> = held.connections.iter().map(|&c| columns.connection[c as usize]).collect();
+            connections.sort_unstable();
+            Level { level: held.level, held: connections, prices: held.prices.iter().map(price).collect() }
+        };
+        let levels = filling.held.iter().map(level).collect();
+        let converged = filling.is_sound && filling.left == 0;
+        Levelled { path_rates, connection_rates, levels, exchanges: filling.exchanges, converged }
+    }
+}
+
+/// Max-min fair rates over all ways to use the paths.
+pub fn global_max_min(problem: &Arc<Problem>) -> Levelled {
+    let mut solver = GlobalMaxMin::new(problem);
+    while !solver.run(usize::MAX) {}
+    solver.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Answers that one can work out in the head, with their levels and proof.
+
+use super::*;
+use crate::certify_levels::certify_levels;
+use crate::problem::ProblemParts;
+
+const NONE: f64 = f64::INFINITY;
+
+/// Each connection with its paths.
+fn parts(capacity: &[f64], connections: &[&[&[u32]]]) -> ProblemParts {
+    let mut parts = ProblemParts {
+        capacity: capacity.to_vec(),
+        path_offsets: vec![0],
+        demand: vec![NONE; connections.len()],
+        weight: vec![1.0; connections.len()],
+        ..Default::default()
+    };
+    for (c, paths) in connections.iter().enumerate() {
+        for path in *paths {
+            parts.path_links.extend_from_slice(path);
+            parts.path_offsets.push(parts.path_links.len());
+            parts.path_connection.push(c as u32);
+        }
+    }
+    parts
+}
+
+fn proved(parts: ProblemParts) -> Levelled {
+    let problem = Arc::new(Problem::new(parts).unwrap());
+    let found = global_max_min(&problem);
+    let certificate = certify_levels(&problem, &found.path_rates, &found.levels, 1e-12);
+    assert!(found.converged && certificate.holds(), "{certificate:?}");
+    found
+}
+
+fn assert_close(found: &[f64], wanted: &[f64]) {
+    let is_close = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs());
+    assert!(is_close && found.len() == wanted.len(), "{found:?} instead of {wanted:?}");
+}
+
+#[test]
+fn a_link_is_left_to_those_who_have_no_other() {
+    // Links of 4 and 10. Connection 0 may take either, connection 1 the first, connection 2 the second. The first two
+    // fill link 0 at level 2, if 0 takes it; then it moves over, and 1 has all 4. The others have 5 each of link 1.
+    let found = proved(parts(&[4.0, 10.0], &[&[&[0], &[1]], &[&[0]], &[&[1]]]));
+    assert_close(&found.connection_rates, &[5.0, 4.0, 5.0]);
+    let levels: Vec<(f64, &[u32])> = found.levels.iter().map(|level| (level.level, &*level.held)).collect();
+    assert_eq!(levels, [(4.0, &[1][..]), (5.0, &[0, 2][..])]);
+    assert_eq!(found.levels[0].prices, [(0, 1.0)]);
+}
+
+#[test]
+fn rate_is_passed_on_from_connection_to_connection() {
+    // Links of 2, 2 and 8: connection 0 has the first, 1 the first and the second, 2 the second and the third. At level
+    // 2 connections 0 and 1 have both narrow links to themselves, if 2 takes the third; they can have no more than 4
+    // together. Then 2 has all 8 of the third.
+    let found = proved(parts(&[2.0, 2.0, 8.0], &[&[&[0]], &[&[0], &[1]], &[&[1], &[2]]]));
+    assert_close(&found.connection_rates, &[2.0, 2.0, 8.0]);
+    assert_close(&found.path_rates, &[2.0, 0.0, 2.0, 0.0, 8.0]);
+}
+
+#[test]
+fn the_paper_s_first_scenario_has_its_exact_rates() {
+    // [ludena2021, scenario 1]: l3 to l6 are full of connections 1 and 3, which have 4 / 3 each: the three paths of 1
+    // over l3, l3 and l6, and those of 3 over l3 and l6, or l10 alone; l8 has 3 for connections 2 and 3: 5 / 3 are left.
+    let mut capacity = [1.0; 10];
+    capacity[7] = 3.0;
+    let c1: &[&[u32]] = &[&[0, 2, 3, 5, 6], &[0, 2, 4], &[1, 5, 6]];
+    let found = proved(parts(&capacity, &[c1, &[&[7]], &[&[7, 8, 2, 3, 5], &[7, 9]]]));
+    assert_close(&found.connection_rates, &[4.0 / 3.0, 5.0 / 3.0, 4.0 / 3.0]);
+}
+
+#[test]
+fn weights_and_demands_are_kept() {
+    // 9 for weights 1 and 2: 3 and 6. With a demand of 2 the first has 2, and the other the 7 that are left.
+    let both: &[&[&[u32]]] = &[&[&[0]], &[&[0]]];
+    let weight = vec![1.0, 2.0];
+    assert_close(&proved(ProblemParts { weight, ..parts(&[9.0], both) }).connection_rates, &[3.0, 6.0]);
+    let demand = vec![2.0, NONE];
+    let found = proved(ProblemParts { demand, ..parts(&[9.0], both) });
+    assert_close(&found.connection_rates, &[2.0, 7.0]);
+    assert_eq!(found.levels.len(), 1, "a demand that is met needs no prices");
+}
+
+#[test]
+fn a_path_that_uses_more_of_a_link_counts_for_more() {
+    // Link 0 has 6. Connection 0 uses 2 for each unit, connection 1 one: 2 t + t = 6.
+    let coefficient = vec![2.0, 1.0];
+    let found = proved(ProblemParts { coefficient, ..parts(&[6.0], &[&[&[0]], &[&[0]]]) });
+    assert_close(&found.connection_rates, &[2.0, 2.0]);
+}
+
+#[test]
+fn dead_links_links_without_limit_and_connections_without_paths_are_defined() {
+    // Connection 0 has a dead path only, 1 a dead one and one without limit for its demand of 5, 2 no path, 3 asks for
+    // nothing, and 4 has the 4 of the last link.
+    let connections: &[&[&[u32]]] = &[&[&[0]], &[&[0, 2], &[1]], &[], &[&[2]], &[&[1, 2]]];
+    let demand = vec![NONE, 5.0, NONE, 0.0, NONE];
+    let found = proved(ProblemParts { demand, ..parts(&[0.0, NONE, 4.0], connections) });
+    assert_eq!(found.connection_rates, [0.0, 5.0, 0.0, 0.0, 4.0]);
+    assert_eq!(proved(parts(&[], &[])).connection_rates, [0.0; 0]);
+}
+
+#[test]
+fn rates_scale_with_the_capacities() {
+    // Links of 3, 5 and 7: whatever the rates are, they have the unit of the capacities.
+    let connections: &[&[&[u32]]] = &[&[&[0], &[1, 2]], &[&[1]], &[&[2], &[0, 1]], &[&[2]]];
+    let capacity = [3.0, 5.0, 7.0];
+    let rates = proved(parts(&capacity, connections)).connection_rates;
+    for unit in [1e-6, 1e12] {
+        let found = proved(parts(&capacity.map(|c| c * unit), connections));
+        assert_close(&found.connection_rates, &rates.iter().map(|rate| rate * unit).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_run_in_pieces_comes_to_the_same() {
+    let connections: &[&[&[u32]]] = &[&[&[0], &[1, 2]], &[&[1]], &[&[2], &[0, 1]], &[&[2]]];
+    let problem = Arc::new(Problem::new(parts(&[3.0, 5.0, 7.0], connections)).unwrap());
+    let mut solver = GlobalMaxMin::new(&problem);
+    let mut pieces = 1;
+    while !solver.run(1) {
+        pieces += 1;
+        assert!(solver.settled() < 4);
+    }
+    assert!(pieces > 3 && solver.settled() == 4);
+    assert_eq!(solver.finish(), global_max_min(&problem));
+}
