@@ -21,6 +21,7 @@ from anabranch.errors import (
 )
 from anabranch.filters import filters
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
+from anabranch.levelled import LevelledAllocation
 from anabranch.network import Network, from_networkx
 from anabranch.paths import Paths, find_paths, given_paths, groups
 from anabranch.priced import PricedAllocation
@@ -42,6 +43,7 @@ __all__ = [
     "CertificateError",
     "ConvergenceWarning",
     "Demands",
+    "LevelledAllocation",
     "Network",
     "Paths",
     "PricedAllocation",

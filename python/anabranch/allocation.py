@@ -45,7 +45,7 @@ class Allocation:
     tolerance : float
         To which relative tolerance every path has a bottleneck, if `converged`.
     passes : int
-        Passes over the whole problem (for ``"lp"``: linear programs).
+        Passes over the whole problem (for ``"lp"``: linear programs; for ``"parametric-simplex"``: exchanges).
     converged : bool
         Whether the method's stop rule was met and the certificate bears the answer out.
     unmet : str or None
@@ -100,13 +100,18 @@ class Allocation:
                 f" {self.tolerance:g}): {self.unmet}"
             )
         # IEWF overloads by design, and the paper's stop rule asks for no certificate.
-        if self.method in {"iewf", "c-slen"} or self.certificate.holds:
+        if self.method in {"iewf", "c-slen"} or self._holds:
             return None
         try:
             self.certify()
         except CertificateError as error:
             return f"{self.method} lost digits to rounding: {error}; bring capacities and weights closer together"
         return None
+
+    @property
+    def _holds(self) -> bool:
+        """Whether the allocation is proved, to its tolerance."""
+        return self.certificate.holds
 
     @property
     def residual(self) -> float:

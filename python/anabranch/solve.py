@@ -13,6 +13,7 @@ from anabranch.allocation import Allocation
 from anabranch.demands import Demands
 from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.exact import global_max_min
+from anabranch.levelled import LevelledAllocation
 from anabranch.network import Network, rate_bps
 from anabranch.paths import Metric, Paths, find_paths
 from anabranch.priced import PricedAllocation
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 Fairness = Literal["max-min", "upward-max-min", "proportional", "alpha"]
-Method = Literal["c-slen", "iewf", "progressive-filling", "lp", "interior-point"]
+Method = Literal["c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point"]
 
 METHODS: dict[str, tuple[str, ...]] = {
-    "max-min": ("progressive-filling", "lp"),
+    "max-min": ("progressive-filling", "parametric-simplex", "lp"),
     "upward-max-min": ("c-slen", "iewf", "progressive-filling"),
     "proportional": ("interior-point",),
     "alpha": ("interior-point",),
@@ -119,10 +120,11 @@ def solve(
         Proportional: the sum of ``weight * log(rate)`` is as great as can be [kelly1998]. Alpha: that of ``weight *
         level ** (1 - alpha) / (1 - alpha)`` is, with the level rate by weight [mo2000]; the greater `alpha`, the
         nearer to max-min. The last two give a `PricedAllocation`, which has the prices of links and paths besides.
-    method : {"c-slen", "iewf", "progressive-filling", "lp", "interior-point"}, optional
+    method : {"c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point"}, optional
         The usual one if not given: progressive filling where every connection has one path at the most; else c-SLEN
-        [ludena2021] for upward max-min, and a chain of linear programs for max-min (exact, and slow beyond some
-        thousand subflows). Proportional and alpha fairness have one, an interior-point method.
+        [ludena2021] for upward max-min, and a parametric simplex method for max-min, which is exact and gives a
+        `LevelledAllocation`; where numbers lie too far apart for it, a chain of linear programs. Proportional and alpha
+        fairness have one, an interior-point method.
     paths : int or Paths, optional
         The most shortest loopless paths for each connection, or paths found otherwise (`find_paths`, `given_paths`).
         If neither this nor `metric` is given, those that came with the demands, or else 4.
@@ -148,7 +150,7 @@ def solve(
     allow_unreachable : bool
         Give connections without any path the rate 0 instead of refusing them.
     progress : callable, optional
-        Called with a stage (``"paths"``, ``"passes"``), how much of it is done, and how much there is.
+        Called with a stage (``"paths"``, ``"passes"``, ``"connections"``), how much of it is done, and how much there is.
 
     Returns
     -------
@@ -204,6 +206,16 @@ def solve(
     if is_priced:
         return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
+    if chosen == "parametric-simplex":
+        levelled = LevelledAllocation(
+            problem, _levels(problem, progress), fairness=fairness, method=chosen, tolerance=tolerance, paths=found
+        )
+        if levelled.shortcoming is None:
+            return levelled
+        if method is not None:
+            warnings.warn(levelled.shortcoming, ConvergenceWarning, stacklevel=2)
+            return levelled
+        chosen = "lp"
     if chosen == "lp":
         rates, passes = global_max_min(problem, progress=progress)
     elif chosen == "progressive-filling":
@@ -321,7 +333,22 @@ def _method(problem: Problem, fairness: str, method: str | None) -> str:
     most = np.bincount(problem.path_connection).max(initial=0)
     if most <= 1:
         return "progressive-filling"
-    return "lp" if fairness == "max-min" else "c-slen"
+    return "parametric-simplex" if fairness == "max-min" else "c-slen"
+
+
+def _levels(problem: Problem, progress: Progress | None) -> _core.Levelled:
+    """Raise the level until all have settled, in stretches of about `LOOK_S`."""
+    solver = _core.global_max_min(problem.core)
+    stretch, connections = 64, problem.core.connections
+    while True:
+        began = time.perf_counter()
+        is_done = solver.run(stretch)
+        if progress is not None:
+            progress("connections", solver.settled, connections)
+        if is_done:
+            return solver.finish()
+        took = time.perf_counter() - began
+        stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
 
 
 def _start_solver(

@@ -10,6 +10,7 @@ mod fair;
 mod files;
 mod filters;
 mod generate;
+mod levels;
 mod network;
 mod parquet;
 mod paths;
@@ -23,6 +24,7 @@ mod watch;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     network::register(module)?;
     fair::register(module)?;
+    levels::register(module)?;
     utility::register(module)?;
     paths::register(module)?;
     filters::register(module)?;

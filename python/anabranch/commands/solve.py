@@ -52,7 +52,7 @@ Paths are those that the input gives, if any; --paths, --path-kind or --metric f
 
 DEFAULT_ROWS = 20
 
-COUNTED = {"lp": "linear program", "interior-point": "step"}
+COUNTED = {"lp": "linear program", "parametric-simplex": "exchange", "interior-point": "step"}
 """What methods count; the others count passes."""
 
 
@@ -75,7 +75,7 @@ def command(
         float | None, typer.Option(help="For alpha fairness: 0.1 to 100; 1 is proportional, large is near to max-min.")
     ] = None,
     method: Annotated[
-        Literal["c-slen", "iewf", "progressive-filling", "lp", "interior-point"] | None,
+        Literal["c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point"] | None,
         typer.Option(help="How to find it; the usual way if not given."),
     ] = None,
     paths: PathCount = None,

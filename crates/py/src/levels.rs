@@ -1,0 +1,173 @@
+//! Max-min fair rates over several paths, their levels and certificate.
+
+use std::sync::Arc;
+
+use anabranch_fair::{GlobalMaxMin, Level, LevelCertificate, Levelled, certify_levels as certify};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::fair::PyProblem;
+use crate::network::value_error;
+
+/// The solver, event by event; until it is finished.
+#[pyclass(name = "GlobalMaxMin", module = "anabranch._core")]
+pub struct PyGlobalMaxMin(Option<GlobalMaxMin>);
+
+impl PyGlobalMaxMin {
+    fn at_work(&self) -> PyResult<&GlobalMaxMin> {
+        self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("the solver is finished; start another"))
+    }
+}
+
+#[pymethods]
+impl PyGlobalMaxMin {
+    /// At most so many more events; says whether all is done.
+    fn run(&mut self, py: Python<'_>, most: usize) -> PyResult<bool> {
+        self.at_work()?;
+        let solver = self.0.as_mut().expect("it is at work");
+        Ok(py.detach(|| solver.run(most)))
+    }
+
+    /// Connections whose rates are found.
+    #[getter]
+    fn settled(&self) -> PyResult<usize> {
+        Ok(self.at_work()?.settled())
+    }
+
+    /// Exchanges of one path or link for another so far.
+    #[getter]
+    fn exchanges(&self) -> PyResult<usize> {
+        Ok(self.at_work()?.exchanges())
+    }
+
+    /// The rates and their levels; ends the solver.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<PyLevelled> {
+        self.at_work()?;
+        let solver = self.0.take().expect("it is at work");
+        Ok(PyLevelled(py.detach(|| solver.finish())))
+    }
+}
+
+/// Max-min fair rates with their proof.
+#[pyclass(frozen, name = "Levelled", module = "anabranch._core")]
+pub struct PyLevelled(Levelled);
+
+/// A level, its connections, its links and their prices.
+type LevelArrays<'py> = (f64, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl PyLevelled {
+    #[getter]
+    fn path_rates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.path_rates.clone().into_pyarray(py)
+    }
+
+    #[getter]
+    fn connection_rates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.connection_rates.clone().into_pyarray(py)
+    }
+
+    #[getter]
+    fn exchanges(&self) -> usize {
+        self.0.exchanges
+    }
+
+    #[getter]
+    fn converged(&self) -> bool {
+        self.0.converged
+    }
+
+    /// Of each level, from the lowest on: its height, the connections it holds, links, and their prices.
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> Vec<LevelArrays<'py>> {
+        let arrays = |level: &Level| {
+            let (links, prices): (Vec<u32>, Vec<f64>) = level.prices.iter().copied().unzip();
+            let held = level.held.clone().into_pyarray(py);
+            (level.level, held, links.into_pyarray(py), prices.into_pyarray(py))
+        };
+        self.0.levels.iter().map(arrays).collect()
+    }
+}
+
+/// What a check of rates and levels found.
+#[pyclass(frozen, name = "LevelCertificate", module = "anabranch._core")]
+pub struct PyLevelCertificate(LevelCertificate);
+
+#[pymethods]
+impl PyLevelCertificate {
+    fn __repr__(&self) -> String {
+        let found = &self.0;
+        let proof = if found.holds() { "holds" } else { "does NOT hold" };
+        format!(
+            "<LevelCertificate {proof}: overload {:.2e}, residual {:.3e}, tolerance {:e}>",
+            found.overload, found.residual, found.tolerance
+        )
+    }
+
+    #[getter]
+    fn overload(&self) -> f64 {
+        self.0.overload
+    }
+
+    #[getter]
+    fn over_demand(&self) -> f64 {
+        self.0.over_demand
+    }
+
+    #[getter]
+    fn residual(&self) -> f64 {
+        self.0.residual
+    }
+
+    #[getter]
+    fn worst_connection(&self) -> Option<usize> {
+        self.0.worst_connection
+    }
+
+    #[getter]
+    fn tolerance(&self) -> f64 {
+        self.0.tolerance
+    }
+
+    #[getter]
+    fn is_feasible(&self) -> bool {
+        self.0.is_feasible()
+    }
+
+    #[getter]
+    fn holds(&self) -> bool {
+        self.0.holds()
+    }
+}
+
+/// Max-min fairness over several paths on a problem, ready for the first event.
+#[pyfunction]
+fn global_max_min(py: Python<'_>, problem: &PyProblem) -> PyGlobalMaxMin {
+    PyGlobalMaxMin(Some(py.detach(|| GlobalMaxMin::new(problem.shared()))))
+}
+
+/// Checks path rates against the levels that are to prove them.
+#[pyfunction]
+fn certify_levels(
+    py: Python<'_>,
+    problem: &PyProblem,
+    path_rates: PyReadonlyArray1<'_, f64>,
+    levels: &PyLevelled,
+    tolerance: f64,
+) -> PyResult<PyLevelCertificate> {
+    let (rates, problem) = (path_rates.as_slice()?, problem.shared());
+    if rates.len() != problem.paths() {
+        return Err(value_error(format!("{} rates for {} paths; give one for each", rates.len(), problem.paths())));
+    }
+    let problem = Arc::clone(problem);
+    Ok(PyLevelCertificate(py.detach(|| certify(&problem, rates, &levels.0.levels, tolerance))))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyGlobalMaxMin>()?;
+    module.add_class::<PyLevelled>()?;
+    module.add_class::<PyLevelCertificate>()?;
+    module.add_function(wrap_pyfunction!(global_max_min, module)?)?;
+    module.add_function(wrap_pyfunction!(certify_levels, module)?)
+}
