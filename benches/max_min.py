@@ -24,7 +24,7 @@ def solve(problem) -> _core.Levelled:
 def time_instance(name: str) -> str:
     problem = read_problem(name)
     seconds, found = cpu(lambda: solve(problem))
-    proof_s, proof = cpu(lambda: _core.certify_levels(problem.core, found.path_rates, found, TOLERANCE))
+    proof_s, proof = cpu(lambda: _core.certify_levels(problem.core, found.path_rates, found.levels, TOLERANCE))
     record = INSTANCES / f"gmmf_rate_{name}_gravity.npy"
     error = f"{np.abs(found.connection_rates / np.load(record) - 1).max():.0e}" if record.exists() else ""
     cells = (

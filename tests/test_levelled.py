@@ -65,11 +65,11 @@ def test_rates_are_those_of_the_chain_of_linear_programs(make):
 
 
 def test_rates_that_are_not_max_min_fair_are_not_proved():
-    # All of both links is given out, but connection 0 has 6 and connection 2, which pays with it, 4: outdone by a third.
+    # All of both links is given out, but connection 0 has 6, and connection 2, which pays with it, 4: outdone by 1/3.
     solver = _core.global_max_min(SHARED.core)
     assert solver.run(1_000)
     assert solver.settled == 3
-    levels = solver.finish()
+    levels = solver.finish().levels
     proof = _core.certify_levels(SHARED.core, np.array([0.0, 6.0, 4.0, 4.0]), levels, 1e-6)
     assert not proof.holds
     assert proof.worst_connection == 2

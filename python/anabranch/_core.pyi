@@ -197,6 +197,8 @@ class Certificate:
     @property
     def holds(self) -> bool: ...
 
+Level = tuple[float, NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+
 class GlobalMaxMin:
     def run(self, most: int) -> bool: ...
     @property
@@ -215,7 +217,7 @@ class Levelled:
     @property
     def converged(self) -> bool: ...
     @property
-    def levels(self) -> list[tuple[float, NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]]: ...
+    def levels(self) -> list[Level]: ...
 
 class LevelCertificate:
     @property
@@ -235,7 +237,7 @@ class LevelCertificate:
 
 def global_max_min(problem: Problem) -> GlobalMaxMin: ...
 def certify_levels(
-    problem: Problem, path_rates: NDArray[np.float64], levels: Levelled, tolerance: float
+    problem: Problem, path_rates: NDArray[np.float64], levels: list[Level], tolerance: float
 ) -> LevelCertificate: ...
 
 class Priced:

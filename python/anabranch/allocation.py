@@ -340,12 +340,8 @@ class Allocation:
             The folder exists or cannot be made.
         """
         with new_folder(folder) as aside:
-            self.connections.write_parquet(aside / "connections.parquet")
-            self.subflows.write_parquet(aside / "subflows.parquet")
-            self._links_to_write().write_parquet(aside / "links.parquet")
-            if self.paths is not None:
-                self.paths.demands.network.nodes.write_parquet(aside / "nodes.parquet")
-                self.paths.links().write_parquet(aside / "paths.parquet")
+            for name, table in self._tables().items():
+                table.write_parquet(aside / f"{name}.parquet")
             meta = {
                 "anabranch": version("anabranch"),
                 "title": "" if self.paths is None else self.paths.demands.network.name,
@@ -354,6 +350,13 @@ class Allocation:
                 "origin": origin or {},
             }
             (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        """Give the tables to write, by name."""
+        tables = {"connections": self.connections, "subflows": self.subflows, "links": self._links_to_write()}
+        if self.paths is not None:
+            tables |= {"nodes": self.paths.demands.network.nodes, "paths": self.paths.links()}
+        return tables
 
     def _links_to_write(self) -> pl.DataFrame:
         """Give the table of links with all that the network knows of them."""

@@ -13,6 +13,7 @@ from anabranch import _core
 from anabranch.allocation import Allocation
 from anabranch.demands import demands
 from anabranch.errors import ScenarioError
+from anabranch.levelled import LevelledAllocation, levels_of
 from anabranch.network import Network
 from anabranch.paths import Paths, given_paths
 from anabranch.priced import PricedAllocation
@@ -46,6 +47,8 @@ def read_allocation(folder: str | os.PathLike[str]) -> Allocation:
     try:
         meta = json.loads((place / "meta.json").read_text(encoding="utf-8"))
         tables = {name: pl.read_parquet(place / f"{name}.parquet", glob=False) for name in TABLES}
+        if "levels" in meta["summary"]:
+            tables["levels"] = pl.read_parquet(place / "levels.parquet", glob=False)
         return _allocation(meta, _paths(meta["title"], tables), tables)
     except (OSError, KeyError, ValueError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(f"{place}: it is no whole allocation ({error}); solve the network again") from error
@@ -102,4 +105,6 @@ def _allocation(meta: dict[str, Any], paths: Paths, tables: dict[str, pl.DataFra
     if "alpha" in summary:
         prices = np.array(tables["links"]["price"], dtype=float)
         return PricedAllocation(problem, rates, prices, alpha=summary["alpha"], paths=paths, **facts)
+    if "levels" in summary:
+        return LevelledAllocation(problem, rates, levels_of(tables["levels"]), paths=paths, **facts)
     return Allocation(problem, rates, unmet=meta["unmet"], paths=paths, **facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from anabranch import _core
@@ -12,6 +13,8 @@ from anabranch.allocation import Allocation
 from anabranch.errors import CertificateError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from anabranch.paths import Paths
     from anabranch.problem import Problem
 
@@ -30,28 +33,30 @@ class LevelledAllocation(Allocation):
     def __init__(
         self,
         problem: Problem,
-        levelled: _core.Levelled,
+        path_rates: NDArray[np.float64],
+        levels: list[_core.Level],
         *,
         fairness: str,
         method: str,
         tolerance: float,
+        passes: int,
         paths: Paths | None = None,
     ) -> None:
         super().__init__(
             problem,
-            levelled.path_rates,
+            path_rates,
             fairness=fairness,
             method=method,
             tolerance=tolerance,
-            passes=levelled.exchanges,
+            passes=passes,
             paths=paths,
         )
-        self._levelled = levelled
+        self._levels = levels
 
     @cached_property
     def proof(self) -> _core.LevelCertificate:
-        """What an independent check finds: is each connection held by prices that prove its level?"""
-        return _core.certify_levels(self.problem.core, self.path_rates, self._levelled, self.tolerance)
+        """What an independent check finds of rates and prices."""
+        return _core.certify_levels(self.problem.core, self.path_rates, self._levels, self.tolerance)
 
     @property
     def _holds(self) -> bool:
@@ -73,25 +78,42 @@ class LevelledAllocation(Allocation):
         ``level`` (``level_bps``), the ``connections`` that it holds, and the ``links`` and ``prices`` that prove it:
         numbers, or names from a network. Who is in none has its demand, or no path that carries anything.
         """
-        rows = self._levelled.levels
-        unit = "" if self.paths is None else "_bps"
-        frame = pl.DataFrame(
+        if self.paths is None:
+            return self._numbered
+        connections, links = self.paths.demands.core.names, self.paths.demands.network.core.link_names
+
+        def named(column: str, names: list[str]) -> pl.Series:
+            rows = [[names[number] for number in numbers] for numbers in self._numbered[column]]
+            return pl.Series(column, rows, dtype=pl.List(pl.String))
+
+        frame = self._numbered.with_columns(named("connections", connections), named("links", links))
+        return frame.rename({"level": "level_bps"})
+
+    @property
+    def _numbered(self) -> pl.DataFrame:
+        """The levels with connections and links by number."""
+        rows = self._levels
+        return pl.DataFrame(
             {
-                f"level{unit}": pl.Series([level for level, *_ in rows], dtype=pl.Float64),
-                "connections": pl.Series([held.tolist() for _, held, *_ in rows], dtype=pl.List(pl.Int64)),
-                "links": pl.Series([links.tolist() for *_, links, _ in rows], dtype=pl.List(pl.Int64)),
+                "level": pl.Series([level for level, *_ in rows], dtype=pl.Float64),
+                "connections": pl.Series([held.tolist() for _, held, *_ in rows], dtype=pl.List(pl.UInt32)),
+                "links": pl.Series([links.tolist() for *_, links, _ in rows], dtype=pl.List(pl.UInt32)),
                 "prices": pl.Series([prices.tolist() for *_, prices in rows], dtype=pl.List(pl.Float64)),
             }
         )
-        if self.paths is None:
-            return frame
-        core = self.paths.demands.core
-        connections, links = core.names, self.paths.demands.network.core.link_names
-        return frame.with_columns(
-            pl.Series("connections", [[connections[c] for c in held] for _, held, *_ in rows], dtype=pl.List(pl.String)),
-            pl.Series("links", [[links[link] for link in own] for *_, own, _ in rows], dtype=pl.List(pl.String)),
-        )
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return super()._tables() | {"levels": self._numbered}
 
     def summary(self) -> dict[str, Any]:
         """As in `Allocation`, and the number of ``levels``."""
         return super().summary() | {"levels": len(self.levels), "certified": self._holds}
+
+
+def levels_of(table: pl.DataFrame) -> list[_core.Level]:
+    """Give the levels that a table written with an allocation holds."""
+
+    def arrays(level: float, held: list[int], links: list[int], prices: list[float]) -> _core.Level:
+        return level, np.array(held, np.uint32), np.array(links, np.uint32), np.array(prices, float)
+
+    return [arrays(*row) for row in table.select("level", "connections", "links", "prices").iter_rows()]

@@ -150,7 +150,8 @@ def solve(
     allow_unreachable : bool
         Give connections without any path the rate 0 instead of refusing them.
     progress : callable, optional
-        Called with a stage (``"paths"``, ``"passes"``, ``"connections"``), how much of it is done, and how much there is.
+        Called with a stage (``"paths"``, ``"passes"``, ``"connections"``), how much of it is done, and how much there
+        is.
 
     Returns
     -------
@@ -207,8 +208,16 @@ def solve(
         return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
     if chosen == "parametric-simplex":
+        answer = _levels(problem, progress)
         levelled = LevelledAllocation(
-            problem, _levels(problem, progress), fairness=fairness, method=chosen, tolerance=tolerance, paths=found
+            problem,
+            answer.path_rates,
+            answer.levels,
+            fairness=fairness,
+            method=chosen,
+            tolerance=tolerance,
+            passes=answer.exchanges,
+            paths=found,
         )
         if levelled.shortcoming is None:
             return levelled

@@ -1,7 +1,5 @@
 //! Max-min fair rates over several paths, their levels and certificate.
 
-use std::sync::Arc;
-
 use anabranch_fair::{GlobalMaxMin, Level, LevelCertificate, Levelled, certify_levels as certify};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
@@ -147,21 +145,33 @@ fn global_max_min(py: Python<'_>, problem: &PyProblem) -> PyGlobalMaxMin {
     PyGlobalMaxMin(Some(py.detach(|| GlobalMaxMin::new(problem.shared()))))
 }
 
+/// A level as Python gives it back.
+type GivenLevel<'py> = (f64, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>);
+
+fn to_level((level, held, links, prices): &GivenLevel<'_>) -> PyResult<Level> {
+    let (links, prices) = (links.as_slice()?, prices.as_slice()?);
+    if links.len() != prices.len() {
+        return Err(value_error(format!("{} prices for {} links; give one for each", prices.len(), links.len())));
+    }
+    let prices = links.iter().copied().zip(prices.iter().copied()).collect();
+    Ok(Level { level: *level, held: held.as_slice()?.to_vec(), prices })
+}
+
 /// Checks path rates against the levels that are to prove them.
 #[pyfunction]
 fn certify_levels(
     py: Python<'_>,
     problem: &PyProblem,
     path_rates: PyReadonlyArray1<'_, f64>,
-    levels: &PyLevelled,
+    levels: Vec<GivenLevel<'_>>,
     tolerance: f64,
 ) -> PyResult<PyLevelCertificate> {
     let (rates, problem) = (path_rates.as_slice()?, problem.shared());
     if rates.len() != problem.paths() {
         return Err(value_error(format!("{} rates for {} paths; give one for each", rates.len(), problem.paths())));
     }
-    let problem = Arc::clone(problem);
-    Ok(PyLevelCertificate(py.detach(|| certify(&problem, rates, &levels.0.levels, tolerance))))
+    let levels = levels.iter().map(to_level).collect::<PyResult<Vec<Level>>>()?;
+    Ok(PyLevelCertificate(py.detach(|| certify(problem, rates, &levels, tolerance))))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

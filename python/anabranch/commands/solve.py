@@ -224,6 +224,9 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
     held = f"every subflow has a bottleneck {short}"
     if "gap" in facts:
         held = f"rates and prices are the optimum {short}, duality gap {facts['gap']:.1g}"
+    if "levels" in facts:
+        levels = "1 level" if facts["levels"] == 1 else f"{facts['levels']} levels"
+        held = f"prices prove {levels}, and every subflow has a bottleneck {short}"
     proof = (
         f"certified: {held}" if facts["certified"] else f"NOT certified to {facts['tolerance']:g}: {_doubt(allocation)}"
     )
