@@ -84,3 +84,20 @@ def test_progress_is_told_until_all_have_settled():
     told = []
     ab.solve(SHARED, fairness="max-min", progress=lambda *stage: told.append(stage))
     assert told[-1] == ("connections", 3, 3)
+
+
+def test_where_the_proof_fails_the_chain_of_programs_is_tried_unless_the_method_was_asked_for(monkeypatch):
+    monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", "numbers lie too far apart")
+    assert ab.solve(SHARED, fairness="max-min").method == "lp"
+    with pytest.warns(ab.ConvergenceWarning, match="too far apart"):
+        asked = ab.solve(SHARED, fairness="max-min", method="parametric-simplex")
+    assert not asked.converged
+
+
+def test_numbers_up_to_18_powers_of_ten_apart_are_proved():
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        problem = random_problem(rng, most_power=18.0, weight_power=6.0)
+        found = ab.solve(problem, fairness="max-min", method="parametric-simplex", tolerance=1e-6)
+        assert found.converged
+        assert found.certify().overload <= 1e-12
