@@ -5,24 +5,24 @@
 //! ```text
 //! cost[c]    least over the paths of c of the sum over its links of price * coefficient
 //! bound      sum over c of rate[c] * cost[c] <= sum over l of capacity[l] * price[l]
-//! open       the right side less the left, at the rates given; a sum of terms that are 0 or more, so that nothing cancels:
+//! open       the right side less the left, at the rates given, as a sum of terms that are 0 or more:
 //!            sum over l of price * (capacity - load)  +  sum over the paths p of c of (cost of p - cost[c]) * rate[p]
 //! ```
 //!
-//! If nothing is open, a connection that pays (its cost is over 0) can have more only if another one that pays has less.
+//! If nothing is open, a connection that pays (its cost is over 0) can have more only if another that pays has less.
 //! If besides nobody who pays has a greater level, that other one has no more to spare: the connection has its max-min
 //! fair rate. Rates are the max-min fair ones if every connection has its demand, or pays such prices
 //! [nace2008, sec. IV].
 //!
 //! ```text
-//! gain[c, k]       (open - rounding) / (cost[c] * rate[c])     what c could gain alone at the prices of level k, relative
+//! gain[c, k]       (open - rounding) / (cost[c] * rate[c])    what c could gain alone at the prices of level k
 //! outdone[c, k]    1 - level[c] / greatest level of any that pays
 //! shortfall[c]     least over the levels that hold c of the greater of both; and its demand: 1 - rate[c] / demand[c]
 //! residual         greatest shortfall[c]; 0 is exactly max-min fair
 //! ```
 //!
-//! Rounding is 1e-9 of the right side: as much as a load may exceed a capacity. Where prices lie far apart, a rate depends
-//! on the last digits of a capacity, and no more can be said of it.
+//! Rounding is 1e-9 of the right side: as much as a load may exceed a capacity. Where prices lie far apart, a rate
+//! depends on the last digits of a capacity, and no more can be said of it.
 //!
 //! Paths over links of capacity 0 are left out; a connection without any other has no shortfall.
 
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn prices_do_not_prove_less_than_they_bound() {
         // Connection 2 has 4 of the 5 it could have. The prices of both links are worth 14 and 13 are paid: it could
-        // gain 1, a quarter of its rate, but for the 1e-9 of 14 that count as rounding. Connection 0 could gain a fifth.
+        // gain 1, a quarter of its rate, but for the 1e-9 of 14 that is rounding. Connection 0 could gain a fifth.
         let levels = [level(4.0, &[1], &[(0, 1.0)]), level(5.0, &[0, 2], &[(0, 1.0), (1, 1.0)])];
         let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 4.0], &levels, 1e-6);
         assert!(found.is_feasible() && !found.holds());

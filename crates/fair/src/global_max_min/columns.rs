@@ -1,8 +1,8 @@
 //! What takes part: links that can bind, paths that can carry, connections that want something.
 //!
-//! Links of infinite capacity bind nobody, and paths over links of capacity 0 carry nothing; both are left out, and so are
-//! connections without a demand or a path. Links and connections count in units of their own, in which no coefficient
-//! is over 1; without coefficients these are the units of the problem.
+//! Links of infinite capacity bind nobody, and paths over links of capacity 0 carry nothing; both are left out, and so
+//! are connections without a demand or a path. Links and connections count in units of their own, in which no
+//! coefficient is over 1; without coefficients these are the units of the problem.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! What can take the place of a path or slack that has run out.
 //!
-//! Prices on the rows make a path cost `sum of price * use`. A path that is cheaper than the main path of its connection
-//! can take the place, and so can the slack of a tight row with a negative price. If there is neither, no price is
-//! negative and every main path is a cheapest one: then the prices prove that the level cannot rise.
+//! Prices on the rows make a path cost `sum of price * use`. A path that is cheaper than the main path of its
+//! connection can take the place, and so can the slack of a tight row with a negative price. If there is neither, no
+//! price is negative and every main path is a cheapest one: then the prices prove that the level cannot rise.
 //!
 //! Of those that can, many may do. So paths have costs: links on them, and a random part, so that no two ways cost the
 //! same. The dual simplex method keeps the division of least cost at every level, and comes to an end since each

@@ -61,8 +61,9 @@ fn rate_is_passed_on_from_connection_to_connection() {
 
 #[test]
 fn the_paper_s_first_scenario_has_its_exact_rates() {
-    // [ludena2021, scenario 1]: l3 to l6 are full of connections 1 and 3, which have 4 / 3 each: the three paths of 1
-    // over l3, l3 and l6, and those of 3 over l3 and l6, or l10 alone; l8 has 3 for connections 2 and 3: 5 / 3 are left.
+    // [ludena2021, scenario 1]: prices of 1 on l3 and l6 and 2 on l10 are worth 4. Every path of connection 1 costs 1
+    // or more, both of connection 3 cost 2, and connection 2 pays nothing: t + 2 t = 4. Of the 3 of l8 connection 2
+    // has the 5 / 3 that are left.
     let mut capacity = [1.0; 10];
     capacity[7] = 3.0;
     let c1: &[&[u32]] = &[&[0, 2, 3, 5, 6], &[0, 2, 4], &[1, 5, 6]];

@@ -21,7 +21,8 @@ const FLAT: f64 = 1e-11;
 /// A price below this part of the greatest is rounding.
 const FREE: f64 = 1e-11;
 
-/// By how much a pivot may differ between its row and its column, relatively.
+/// By how much a pivot may differ between its row and its column, relatively: else the inverse is made anew, and with a
+/// new one from where on there is no pivot.
 const PIVOT: f64 = 1e-9;
 const NO_PIVOT: f64 = 1e-3;
 
