@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -15,6 +14,7 @@ from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.exact import global_max_min
 from anabranch.levelled import LevelledAllocation
 from anabranch.network import Network, rate_bps
+from anabranch.passes import run_levels, run_passes, start_solver
 from anabranch.paths import Metric, Paths, find_paths
 from anabranch.priced import PricedAllocation
 from anabranch.problem import Problem, problem_of
@@ -47,9 +47,6 @@ DEFAULT_TOLERANCE = 1e-2
 
 EXACT_TOLERANCE = 1e-6
 """For proportional and alpha fairness, whose method goes as far as numbers let it."""
-
-LOOK_S = 0.2
-"""How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
 
 
 @overload
@@ -208,7 +205,7 @@ def solve(
         return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
     if chosen == "parametric-simplex":
-        answer = _levels(problem, progress)
+        answer = run_levels(problem, progress)
         levelled = LevelledAllocation(
             problem,
             answer.path_rates,
@@ -230,8 +227,8 @@ def solve(
     elif chosen == "progressive-filling":
         rates, passes = problem.core.max_min().path_rates, 1
     else:
-        solver = _start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
-        unmet = _run(solver, tolerance, change, max_passes, progress)
+        solver = start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
+        unmet = run_passes(solver, tolerance, change, max_passes, progress)
         rates, passes = solver.allocation(unmet is None, tolerance).path_rates, solver.passes
     allocation = Allocation(
         problem,
@@ -343,64 +340,3 @@ def _method(problem: Problem, fairness: str, method: str | None) -> str:
     if most <= 1:
         return "progressive-filling"
     return "parametric-simplex" if fairness == "max-min" else "c-slen"
-
-
-def _levels(problem: Problem, progress: Progress | None) -> _core.Levelled:
-    """Raise the level until all have settled, in stretches of about `LOOK_S`."""
-    solver = _core.global_max_min(problem.core)
-    stretch, connections = 64, problem.core.connections
-    while True:
-        began = time.perf_counter()
-        is_done = solver.run(stretch)
-        if progress is not None:
-            progress("connections", solver.settled, connections)
-        if is_done:
-            return solver.finish()
-        took = time.perf_counter() - began
-        stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
-
-
-def _start_solver(
-    problem: Problem, method: str, start: str | float | ArrayLike, unit: float | None
-) -> _core.CSlen | _core.Iewf:
-    if isinstance(start, str):
-        portions: str | float | NDArray[np.float64] = start
-    else:
-        given = np.asarray(start, dtype=float)
-        if given.ndim > 1:
-            raise ValueError(f"start has {given.ndim} axes; it must be a ratio, or one portion for each path")
-        portions = float(given) if given.ndim == 0 else np.ascontiguousarray(given)
-    if method == "iewf":
-        return _core.iewf(problem.core, portions, unit)
-    return _core.c_slen(problem.core, portions)
-
-
-def _run(
-    solver: _core.CSlen | _core.Iewf,
-    tolerance: float,
-    change: float | None,
-    max_passes: int,
-    progress: Progress | None,
-) -> str | None:
-    """Run until the stop rule is met, and say what was not met if it was not.
-
-    In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn.
-    """
-    if change is None and isinstance(solver, _core.Iewf):
-        change = 0.02 * solver.unit
-    rule = ("certificate", tolerance) if change is None else ("change", change)
-    stretch = 1
-    while True:
-        began = time.perf_counter()
-        met = solver.run(*rule, min(solver.passes + stretch, max_passes))
-        if progress is not None:
-            progress("passes", solver.passes, max_passes)
-        if met or solver.has_met("certificate", tolerance):
-            return None
-        if solver.passes >= max_passes:
-            break
-        took = time.perf_counter() - began
-        stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
-    if change is None:
-        return "raise max_passes or the tolerance"
-    return f"some rate still changes by {change:.3g} or more in a pass; raise max_passes or stop_change"

@@ -1,0 +1,84 @@
+"""Solvers that go in passes: where they start, and how long they run."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from anabranch.problem import Problem
+
+    Progress = Callable[[str, int, int], None]
+
+LOOK_S = 0.2
+"""How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
+
+
+def start_solver(
+    problem: Problem, method: str, start: str | float | ArrayLike, unit: float | None
+) -> _core.CSlen | _core.Iewf:
+    """Begin c-SLEN or IEWF with these portions; `unit` is for IEWF alone."""
+    if isinstance(start, str):
+        portions: str | float | NDArray[np.float64] = start
+    else:
+        given = np.asarray(start, dtype=float)
+        if given.ndim > 1:
+            raise ValueError(f"start has {given.ndim} axes; it must be a ratio, or one portion for each path")
+        portions = float(given) if given.ndim == 0 else np.ascontiguousarray(given)
+    if method == "iewf":
+        return _core.iewf(problem.core, portions, unit)
+    return _core.c_slen(problem.core, portions)
+
+
+def run_passes(
+    solver: _core.CSlen | _core.Iewf,
+    tolerance: float,
+    change: float | None,
+    max_passes: int,
+    progress: Progress | None,
+) -> str | None:
+    """Run until the stop rule is met, and say what was not met if it was not.
+
+    In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn.
+    """
+    if change is None and isinstance(solver, _core.Iewf):
+        change = 0.02 * solver.unit
+    rule = ("certificate", tolerance) if change is None else ("change", change)
+    stretch = 1
+    while True:
+        began = time.perf_counter()
+        met = solver.run(*rule, min(solver.passes + stretch, max_passes))
+        if progress is not None:
+            progress("passes", solver.passes, max_passes)
+        if met or solver.has_met("certificate", tolerance):
+            return None
+        if solver.passes >= max_passes:
+            break
+        took = time.perf_counter() - began
+        stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
+    if change is None:
+        return "raise max_passes or the tolerance"
+    return f"some rate still changes by {change:.3g} or more in a pass; raise max_passes or stop_change"
+
+
+def run_levels(problem: Problem, progress: Progress | None) -> _core.Levelled:
+    """Raise the level of max-min fair rates until all have settled, in stretches of about `LOOK_S`."""
+    solver = _core.global_max_min(problem.core)
+    stretch, connections = 64, problem.core.connections
+    while True:
+        began = time.perf_counter()
+        is_done = solver.run(stretch)
+        if progress is not None:
+            progress("connections", solver.settled, connections)
+        if is_done:
+            return solver.finish()
+        took = time.perf_counter() - began
+        stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
