@@ -79,6 +79,18 @@ def test_a_scenario_brings_its_own_connections():
     assert rates == pytest.approx({"both": 6e6, "fast-only": 6e6, "slow-only": 6e6}, rel=1e-5)
 
 
+def test_an_approximation_says_what_it_is_and_is_no_failure(topology):
+    options = ("--demands", "uniform:9Mbit/s", "--paths", "2", "--fairness", "max-min", "--method")
+    done = run("solve", topology, *options, "water-filling")
+    assert done.returncode == 0, done.stderr
+    assert "max-min, approximated by water-filling" in done.stdout
+    done = run("solve", topology, *options, "swan", "--ratio", "1.5", "--first-level", "10 kbit/s", "--json")
+    assert json.loads(done.stdout)["summary"]["approximation"] is True
+    done = run("solve", topology, *options, "swan", "--bins", "3")
+    assert done.returncode == 2
+    assert "bins was given, and swan takes none" in done.stderr
+
+
 def test_every_scenario_is_solved():
     for scenario in sorted(SCENARIOS.glob("*.toml")):
         has_connections = "[[connection]]" in scenario.read_text(encoding="utf-8")

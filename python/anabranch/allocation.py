@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from anabranch import _core
+from anabranch.approximate import OPTIONS
+from anabranch.comparison import Comparison, compare_rates
 from anabranch.errors import CertificateError
 from anabranch.folder import new_folder
 from anabranch.notebook import allocation_html
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 
 UNHELD = -2
 """The number that the core gives where nothing holds a path back."""
+
+FEASIBLE = 1e-9
+"""Relative overload that is rounding."""
+
+THETA = 1e-4
+"""What counts as next to nothing in a comparison, by the median capacity; that of [namyar2024]."""
 
 
 class Allocation:
@@ -46,8 +54,11 @@ class Allocation:
         To which relative tolerance every path has a bottleneck, if `converged`.
     passes : int
         Passes over the whole problem (for ``"lp"``: linear programs; for ``"parametric-simplex"``: exchanges).
+    is_approximation : bool
+        Whether the method promises no fairness to a tolerance, only rates that overload nothing.
     converged : bool
-        Whether the method's stop rule was met and the certificate bears the answer out.
+        Whether the method's stop rule was met and the certificate bears the answer out; of an approximation, that
+        nothing is overloaded.
     unmet : str or None
         What would have let the method go on, if it stopped before its stop rule was met.
     shortcoming : str or None
@@ -86,6 +97,17 @@ class Allocation:
         return self.problem.core.certify(self.path_rates, self.tolerance)
 
     @property
+    def is_approximation(self) -> bool:
+        """Whether the method promises no fairness to a tolerance, only rates that overload nothing."""
+        return self.method in OPTIONS
+
+    @property
+    def how(self) -> str:
+        """What was asked for and how it was found, in words."""
+        by = ", approximated by" if self.is_approximation else " by"
+        return f"{self.fairness}{by} {self.method}"
+
+    @property
     def converged(self) -> bool:
         """Whether the method's stop rule was met and the certificate bears the answer out."""
         return self.shortcoming is None
@@ -103,7 +125,9 @@ class Allocation:
         if self.method in {"iewf", "c-slen"} or self._holds:
             return None
         try:
-            self.certify()
+            self._refuse_infeasible(FEASIBLE)
+            if not self.is_approximation:
+                self._refuse_unfair()
         except CertificateError as error:
             return f"{self.method} lost digits to rounding: {error}; bring capacities and weights closer together"
         return None
@@ -137,8 +161,13 @@ class Allocation:
         CertificateError
             The worst violation: a bad rate, an overloaded link, an exceeded demand, or a path without a bottleneck.
         """
+        self._refuse_infeasible(max(allow_overload, FEASIBLE))
+        self._refuse_unfair()
+        return self.certificate
+
+    def _refuse_infeasible(self, allowed: float) -> None:
+        """Raise if the certificate finds rates that cannot be."""
         found = self.certificate
-        allowed = max(allow_overload, 1e-9)
         if found.bad_rate is not None:
             rate = self.path_rates[found.bad_rate]
             raise CertificateError(f"{self._path(found.bad_rate)}: its rate is {rate}; it must be finite and 0 or more")
@@ -150,8 +179,6 @@ class Allocation:
         if found.over_demand_connection is not None and found.over_demand > allowed:
             name = self._connection(found.over_demand_connection)
             raise CertificateError(f"connection {name}: its rate is {found.over_demand:.3g} over its demand")
-        self._refuse_unfair()
-        return found
 
     def _refuse_unfair(self) -> None:
         """Raise if the certificate finds that the rates are not fair."""
@@ -162,6 +189,28 @@ class Allocation:
                 f"{self._path(found.worst_path)}: no link holds it back: its best one is {found.residual:.3g} short of"
                 f" a bottleneck, by slack or by a greater level of others, over the tolerance of {self.tolerance:g}"
             )
+
+    def compare(self, reference: Allocation, *, theta: float | None = None) -> Comparison:
+        """Say in three numbers how near the rates are to those of a reference: fairness index, total, worst.
+
+        Parameters
+        ----------
+        reference : Allocation
+            Of the same connections; exact max-min fair rates, for example.
+        theta : float, optional
+            Rates under this count as this in the fairness index [namyar2024], in the unit of the rates. If not given,
+            a ten-thousandth of the median capacity of the links that have a limit.
+
+        Raises
+        ------
+        ValueError
+            The allocations are of different numbers of connections, or theta is not positive.
+        """
+        if theta is None:
+            capacity = self.problem.capacity
+            limited = capacity[np.isfinite(capacity) & (capacity > 0)]
+            theta = THETA * float(np.median(limited if len(limited) else self.connection_rates.max(initial=1.0)))
+        return compare_rates(self.connection_rates, reference.connection_rates, theta)
 
     def _rate(self, rate: float) -> str:
         return f"{rate:.6g}" if self.paths is None else _core.format_rate(rate)
@@ -312,6 +361,7 @@ class Allocation:
             "subflows": core.paths,
             "links": core.links,
             "passes": self.passes,
+            "approximation": self.is_approximation,
             "converged": self.converged,
             "tolerance": self.tolerance,
             "certified": found.holds,
@@ -368,7 +418,7 @@ class Allocation:
         core = self.problem.core
         state = "certified" if self.certificate.holds else f"not certified, residual {self.residual:.3g}"
         return (
-            f"<Allocation {self.fairness} by {self.method}: {core.connections} connections, {core.paths} subflows,"
+            f"<Allocation {self.how}: {core.connections} connections, {core.paths} subflows,"
             f" {state} at {self.tolerance:g}>"
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 import numpy as np
 
 from anabranch import _core
 from anabranch.allocation import Allocation
+from anabranch.approximate import OPTIONS, Options, check_options
 from anabranch.demands import Demands
 from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.exact import global_max_min
@@ -27,15 +28,28 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 Fairness = Literal["max-min", "upward-max-min", "proportional", "alpha"]
-Method = Literal["c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point"]
+Method = Literal[
+    "c-slen",
+    "iewf",
+    "progressive-filling",
+    "parametric-simplex",
+    "lp",
+    "interior-point",
+    "swan",
+    "geometric-binner",
+    "equi-depth-binner",
+    "adaptive-water-filler",
+    "approximate-water-filler",
+    "water-filling",
+]
 
 METHODS: dict[str, tuple[str, ...]] = {
-    "max-min": ("progressive-filling", "parametric-simplex", "lp"),
+    "max-min": ("progressive-filling", "parametric-simplex", "lp", *OPTIONS),
     "upward-max-min": ("c-slen", "iewf", "progressive-filling"),
     "proportional": ("interior-point",),
     "alpha": ("interior-point",),
 }
-"""The methods for each kind of fairness, the usual one for several paths first or second."""
+"""The methods for each kind of fairness: the usual ones first, approximations last."""
 
 PRICED = ("proportional", "alpha")
 """Kinds of fairness that come with prices."""
@@ -66,6 +80,7 @@ def solve(
     unit: float | str | None = ...,
     allow_unreachable: bool = ...,
     progress: Progress | None = ...,
+    **options: Unpack[Options],
 ) -> Allocation: ...
 
 
@@ -83,6 +98,7 @@ def solve(
     stop_change: float | str | None = ...,
     unit: float | str | None = ...,
     progress: Progress | None = ...,
+    **options: Unpack[Options],
 ) -> Allocation: ...
 
 
@@ -102,6 +118,7 @@ def solve(
     unit: float | str | None = None,
     allow_unreachable: bool = False,
     progress: Progress | None = None,
+    **options: Unpack[Options],
 ) -> Allocation:
     """Divide the network's capacity fairly among the demands.
 
@@ -117,19 +134,21 @@ def solve(
         Proportional: the sum of ``weight * log(rate)`` is as great as can be [kelly1998]. Alpha: that of ``weight *
         level ** (1 - alpha) / (1 - alpha)`` is, with the level rate by weight [mo2000]; the greater `alpha`, the
         nearer to max-min. The last two give a `PricedAllocation`, which has the prices of links and paths besides.
-    method : {"c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point"}, optional
+    method : {"c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point", ...}, optional
         The usual one if not given: progressive filling where every connection has one path at the most; else c-SLEN
         [ludena2021] for upward max-min, and a parametric simplex method for max-min, which is exact and gives a
         `LevelledAllocation`; where numbers lie too far apart for it, a chain of linear programs. Proportional and alpha
-        fairness have one, an interior-point method.
+        fairness have one, an interior-point method. Approximations of max-min: ``"swan"`` [hong2013];
+        ``"geometric-binner"``, ``"equi-depth-binner"``, ``"adaptive-water-filler"``, ``"approximate-water-filler"``
+        [namyar2024]; ``"water-filling"``, with subflows as connections of their own.
     paths : int or Paths, optional
         The most shortest loopless paths for each connection, or paths found otherwise (`find_paths`, `given_paths`).
         If neither this nor `metric` is given, those that came with the demands, or else 4.
     metric : {"hops", "delay"} or ndarray of float64, shape (links,), optional
         What makes a path short, if they are to be found; hops if not given.
     start : {"equal"}, float or array_like
-        Starting portions of the iterative methods: equal, geometric (``ratio ** rank``; favours the shortest path), or
-        one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
+        Starting portions of the methods that iterate: equal, geometric (``ratio ** rank``; favours the shortest path),
+        or one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
     alpha : float, optional
         From 0.1 to 100, for alpha fairness only; 1 is proportional fairness.
     tolerance : float, optional
@@ -149,6 +168,17 @@ def solve(
     progress : callable, optional
         Called with a stage (``"paths"``, ``"passes"``, ``"connections"``), how much of it is done, and how much there
         is.
+    ratio : float, optional
+        Of SWAN's levels, or of geometric bins, from one to the next; 2 if not given.
+    first_level : float or str, optional
+        The least of them, as a rate by weight. If not given, one that all connections can have together.
+    bins : int, optional
+        Of the equi-depth binner; 8 if not given.
+    iterations : int, optional
+        Passes of the adaptive water-filler, or of the one that guides the equi-depth binner; 10 if not given.
+    last_worth : float, optional
+        What a rate is worth in the last bin of a binner, beside 1 in the first: the less, the fairer, and the less is
+        carried. If not given, 1e-6 for the geometric and 0.01 for the equi-depth binner.
 
     Returns
     -------
@@ -161,7 +191,7 @@ def solve(
     ScenarioError
         A connection without a path, or that nothing limits.
     ValueError
-        An option out of its range.
+        An option out of its range, or that the method does not take.
     SolverError
         A linear program failed.
 
@@ -198,6 +228,7 @@ def solve(
             _refuse_unreachable(found)
         problem = problem_of(found)
     chosen = _method(problem, fairness, method)
+    chosen_options = check_options(chosen, dict(options))
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
     change = _rate(stop_change, "stop_change", problem=found is None)
@@ -222,7 +253,15 @@ def solve(
             warnings.warn(levelled.shortcoming, ConvergenceWarning, stacklevel=2)
             return levelled
         chosen = "lp"
-    if chosen == "lp":
+    if chosen in OPTIONS:
+        # Only now: scipy's sparse matrices take longer to load than most problems take to solve.
+        from anabranch.approximate.methods import approximate
+
+        if "first_level" in chosen_options:
+            level = _rate(chosen_options["first_level"], "first_level", problem=found is None)
+            chosen_options["first_level"] = level
+        rates, passes = approximate(problem, chosen, chosen_options, start=start, progress=progress)
+    elif chosen == "lp":
         rates, passes = global_max_min(problem, progress=progress)
     elif chosen == "progressive-filling":
         rates, passes = problem.core.max_min().path_rates, 1

@@ -33,7 +33,7 @@ from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
 from anabranch.folder import check_place
 from anabranch.page import allocation_content, write_report
 from anabranch.paths import Paths, find_paths
-from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
+from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE, Method
 from anabranch.solve import solve as solve_network
 
 if TYPE_CHECKING:
@@ -52,7 +52,16 @@ Paths are those that the input gives, if any; --paths, --path-kind or --metric f
 
 DEFAULT_ROWS = 20
 
-COUNTED = {"lp": "linear program", "parametric-simplex": "exchange", "interior-point": "step"}
+PROGRAM = "linear program"
+
+COUNTED = {
+    "lp": PROGRAM,
+    "parametric-simplex": "exchange",
+    "swan": PROGRAM,
+    "geometric-binner": PROGRAM,
+    "equi-depth-binner": PROGRAM,
+    "interior-point": "step",
+}
 """What methods count; the others count passes."""
 
 
@@ -75,14 +84,26 @@ def command(
         float | None, typer.Option(help="For alpha fairness: 0.1 to 100; 1 is proportional, large is near to max-min.")
     ] = None,
     method: Annotated[
-        Literal["c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point"] | None,
-        typer.Option(help="How to find it; the usual way if not given."),
+        Method | None,
+        typer.Option(help="How to find it; the usual way if not given. From swan on: approximations of max-min."),
     ] = None,
     paths: PathCount = None,
     path_kind: PathKind = None,
     metric: PathMetric = None,
     start: Annotated[str, typer.Option(help="Starting portions: equal, or the ratio of geometric ones.")] = "equal",
     unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
+    ratio: Annotated[float | None, typer.Option(help="Of SWAN's levels or geometric bins; 2 if not given.")] = None,
+    first_level: Annotated[
+        str | None, typer.Option(metavar="RATE", help="The least of these; one that all can have, if not given.")
+    ] = None,
+    bins: Annotated[int | None, typer.Option(min=1, help="Of the equi-depth binner; 8 if not given.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Passes of the adaptive water-filler; 10 if not given.")
+    ] = None,
+    last_worth: Annotated[
+        float | None,
+        typer.Option(help="Of a rate in the last bin, where it is 1 in the first; the less, the fairer."),
+    ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -136,6 +157,11 @@ def command(
             tolerance=tolerance,
             max_passes=max_passes,
             unit=unit,
+            ratio=ratio,
+            first_level=first_level,
+            bins=bins,
+            iterations=iterations,
+            last_worth=last_worth,
             allow_unreachable=allow_unreachable,
             progress=tell,
         )
@@ -227,17 +253,20 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
     if "levels" in facts:
         levels = "1 level" if facts["levels"] == 1 else f"{facts['levels']} levels"
         held = f"prices prove {levels}, and every subflow has a bottleneck {short}"
-    proof = (
-        f"certified: {held}" if facts["certified"] else f"NOT certified to {facts['tolerance']:g}: {_doubt(allocation)}"
-    )
+    if facts["certified"]:
+        proof = f"certified: {held}"
+    elif allocation.is_approximation and allocation.converged:
+        proof = f"not fair to {facts['tolerance']:g}: some subflow is {facts['residual']:.2g} short of a bottleneck"
+    else:
+        proof = f"NOT certified to {facts['tolerance']:g}: {_doubt(allocation)}"
     counted = COUNTED.get(facts["method"], "pass")
     more = "passes" if counted == "pass" else f"{counted}s"
     passes = f"{facts['passes']} {counted if facts['passes'] == 1 else more}"
     lines = (
-        f"{facts['fairness']} by {facts['method']}: {facts['connections']} connections, {facts['subflows']} subflows,"
+        f"{allocation.how}: {facts['connections']} connections, {facts['subflows']} subflows,"
         f" {facts['links']} links ({facts['saturated_links']} saturated)",
         f"carried {carried}{of}; {passes}",
-        f"{proof}, links are overloaded by at most {facts['overload']:.1g}" if facts["certified"] else proof,
+        f"{proof}, links are overloaded by at most {facts['overload']:.1g}" if not proof.startswith("NOT") else proof,
     )
     console.print()
     for line in lines:

@@ -81,7 +81,7 @@ def paths_html(paths: Paths) -> str:
 def allocation_html(allocation: Allocation) -> str:
     """Show an allocation: the proof in words, links by utilisation, and who has least."""
     facts = allocation.summary()
-    title = f"{facts['fairness']} by {facts['method']}"
+    title = allocation.how
     lines = [
         f"{count(facts['connections'], 'connection')}, {count(facts['subflows'], 'subflow')},"
         f" {count(facts['links'], 'link')}, of which {facts['saturated_links']:,} saturated",
@@ -105,6 +105,8 @@ def _proof(allocation: Allocation) -> str:
     """Say what the certificate says."""
     found, tolerance = allocation.certificate, allocation.tolerance
     if not found.holds:
+        if allocation.is_approximation and allocation.converged:
+            return f"not fair to {tolerance:g}: some subflow is {found.residual:.2g} short of a bottleneck"
         try:
             allocation.certify()
         except CertificateError as error:

@@ -1,0 +1,65 @@
+"""How near the rates of one allocation are to those of another, in three numbers.
+
+    q        geometric mean over connections of min(a, 1 / a),   a = max(rate, theta) / max(reference, theta)
+    total    sum of rates by the sum of the reference's
+    worst    least rate by its reference
+
+q is the fairness index of [namyar2024]: 1 where all rates are alike. What is under theta counts as theta, so that rates
+of next to nothing do not decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rates beside those of a reference.
+
+    Attributes
+    ----------
+    q : float
+        Fairness index: geometric mean over all connections of the smaller by the greater rate; 1 if all are alike.
+    total : float
+        Sum of all rates by that of the reference; not a number if the reference carries nothing.
+    worst : float
+        The least rate by its reference; infinite if the reference gives nobody anything.
+    theta : float
+        Rates under this count as this in q, in the unit of the rates.
+    """
+
+    q: float
+    total: float
+    worst: float
+    theta: float
+
+
+def compare_rates(rates: ArrayLike, reference: ArrayLike, theta: float) -> Comparison:
+    """Compare the rates of connections with a reference, one by one.
+
+    Raises
+    ------
+    ValueError
+        The rates are not of equally many connections, or theta is not positive.
+    """
+    own, other = np.asarray(rates, dtype=float), np.asarray(reference, dtype=float)
+    if own.ndim != 1 or own.shape != other.shape:
+        raise ValueError(f"rates of {own.size} connections and of {other.size}; they must be of the same connections")
+    if not 0.0 < theta < np.inf:
+        raise ValueError(f"theta is {theta}; it must be positive and finite")
+    apart = np.abs(np.log(np.maximum(own, theta)) - np.log(np.maximum(other, theta)))
+    given = other > 0
+    carried = float(other.sum())
+    return Comparison(
+        q=float(np.exp(-apart.mean())) if len(apart) else 1.0,
+        total=float(own.sum()) / carried if carried > 0 else float("nan"),
+        worst=float((own[given] / other[given]).min(initial=np.inf)),
+        theta=theta,
+    )
