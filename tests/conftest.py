@@ -3,7 +3,10 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import anabranch as ab
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -14,6 +17,27 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the public data sets are not there: {SHARED}")
     return SHARED
+
+
+@pytest.fixture
+def instance(shared_data):
+    """Give a function that reads a network with its demands as a problem."""
+
+    def read(name, demand):
+        place = shared_data / "te" / f"{name}.npz"
+        if not place.exists():
+            pytest.skip(f"the network is not there: {place}")
+        with np.load(place) as arrays:
+            counts = np.diff(arrays["conn_ptr"])
+            return ab.Problem(
+                arrays["link_capacity"],
+                arrays["path_ptr"],
+                arrays["path_links"],
+                np.repeat(np.arange(len(counts)), counts),
+                demand=arrays[f"conn_demand_{demand}"],
+            )
+
+    return read
 
 
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")

@@ -10,27 +10,6 @@ THETA = 1e-4
 """By the capacity of a link; all links of a network have the same."""
 
 
-@pytest.fixture
-def instance(shared_data):
-    """Give a function that reads a network with its demands as a problem."""
-
-    def read(name, demand):
-        place = shared_data / "te" / f"{name}.npz"
-        if not place.exists():
-            pytest.skip(f"the network is not there: {place}")
-        with np.load(place) as arrays:
-            counts = np.diff(arrays["conn_ptr"])
-            return ab.Problem(
-                arrays["link_capacity"],
-                arrays["path_ptr"],
-                arrays["path_links"],
-                np.repeat(np.arange(len(counts)), counts),
-                demand=arrays[f"conn_demand_{demand}"],
-            )
-
-    return read
-
-
 AW10 = {"method": "adaptive-water-filler", "start": 0.9}
 AW100 = {"method": "adaptive-water-filler", "iterations": 100}
 ONE_PASS = {"method": "approximate-water-filler"}

@@ -61,5 +61,5 @@ def compare_rates(rates: ArrayLike, reference: ArrayLike, theta: float) -> Compa
         q=float(np.exp(-apart.mean())) if len(apart) else 1.0,
         total=float(own.sum()) / carried if carried > 0 else float("nan"),
         worst=float((own[given] / other[given]).min(initial=np.inf)),
-        theta=theta,
+        theta=float(theta),
     )
