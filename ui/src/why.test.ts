@@ -91,6 +91,8 @@ test("the certificate is told as what it is", () => {
   const found = { fairness: "max-min", method: "lp", tolerance: 0.01, residual: 0.004, overload: 0 };
   expect(proofOf({ ...found, certified: true })).toContain("certified: every subflow has a bottleneck to 0.01");
   expect(proofOf({ ...found, certified: false })).toContain("not certified: the residual is 0.004");
+  const swan = { ...found, method: "swan", approximation: true, certified: false };
+  expect(proofOf(swan)).toContain("max-min, approximated by swan; not certified: the residual is 0.004");
   const priced = { ...found, fairness: "alpha", alpha: 2, gap: 1e-12, certified: true };
   expect(proofOf(priced)).toContain("alpha 2 by lp; certified: the duality gap is 1e-12");
 });

@@ -169,7 +169,8 @@ export function proofOf(summary: Record<string, unknown>): string {
   const number = (key: string) => Number(Number(summary[key]).toPrecision(3));
   const tolerance =
     Number(summary.tolerance) < 1e-3 ? Number(summary.tolerance).toExponential() : String(summary.tolerance);
-  const how = `${String(summary.fairness)}${summary.fairness === "alpha" ? ` ${String(summary.alpha)}` : ""} by ${String(summary.method)}`;
+  const by = summary.approximation ? ", approximated by" : " by";
+  const how = `${String(summary.fairness)}${summary.fairness === "alpha" ? ` ${String(summary.alpha)}` : ""}${by} ${String(summary.method)}`;
   const overload = `links are overloaded by at most ${number("overload")}`;
   if ("gap" in summary) {
     const found = `the duality gap is ${number("gap")}, prices and rates are within ${number("residual")} of the optimum's`;
