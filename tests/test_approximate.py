@@ -231,12 +231,19 @@ def test_rates_do_not_hang_on_the_unit(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=15, deadline=None)
-def test_capacities_far_apart_overload_nothing(method, seed):
+@settings(max_examples=50, deadline=None)
+def test_numbers_far_apart_overload_nothing(method, seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng)
-    arrays = problem.path_offsets, problem.path_links, problem.path_connection
-    wide = ab.Problem(10.0 ** rng.uniform(-3, 9, len(problem.capacity)), *arrays, problem.demand, problem.weight)
+    wide = ab.Problem(
+        10.0 ** rng.uniform(-3, 9, len(problem.capacity)),
+        problem.path_offsets,
+        problem.path_links,
+        problem.path_connection,
+        10.0 ** rng.uniform(-3, 12, len(problem.demand)),
+        10.0 ** rng.uniform(-6, 6, len(problem.weight)),
+        coefficient=10.0 ** rng.uniform(-2, 2, len(problem.path_links)),
+    )
     allocation = approximate(wide, method)
     assert np.isfinite(allocation.path_rates).all()
     assert allocation.certificate.is_feasible
@@ -269,6 +276,8 @@ def test_options_that_do_not_fit_are_told():
             approximate(FORK, method, **options)
     with pytest.raises(TypeError, match=r"iterations is 2\.5; it must be a whole number"):
         approximate(FORK, "adaptive-water-filler", iterations=2.5)
+    with pytest.raises(TypeError, match="ratio is '2'; it must be a number"):
+        approximate(FORK, "swan", ratio="2")
     with pytest.raises(TypeError, match="unexpected keyword argument 'iteration'"):
         approximate(FORK, "adaptive-water-filler", iteration=2)
     with pytest.raises(ValueError, match="for upward-max-min it must be one of c-slen, iewf, progressive-filling"):

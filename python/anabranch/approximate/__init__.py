@@ -6,6 +6,7 @@ Here are the names of the methods and what can be chosen; `anabranch.approximate
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import Any, TypedDict
 
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -49,10 +50,12 @@ def check_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
             takers = ", ".join(other for other, names in OPTIONS.items() if name in names)
             raise ValueError(f"{name} was given, and {method} takes none; leave it out, or take {takers}")
         if name in {"bins", "iterations"}:
-            if not isinstance(value, int) or isinstance(value, bool):
+            if not isinstance(value, Integral) or isinstance(value, bool):
                 raise TypeError(f"{name} is {value!r}; it must be a whole number")
             if value < 1:
                 raise ValueError(f"{name} is {value}; it must be 1 or more")
+        elif name != "first_level" and not isinstance(value, Real):
+            raise TypeError(f"{name} is {value!r}; it must be a number")
     ratio, last_worth = given.get("ratio", 2.0), given.get("last_worth", 1.0)
     if not 1.0 < ratio < math.inf:
         raise ValueError(f"ratio is {ratio}; it must be over 1 and finite")

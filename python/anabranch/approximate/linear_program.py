@@ -123,6 +123,10 @@ class Solver:
             self._basis = None
             status = self._run(program)
         if status != highspy.HighsModelStatus.kOptimal:
+            self._highs.setOptionValue("solver", "ipm")
+            status = self._run(program)
+            self._highs.setOptionValue("solver", "choose")
+        if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(
                 f"a linear program found no optimum ({self._highs.modelStatusToString(status)}); bring capacities,"
                 " demands and weights closer together"

@@ -45,11 +45,10 @@ def swan(entries: Entries, ratio: float, first_level: float, progress: Progress 
     programs, level = 0, first_level
     while free.any():
         bound = np.where(free, np.minimum(entries.most, weight * level), rate)
-        path_rates = _step(solver, entries, bound, rate)
+        # Made fit each time, so that what connections have is possible in the next program.
+        path_rates = entries.fit(_step(solver, entries, bound, rate))
         programs += 1
-        total = np.bincount(entries.connection, path_rates, minlength=len(weight))
-        # What a connection had, it keeps.
-        rate = np.where(free, np.maximum(rate, np.minimum(total, bound)), rate)
+        rate = np.bincount(entries.connection, path_rates, minlength=len(weight)).astype(float)
         free &= (rate >= bound * (1 - REACHED)) & (bound < entries.most)
         level *= ratio
         if progress is not None:

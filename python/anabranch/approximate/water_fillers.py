@@ -194,6 +194,6 @@ def _share(rates: Floats, claim: Floats, path: Numbers, use: Floats, segment: Nu
         done = np.bincount(segment, keeps, minlength=len(left)) == 0
         settled = done[segment]
         rates[path[settled]] = offer[settled]
-        left = left - np.bincount(segment[keeps], (use * had)[keeps], minlength=len(left))
+        left = np.maximum(left - np.bincount(segment[keeps], (use * had)[keeps], minlength=len(left)), 0.0)
         rest = ~(settled | keeps)
         path, use, segment, asked, had = path[rest], use[rest], segment[rest], asked[rest], had[rest]
