@@ -16,7 +16,7 @@ finds. Borders t_b between the bins are variables, and worth falls from bin to b
 Both worths fall to a fixed least one in the last bin, as in the programs published with the paper.
 
 differs: weights, which make levels of rates. The borders of the equi-depth binner give no slack, so that the order of
-bins holds strictly; the published program lets a rate go over its border by up to one unit of capacity.
+bins holds strictly; the published program lets rates go over them by a slack that its caller chooses.
 """
 
 from __future__ import annotations

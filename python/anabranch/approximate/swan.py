@@ -9,8 +9,8 @@ A connection that freezes in step k is between w_c U r^(k-1) and w_c U r^k. The 
 within a factor of r of max-min fair rates. Mostly it is; but what freezes low leaves room, and others may take it in
 later steps: on random problems we met rates 10 % beyond that factor. Below the level U nothing is promised.
 
-differs: weights, which make levels of rates; a first step without a lower bound, in which rates up to U are found, as
-in the programs published with [namyar2024]; and no preference for short paths among equals.
+Written after the program published with [namyar2024], which has a first step without a lower bound, in which rates up
+to U are found. differs: weights, which make levels of rates; and no preference for short paths among equals.
 """
 
 from __future__ import annotations

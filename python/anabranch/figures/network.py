@@ -274,7 +274,9 @@ def _subtitle(network: Network, loads: Allocation | Result | None) -> str:
     if isinstance(loads, Allocation):
         total = float(loads.connection_rates.sum())
         rate = f"{total:.4g}" if loads.paths is None else _core.format_rate(float(f"{total:.4g}"))
-        facts.insert(0, f"{loads.fairness.replace('upward-', 'upward ')} fair rates by {method_name(loads.method)}")
+        by = ", approximated by" if loads.is_approximation else " by"
+        kind = loads.fairness.replace("upward-", "upward ")
+        facts.insert(0, f"{kind} fair rates{by} {method_name(loads.method)}")
         facts.append(f"{len(loads.connection_rates)} connections, {rate} in all")
     elif loads is not None:
         facts.insert(0, f"mean loads of {loads.meta['reached_s'] - loads.meta['warm_up_s']:g} s simulated")
