@@ -16,12 +16,13 @@ starts from the basis of the one before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import highspy
 import numpy as np
 
 from anabranch.errors import ScenarioError, SolverError
+from anabranch.highs import FEASIBILITY, NEGLIGIBLE, NO_LIMIT, Highs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,17 +34,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Progress = Callable[[str, int, int], None]
 
-FEASIBILITY = 1e-9
-"""Relative accuracy of the programs."""
-
 PRICE = 1e-6
 """A constraint with a price above this holds the level back; all prices together are at most 1."""
 
 COARSE = 0.1
 """A level below this share of its unit is solved for again in a smaller unit."""
-
-NEGLIGIBLE = 1e-12
-"""Entries under this are left out of the programs: the least that HiGHS allows."""
 
 RETREATS = (0.0, 1e-9, 1e-8, 1e-7)
 """By how much, relatively, frozen rates may give way where rounding has made a program infeasible."""
@@ -179,25 +174,14 @@ class _Model:
         lp.num_col_, lp.num_row_ = paths + 1, links + connections
         lp.col_cost_ = np.append(np.zeros(paths), 1.0)
         lp.col_lower_ = np.zeros(paths + 1)
-        lp.row_upper_ = np.append(np.ones(links), np.full(connections, highspy.kHighsInf))
+        lp.row_upper_ = np.append(np.ones(links), np.full(connections, NO_LIMIT))
         lp.sense_ = highspy.ObjSense.kMaximize
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         starts = np.searchsorted(self.column, np.arange(paths + 1))
         lp.a_matrix_.start_ = np.append(starts, len(rows) + connections).astype(np.int32)
         lp.a_matrix_.index_ = np.concatenate([rows[order], level_rows]).astype(np.int32)
         self.lp = lp
-        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        solver.silent()
-        options = {
-            "primal_feasibility_tolerance": FEASIBILITY,
-            "dual_feasibility_tolerance": FEASIBILITY,
-            "small_matrix_value": NEGLIGIBLE,
-            "threads": 1,
-        }
-        for option, value in options.items():
-            solver.setOptionValue(option, value)
-        self.solver = solver
-        self.basis: Any = None
+        self.solver = Highs()
 
     def solve(self, need: Floats, free: NDArray[np.bool_], retreat: float) -> bool:
         """Raise the level of the free connections, whose units are their needs; tell whether it is possible.
@@ -209,43 +193,28 @@ class _Model:
         share = np.divide(self.unit, own, out=np.zeros_like(own), where=own > 0)
         entry = np.where(self.is_link, self.unit[self.column] / self.divisor, share[self.column])
         served = np.bincount(self.connection, share, minlength=len(need)) > 0
-        lower = np.where(free, 0.0, np.where(served & (need > 0), 1 - retreat, -highspy.kHighsInf))
+        lower = np.where(free, 0.0, np.where(served & (need > 0), 1 - retreat, -NO_LIMIT))
         self.lp.a_matrix_.value_ = np.append(entry, np.where(free, -1.0, 0.0))
         # Room above the need, so that the bound itself holds nothing back; the narrowest capacity really is a bound.
         self.lp.col_upper_ = np.append(np.where(own < self.narrowest, 2.0, 1.0), 1.0)
-        self.lp.row_lower_ = np.append(np.full(self.links, -highspy.kHighsInf), lower)
-        status = self._run()
-        if status != highspy.HighsModelStatus.kOptimal and self.basis is not None:
-            # The simplex method may lose its way from a basis that another scale has made a bad one.
-            self.basis = None
-            status = self._run()
-        if status != highspy.HighsModelStatus.kOptimal:
-            return False
-        self.basis = self.solver.getBasis()
-        return True
-
-    def _run(self) -> Any:
-        self.solver.passModel(self.lp)
-        if self.basis is not None:
-            self.solver.setBasis(self.basis)
-        self.solver.run()
-        return self.solver.getModelStatus()
+        self.lp.row_lower_ = np.append(np.full(self.links, -NO_LIMIT), lower)
+        return self.solver.solve(self.lp)
 
     @property
     def share(self) -> float:
         """The level in its unit."""
-        return float(self.solver.getSolution().col_value[-1])
+        return float(self.solver.columns[-1])
 
     @property
     def prices(self) -> Floats:
         """For each connection, how much of the level one more unit of it costs."""
-        prices: Floats = np.abs(np.asarray(self.solver.getSolution().row_dual)[self.links :])
+        prices: Floats = np.abs(self.solver.prices[self.links :])
         return prices
 
     @property
     def path_rates(self) -> Floats:
         """The rates of the paths, in the unit of the problem."""
-        used = np.maximum(np.asarray(self.solver.getSolution().col_value)[:-1], 0.0)
+        used = np.maximum(self.solver.columns[:-1], 0.0)
         rates: Floats = used * self.unit
         return rates
 

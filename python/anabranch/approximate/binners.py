@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 
 from anabranch.approximate.linear_program import Rows, Shares, Solver
 from anabranch.approximate.swan import level_count
+from anabranch.highs import NO_LIMIT
 
 if TYPE_CHECKING:
     from anabranch.approximate.entries import Entries, Floats, Numbers
@@ -79,7 +79,7 @@ def equi_depth_binner(entries: Entries, guide: Floats, bins: int, last_worth: fl
         _add_border(rows, entries, shares, parts[b + 1], first + b, unit[b], above=True)
     worth = shares.unit * _falling(len(parts), last_worth)[number[entries.connection]]
     worth = np.append(worth / worth.max(initial=1e-300), np.zeros(len(unit)))
-    return shares.rates(Solver().solve(rows, worth, np.append(shares.most, np.full(len(unit), highspy.kHighsInf))))
+    return shares.rates(Solver().solve(rows, worth, np.append(shares.most, np.full(len(unit), NO_LIMIT))))
 
 
 def _add_border(
@@ -90,7 +90,7 @@ def _add_border(
     place[part] = np.arange(len(part))
     paths = np.flatnonzero(place[entries.connection] >= 0)
     columns = np.full(len(part), border)
-    lower, upper = (0.0, highspy.kHighsInf) if above else (-highspy.kHighsInf, 0.0)
+    lower, upper = (0.0, NO_LIMIT) if above else (-NO_LIMIT, 0.0)
     rows.add(
         np.full(len(part), lower),
         np.full(len(part), upper),

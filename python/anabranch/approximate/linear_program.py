@@ -15,15 +15,10 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from anabranch.errors import SolverError
+from anabranch.highs import NO_LIMIT, Highs
 
 if TYPE_CHECKING:
     from anabranch.approximate.entries import Entries, Floats, Numbers
-
-FEASIBILITY = 1e-9
-"""Relative accuracy of the programs."""
-
-NEGLIGIBLE = 1e-12
-"""Entries under this are left out of the programs: the least that HiGHS allows."""
 
 
 class Rows:
@@ -71,7 +66,7 @@ class Shares:
         link, path = entries.link[kept], entries.path[kept]
         load = entries.use[kept] * (self.unit[path] / capacity[link])
         count = int(finite.sum())
-        rows.add(np.full(count, -highspy.kHighsInf), np.ones(count), (number[link], path, load))
+        rows.add(np.full(count, -NO_LIMIT), np.ones(count), (number[link], path, load))
 
     def of_connections(self) -> tuple[Numbers, Numbers, Floats]:
         """Give the entries that add up each connection's rate, in its need, to a row of its number."""
@@ -87,17 +82,7 @@ class Solver:
     """HiGHS, which begins each program of the same shape where the one before ended."""
 
     def __init__(self) -> None:
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._highs.silent()
-        options = {
-            "primal_feasibility_tolerance": FEASIBILITY,
-            "dual_feasibility_tolerance": FEASIBILITY,
-            "small_matrix_value": NEGLIGIBLE,
-            "threads": 1,
-        }
-        for option, value in options.items():
-            self._highs.setOptionValue(option, value)
-        self._basis: Any = None
+        self._highs = Highs()
 
     def solve(self, rows: Rows, worth: Floats, most: Floats) -> Floats:
         """Give the columns of the greatest worth.
@@ -117,27 +102,9 @@ class Solver:
         program.a_matrix_.start_ = matrix.indptr.astype(np.int32)
         program.a_matrix_.index_ = matrix.indices.astype(np.int32)
         program.a_matrix_.value_ = matrix.data
-        status = self._run(program)
-        if status != highspy.HighsModelStatus.kOptimal and self._basis is not None:
-            # The simplex method may lose its way from a basis that another scale has made a bad one.
-            self._basis = None
-            status = self._run(program)
-        if status != highspy.HighsModelStatus.kOptimal:
-            self._highs.setOptionValue("solver", "ipm")
-            status = self._run(program)
-            self._highs.setOptionValue("solver", "choose")
-        if status != highspy.HighsModelStatus.kOptimal:
+        if not self._highs.solve(program, interior_point=True):
             raise SolverError(
-                f"a linear program found no optimum ({self._highs.modelStatusToString(status)}); bring capacities,"
-                " demands and weights closer together"
+                f"a linear program found no optimum ({self._highs.status}); bring capacities, demands and weights"
+                " closer together"
             )
-        self._basis = self._highs.getBasis()
-        solution: Floats = np.asarray(self._highs.getSolution().col_value)
-        return solution
-
-    def _run(self, program: Any) -> Any:
-        self._highs.passModel(program)
-        if self._basis is not None:
-            self._highs.setBasis(self._basis)
-        self._highs.run()
-        return self._highs.getModelStatus()
+        return self._highs.columns
