@@ -16,6 +16,8 @@ pub mod passes;
 pub mod problem;
 pub mod proportional;
 pub mod start;
+#[cfg(test)]
+mod testing;
 pub mod upward;
 pub mod weights;
 

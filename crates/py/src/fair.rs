@@ -92,7 +92,8 @@ impl PyProblem {
         &self.0
     }
 
-    fn check(&self, path_rates: &PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+    /// Refuses rates that are not one for each path.
+    pub(crate) fn check(&self, path_rates: &PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         let (found, paths) = (path_rates.as_slice()?.len(), self.0.paths());
         if found == paths {
             Ok(())

@@ -166,10 +166,8 @@ fn certify_levels(
     levels: Vec<GivenLevel<'_>>,
     tolerance: f64,
 ) -> PyResult<PyLevelCertificate> {
+    problem.check(&path_rates)?;
     let (rates, problem) = (path_rates.as_slice()?, problem.shared());
-    if rates.len() != problem.paths() {
-        return Err(value_error(format!("{} rates for {} paths; give one for each", rates.len(), problem.paths())));
-    }
     let levels = levels.iter().map(to_level).collect::<PyResult<Vec<Level>>>()?;
     Ok(PyLevelCertificate(py.detach(|| certify(problem, rates, &levels, tolerance))))
 }

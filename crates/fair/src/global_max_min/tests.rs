@@ -3,27 +3,9 @@
 use super::*;
 use crate::certify_levels::certify_levels;
 use crate::problem::ProblemParts;
+use crate::testing::parts;
 
 const NONE: f64 = f64::INFINITY;
-
-/// Each connection with its paths.
-fn parts(capacity: &[f64], connections: &[&[&[u32]]]) -> ProblemParts {
-    let mut parts = ProblemParts {
-        capacity: capacity.to_vec(),
-        path_offsets: vec![0],
-        demand: vec![NONE; connections.len()],
-        weight: vec![1.0; connections.len()],
-        ..Default::default()
-    };
-    for (c, paths) in connections.iter().enumerate() {
-        for path in *paths {
-            parts.path_links.extend_from_slice(path);
-            parts.path_offsets.push(parts.path_links.len());
-            parts.path_connection.push(c as u32);
-        }
-    }
-    parts
-}
 
 fn proved(parts: ProblemParts) -> Levelled {
     let problem = Arc::new(Problem::new(parts).unwrap());

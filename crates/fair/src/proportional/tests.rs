@@ -4,25 +4,18 @@ use std::sync::Arc;
 
 use super::*;
 use crate::certify_prices::certify_prices;
-use crate::problem::ProblemParts;
+use crate::testing::parts;
 
 const NONE: f64 = f64::INFINITY;
 
 /// Each connection with its paths.
 fn problem(capacity: &[f64], connections: &[&[&[u32]]], demand: &[f64], weight: &[f64]) -> Arc<Problem> {
-    let mut parts = ProblemParts {
-        capacity: capacity.to_vec(),
-        path_offsets: vec![0],
-        demand: if demand.is_empty() { vec![NONE; connections.len()] } else { demand.to_vec() },
-        weight: if weight.is_empty() { vec![1.0; connections.len()] } else { weight.to_vec() },
-        ..Default::default()
-    };
-    for (c, paths) in connections.iter().enumerate() {
-        for path in *paths {
-            parts.path_links.extend_from_slice(path);
-            parts.path_offsets.push(parts.path_links.len());
-            parts.path_connection.push(c as u32);
-        }
+    let mut parts = parts(capacity, connections);
+    if !demand.is_empty() {
+        parts.demand = demand.to_vec();
+    }
+    if !weight.is_empty() {
+        parts.weight = weight.to_vec();
     }
     Arc::new(Problem::new(parts).unwrap())
 }

@@ -3,27 +3,9 @@
 use super::*;
 use crate::certify::{Bottleneck, certify};
 use crate::problem::ProblemParts;
+use crate::testing::parts as problem;
 
 const NONE: f64 = f64::INFINITY;
-
-/// A problem from the links of each path of each connection.
-pub(crate) fn problem(capacity: &[f64], connections: &[&[&[u32]]]) -> ProblemParts {
-    let mut parts = ProblemParts {
-        capacity: capacity.to_vec(),
-        path_offsets: vec![0],
-        demand: vec![NONE; connections.len()],
-        weight: vec![1.0; connections.len()],
-        ..Default::default()
-    };
-    for (c, paths) in connections.iter().enumerate() {
-        for path in *paths {
-            parts.path_links.extend_from_slice(path);
-            parts.path_offsets.push(parts.path_links.len());
-            parts.path_connection.push(c as u32);
-        }
-    }
-    parts
-}
 
 /// [ludena2021, scenario 1]: links l1 to l10 of capacity 1, l8 of 3, numbered from 0.
 fn scenario_1() -> ProblemParts {
