@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
@@ -231,6 +231,7 @@ def test_rates_do_not_hang_on_the_unit(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 2**32 - 1))
+@example(1_000_000_000)
 @settings(max_examples=50, deadline=None)
 def test_numbers_far_apart_overload_nothing(method, seed):
     rng = np.random.default_rng(seed)

@@ -51,8 +51,13 @@ def geometric_binner(entries: Entries, ratio: float, first_level: float, last_wo
     worth = width * _falling(bins, last_worth)[number]
     rows = Rows()
     shares.add_links(rows)
-    nothing = np.zeros(len(most))
-    rows.add(nothing, nothing, shares.of_connections(), (own, paths + np.arange(len(own)), -width / most[own]))
+    # At least what its bins have; more is worth nothing. With "just as much" rounding may leave no way.
+    rows.add(
+        np.zeros(len(most)),
+        np.full(len(most), NO_LIMIT),
+        shares.of_connections(),
+        (own, paths + np.arange(len(own)), -width / most[own]),
+    )
     worth = np.append(np.zeros(paths), worth / worth.max(initial=1e-300))
     return shares.rates(Solver().solve(rows, worth, np.append(shares.most, np.ones(len(own)))))
 
