@@ -10,7 +10,7 @@ from upward_max_min import INSTANCES, cpu, print_table, read_problem
 
 from anabranch import _core
 
-NAMES = ("b4_k8", "uninett_k16_s640", "uninett_k16")
+NAMES = ("b4_k8", "uninett_k16_s640", "uninett_k16", "gtsce_k16", "uscarrier_k16", "cogentco_k16")
 TOLERANCE = 1e-6
 
 

@@ -53,7 +53,7 @@ class Allocation:
     tolerance : float
         To which relative tolerance every path has a bottleneck, if `converged`.
     passes : int
-        Passes over the whole problem (for ``"lp"``: linear programs; for ``"parametric-simplex"``: exchanges).
+        Passes over the whole problem (for ``"lp"``: linear programs; for ``"dual-simplex"``: exchanges).
     is_approximation : bool
         Whether the method promises no fairness to a tolerance, only rates that overload nothing.
     converged : bool

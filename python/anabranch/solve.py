@@ -32,7 +32,7 @@ Method = Literal[
     "c-slen",
     "iewf",
     "progressive-filling",
-    "parametric-simplex",
+    "dual-simplex",
     "lp",
     "interior-point",
     "swan",
@@ -44,7 +44,7 @@ Method = Literal[
 ]
 
 METHODS: dict[str, tuple[str, ...]] = {
-    "max-min": ("progressive-filling", "parametric-simplex", "lp", *OPTIONS),
+    "max-min": ("progressive-filling", "dual-simplex", "lp", *OPTIONS),
     "upward-max-min": ("c-slen", "iewf", "progressive-filling"),
     "proportional": ("interior-point",),
     "alpha": ("interior-point",),
@@ -134,9 +134,9 @@ def solve(
         Proportional: the sum of ``weight * log(rate)`` is as great as can be [kelly1998]. Alpha: that of ``weight *
         level ** (1 - alpha) / (1 - alpha)`` is, with the level rate by weight [mo2000]; the greater `alpha`, the
         nearer to max-min. The last two give a `PricedAllocation`, which has the prices of links and paths besides.
-    method : {"c-slen", "iewf", "progressive-filling", "parametric-simplex", "lp", "interior-point", ...}, optional
+    method : {"c-slen", "iewf", "progressive-filling", "dual-simplex", "lp", "interior-point", ...}, optional
         The usual one if not given: progressive filling where every connection has one path at the most; else c-SLEN
-        [ludena2021] for upward max-min, and a parametric simplex method for max-min, which is exact and gives a
+        [ludena2021] for upward max-min, and a dual simplex method for max-min, which is exact and gives a
         `LevelledAllocation`; where numbers lie too far apart for it, a chain of linear programs. Proportional and alpha
         fairness have one, an interior-point method. Approximations of max-min: ``"swan"`` [hong2013];
         ``"geometric-binner"``, ``"equi-depth-binner"``, ``"adaptive-water-filler"``, ``"approximate-water-filler"``
@@ -235,7 +235,7 @@ def solve(
     if is_priced:
         return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
-    if chosen == "parametric-simplex":
+    if chosen == "dual-simplex":
         answer = run_levels(problem, progress)
         levelled = LevelledAllocation(
             problem,
@@ -378,4 +378,4 @@ def _method(problem: Problem, fairness: str, method: str | None) -> str:
     most = np.bincount(problem.path_connection).max(initial=0)
     if most <= 1:
         return "progressive-filling"
-    return "parametric-simplex" if fairness == "max-min" else "c-slen"
+    return "dual-simplex" if fairness == "max-min" else "c-slen"

@@ -56,7 +56,7 @@ PROGRAM = "linear program"
 
 COUNTED = {
     "lp": PROGRAM,
-    "parametric-simplex": "exchange",
+    "dual-simplex": "exchange",
     "swan": PROGRAM,
     "geometric-binner": PROGRAM,
     "equi-depth-binner": PROGRAM,

@@ -14,7 +14,8 @@ pub(super) struct Columns {
     pub link: Vec<u32>,
     pub capacity: Vec<f64>,
     pub row_scale: Vec<f64>,
-    /// Of each connection that takes part: its number in the problem, weight, demand, and what a unit of its rate is.
+    /// Of each connection that takes part: its number in the problem, weight, demand (finite), and what a unit of its
+    /// rate is.
     pub connection: Vec<u32>,
     pub weight: Vec<f64>,
     pub demand: Vec<f64>,
@@ -58,6 +59,7 @@ impl Columns {
             columns.add_connection(problem, c, &mut row_of);
         }
         columns.scale();
+        columns.bound_demands();
         columns.list_by_row(problem.has_coefficients());
         columns
     }
@@ -110,6 +112,18 @@ impl Columns {
         }
     }
 
+    /// Who can never have half of what it asks for asks for twice what its paths could carry: all demands are finite.
+    fn bound_demands(&mut self) {
+        for c in 0..self.connection.len() {
+            let narrowest = |p: usize| {
+                let rows = self.uses_of(p).iter().map(|&(row, a)| self.capacity[row as usize] / a);
+                rows.fold(f64::INFINITY, f64::min)
+            };
+            let most: f64 = self.paths_of(c).map(narrowest).sum();
+            self.demand[c] = self.demand[c].min(2.0 * most);
+        }
+    }
+
     fn list_by_row(&mut self, has_coefficients: bool) {
         self.row_offsets = vec![0; self.link.len() + 1];
         for &(row, _) in &self.uses {
@@ -136,6 +150,11 @@ impl Columns {
                 }
             }
         }
+    }
+
+    /// Whether some path uses more or less than its rate on some row.
+    pub fn has_amounts(&self) -> bool {
+        !self.amounts.is_empty()
     }
 
     pub fn rows(&self) -> usize {

@@ -1,8 +1,7 @@
-//! Global max-min fairness over many paths, exactly: progressive filling that finds other ways.
+//! Global max-min fairness over many paths, exactly.
 //!
-//! The level of all connections rises from 0. Each connection takes one path until a link on it is full; then some
-//! connection moves rate to another path, and so on, until no division of the rates can let the level rise. What
-//! proves this are prices on links:
+//! All connections are at one level, as high as some division of their rates among the paths allows. What proves that
+//! it cannot be higher are prices on links:
 //!
 //! ```text
 //! cost of a connection = least over its paths of   sum over the links of price * coefficient
@@ -13,9 +12,14 @@
 //! settle at this level, and the others rise on. A connection whose demand is met settles too. The last one to settle
 //! ends it: the least rate is as great as can be, then the second least, and so on.
 //!
-//! This is one walk of the parametric dual simplex method [gass1955, lemke1954] along the level, with a basis of the
-//! size of the tight links [dantzig1967], and not a chain of linear programs [nace2008]: from one level to the next all
-//! that was found stays.
+//! A level is found from above. Everyone has all that it asks for until prices prove that this is too much: then the
+//! level falls to what these prices allow, and so on until the rates fit. The last prices prove that it cannot be
+//! higher, since they allow no more.
+//!
+//! Rates are made to fit by the dual simplex method [lemke1954], with a basis of the size of the tight links
+//! [dantzig1967], and with long steps: in one step any number of connections move to a path that has become cheaper,
+//! as nothing of them is in the basis. From level to level all that was found stays; a chain of linear programs
+//! [nace2008] begins anew.
 
 mod basis;
 mod columns;

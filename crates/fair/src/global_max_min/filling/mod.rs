@@ -1,22 +1,21 @@
-//! The level rises, paths give way to others, and connections settle.
-//!
-//! All rates are linear in the level t until the next event:
+//! The level falls until the rates fit, those whom nothing can help settle, and the others begin again from above.
 //!
 //! ```text
-//! rate of a free connection = weight * t         room[l] = capacity[l] - settled[l] - t * rising[l]
-//! rates of the basic paths  = inverse * room     of a main path = rate of its connection - those of its basic paths
+//! rate of a connection     = what it settled at, or min(demand, weight * level)
+//! room[l]                  = capacity[l] - what main paths use at these rates
+//! rates of the basic paths = inverse * room     of a main path = rate of its connection - those of its basic paths
 //! ```
 //!
-//! An event is a path that runs out, a link that becomes tight, or a demand that is met.
+//! An event is a path or the slack of a link that is below 0. Either something takes its place, or prices prove that
+//! the level is too high, and tell to which it must fall. Where nothing is below 0, the last prices hold the level.
 
+mod levels;
 mod rates;
 
-use super::basis::{Basis, Entering, Leaving, less};
+use super::basis::{Basis, Entering, Leaving};
 use super::columns::Columns;
-use super::pricing::{Candidate, Pricing};
-
-/// A slope below this part of its terms is rounding.
-const FLAT: f64 = 1e-11;
+use super::pricing::{Candidate, Lack, Prices, Pricing, Step};
+use rates::Short;
 
 /// A price below this part of the greatest is rounding.
 const FREE: f64 = 1e-11;
@@ -28,17 +27,6 @@ const NO_PIVOT: f64 = 1e-3;
 
 /// A pivot below this part of its column is taken with a new inverse only.
 const SMALL: f64 = 1e-3;
-
-/// A step to the next event.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The path at this place of the basis has run out, or this row has become tight.
-    Leaves(Leaving),
-    /// The main path of this connection has run out.
-    MainEnds(usize),
-    /// The demand of this connection is met.
-    Met(usize),
-}
 
 /// The connections that one set of prices holds at a level.
 pub(super) struct Held {
@@ -53,25 +41,27 @@ pub(super) struct Filling {
     pub columns: Columns,
     basis: Basis,
     pricing: Pricing,
-    /// Of each connection: its main path, whether its rate still rises, and the rate at which it settled.
+    /// Of each connection: its main path, how many basic ones it has, whether it is not settled, and its rate.
     main: Vec<u32>,
+    basic: Vec<u32>,
     free: Vec<bool>,
     pub rate: Vec<f64>,
     /// Whether a path is basic; main paths are not.
     is_basic: Vec<bool>,
-    /// Connections with a demand by the level at which it is met, and how many of them are past.
-    by_demand: Vec<u32>,
-    past: usize,
     pub level: f64,
-    /// Of each row: what main paths use for each unit of level, and what those of settled connections use.
-    rising: Vec<f64>,
-    settled: Vec<f64>,
+    /// The level up to which all is settled.
+    floor: f64,
+    /// Of each row: what main paths use.
+    used: Vec<f64>,
+    /// Prices that proved a level too high, row and price; the last belong to the present level.
+    proofs: Vec<Vec<(u32, f64)>>,
+    /// Connections that are not settled.
     pub left: usize,
     pub held: Vec<Held>,
     pub exchanges: usize,
     /// Whether numbers stayed sound so far.
     pub is_sound: bool,
-    /// What does not change with the level though rounding says so, until something else changes.
+    /// What is below 0 by rounding alone, until something else changes.
     still: Vec<Leaving>,
     prices: Vec<f64>,
 }
@@ -80,23 +70,18 @@ impl Filling {
     pub fn new(columns: Columns) -> Self {
         let (pricing, main) = Pricing::new(&columns);
         let (rows, connections) = (columns.rows(), columns.connections());
-        let reach = |c: u32| columns.demand[c as usize] / columns.weight[c as usize];
-        let mut by_demand: Vec<u32> =
-            (0..connections as u32).filter(|&c| columns.demand[c as usize].is_finite()).collect();
-        by_demand.sort_by(|&a, &b| reach(a).total_cmp(&reach(b)));
-        let is_basic = vec![false; columns.paths()];
         let mut filling = Self {
             basis: Basis::new(rows),
             pricing,
             main,
+            basic: vec![0; connections],
             free: vec![true; connections],
             rate: vec![0.0; connections],
-            is_basic,
-            by_demand,
-            past: 0,
+            is_basic: vec![false; columns.paths()],
             level: 0.0,
-            rising: vec![0.0; rows],
-            settled: vec![0.0; rows],
+            floor: 0.0,
+            used: vec![0.0; rows],
+            proofs: vec![],
             left: connections,
             held: vec![],
             exchanges: 0,
@@ -105,7 +90,7 @@ impl Filling {
             prices: vec![0.0; rows],
             columns,
         };
-        filling.sum_main_paths();
+        filling.begin_level();
         filling
     }
 
@@ -113,95 +98,49 @@ impl Filling {
         self.left == 0 || !self.is_sound
     }
 
-    /// Goes to the next event and through it.
+    /// Goes through the next event.
     pub fn advance(&mut self) {
         if self.basis.is_old() {
             self.refresh();
         }
-        let Some((level, event)) = self.next_event() else {
-            self.is_sound = false;
-            return;
-        };
-        self.level = self.level.max(level);
-        match event {
-            Event::Met(c) => self.settle(c, self.columns.demand[c]),
-            Event::MainEnds(c) => {
+        match self.shortest() {
+            Some((Short::Basic(place), lack)) => self.leave(Leaving::Path(place), lack),
+            Some((Short::Slack(row), lack)) => self.leave(Leaving::Slack(row), lack),
+            Some((Short::Main(c), lack)) => {
                 let place = self.change_main(c);
-                self.leave(Leaving::Path(place));
+                self.leave(Leaving::Path(place), lack);
             }
-            Event::Leaves(leaving) => self.leave(leaving),
+            None => self.end_level(),
         }
     }
 
     /// Adds up anew what main paths use.
     fn sum_main_paths(&mut self) {
-        self.rising.fill(0.0);
-        self.settled.fill(0.0);
-        for (c, &main) in self.main.iter().enumerate() {
+        self.used.fill(0.0);
+        for (&main, &rate) in self.main.iter().zip(&self.rate) {
             for &(row, a) in self.columns.uses_of(main as usize) {
-                if self.free[c] {
-                    self.rising[row as usize] += a * self.columns.weight[c];
-                } else {
-                    self.settled[row as usize] += a * self.rate[c];
-                }
+                self.used[row as usize] += a * rate;
             }
         }
     }
 
     fn refresh(&mut self) {
         self.is_sound &= self.basis.refresh();
-        self.sum_main_paths();
-    }
-
-    /// The first event from here on, and the level at which it comes.
-    fn next_event(&mut self) -> Option<(f64, Event)> {
-        while self.by_demand.get(self.past).is_some_and(|&c| !self.free[c as usize]) {
-            self.past += 1;
-        }
-        let columns = &self.columns;
-        let mut first = self.by_demand.get(self.past).map(|&c| {
-            let c = c as usize;
-            (columns.demand[c] / columns.weight[c], Event::Met(c))
-        });
-        let mut look = |[value, slope, size]: [f64; 3], event: Event| {
-            let is_still = matches!(event, Event::Leaves(leaving) if self.still.contains(&leaving));
-            if !is_still && slope < -FLAT * size {
-                let level = self.level + value.max(0.0) / -slope;
-                if first.is_none_or(|(least, _)| level < least) {
-                    first = Some((level, event));
-                }
-            }
-        };
-        let rates = self.basic_rates();
-        for (place, &rate) in rates.iter().enumerate() {
-            look(rate, Event::Leaves(Leaving::Path(place)));
-        }
-        for (c, rate) in self.main_rates(&rates) {
-            look(rate, Event::MainEnds(c));
-        }
-        for (row, slack) in self.slacks(&rates).into_iter().enumerate() {
-            if !self.basis.is_tight(row) {
-                look(slack, Event::Leaves(Leaving::Slack(row)));
-            }
-        }
-        first
     }
 
     fn room(&self, row: usize) -> f64 {
-        self.columns.capacity[row] - self.settled[row] - self.level * self.rising[row]
+        self.columns.capacity[row] - self.used[row]
     }
 
-    /// Ends the rise of a connection at a rate.
-    fn settle(&mut self, c: usize, rate: f64) {
-        self.free[c] = false;
-        self.rate[c] = rate;
-        self.left -= 1;
-        self.still.clear();
+    /// Gives a connection another main path.
+    fn move_main(&mut self, c: usize, path: u32) {
         for &(row, a) in self.columns.uses_of(self.main[c] as usize) {
-            let rising = &mut self.rising[row as usize];
-            *rising = less(*rising, a * self.columns.weight[c]);
-            self.settled[row as usize] += a * rate;
+            self.used[row as usize] -= a * self.rate[c];
         }
+        for &(row, a) in self.columns.uses_of(path as usize) {
+            self.used[row as usize] += a * self.rate[c];
+        }
+        self.main[c] = path;
     }
 
     /// Makes the greatest basic path of a connection its main path; gives the place where the old one is basic now.
@@ -209,19 +148,11 @@ impl Filling {
         let is_sibling = |&place: &usize| self.columns.owner[self.basis.paths[place] as usize] as usize == c;
         let siblings: Vec<usize> = (0..self.basis.paths.len()).filter(is_sibling).collect();
         let rates = self.basic_rates();
-        let greatest = siblings.iter().max_by(|a, b| rates[**a][0].total_cmp(&rates[**b][0]));
+        let greatest = siblings.iter().max_by(|a, b| rates[**a].value.total_cmp(&rates[**b].value));
         let place = *greatest.expect("a main path that runs out has siblings");
         let (old, new) = (self.main[c], self.basis.paths[place]);
-        for &(row, a) in &self.basis.differences[place] {
-            if self.free[c] {
-                let rising = &mut self.rising[row as usize];
-                *rising = less(*rising, -a * self.columns.weight[c]);
-            } else {
-                self.settled[row as usize] += a * self.rate[c];
-            }
-        }
+        self.move_main(c, new);
         self.basis.change_main(place, &siblings, old);
-        self.main[c] = new;
         (self.is_basic[old as usize], self.is_basic[new as usize]) = (true, false);
         for sibling in siblings {
             let path = self.basis.paths[sibling] as usize;
@@ -230,111 +161,103 @@ impl Filling {
         place
     }
 
-    /// Something has run out: finds what takes its place, or settles those whom nothing can help.
-    fn leave(&mut self, leaving: Leaving) {
-        let mut prices = std::mem::take(&mut self.prices);
-        prices.fill(0.0);
-        self.basis.row_of(leaving, &mut prices);
-        let priced = clean(&mut prices);
-        let is_over = self.falls(&prices, &priced) && self.replace(leaving, &prices, &priced);
-        self.prices = prices;
-        // Rates are as exact as the prices that settle them: these must come from a new inverse.
+    /// Something is below 0: finds what takes its place, or the level that the rates can have.
+    fn leave(&mut self, leaving: Leaving, lack: Lack) {
+        let mut of = std::mem::take(&mut self.prices);
+        of.fill(0.0);
+        self.basis.row_of(leaving, &mut of);
+        let priced = clean(&mut of);
+        let is_over = self.replace(leaving, lack, Prices { of: &of, priced: &priced });
+        self.prices = of;
+        // Levels are as exact as the prices that prove them: these must come from a new inverse.
         if !is_over && !self.basis.is_new() {
             self.refresh();
         } else if !is_over {
-            // Neither can anything enter, nor does anybody pay: the slope was rounding.
             self.still.push(leaving);
         }
     }
 
-    /// Whether what these prices belong to falls as the level rises, and it is not rounding that says so.
-    fn falls(&self, prices: &[f64], priced: &[u32]) -> bool {
-        let terms = || priced.iter().map(|&row| prices[row as usize] * self.rising[row as usize]);
-        terms().sum::<f64>() > FLAT * terms().map(f64::abs).sum::<f64>()
+    /// Exchanges what is leaving for the best that can enter, or lets the level fall; says whether either was done.
+    fn replace(&mut self, leaving: Leaving, lack: Lack, prices: Prices) -> bool {
+        self.pricing.sweep_active(&self.columns, prices, &self.main, |p| self.is_basic[p]);
+        if self.enter(leaving, lack, prices, false) {
+            return true;
+        }
+        self.pricing.sweep(&self.columns, prices, &self.main, |p| self.is_basic[p]);
+        if self.enter(leaving, lack, prices, false) {
+            return true;
+        }
+        self.basis.is_new() && (self.lower(prices) || self.enter(leaving, lack, prices, true))
     }
 
-    /// Exchanges what is leaving for the best that can enter, or settles those who pay; says whether either was done.
-    fn replace(&mut self, leaving: Leaving, prices: &[f64], priced: &[u32]) -> bool {
-        self.pricing.sweep(&self.columns, prices, priced, &self.main, |p| self.is_basic[p]);
+    /// Exchanges what is leaving for what the last sweep found, if it can; says whether it did.
+    fn enter(&mut self, leaving: Leaving, lack: Lack, prices: Prices, is_enough: bool) -> bool {
         let mut refused = vec![];
-        while let Some((candidate, entry)) = self.pricing.choose(prices, &self.basis.tight, &refused) {
-            if self.exchange(leaving, candidate, entry, prices) {
+        loop {
+            let connections = (&*self.rate, |c: usize| self.basic[c] == 0);
+            let step = self.pricing.choose(prices.of, &self.basis.tight, &refused, lack, is_enough, connections);
+            let Some(step) = step else { return false };
+            if self.exchange(leaving, &step, prices.of) {
                 return true;
             }
             // What rounding alone lets in may come in no more.
-            refused.push(candidate);
+            refused.push(step.candidate);
         }
-        self.basis.is_new() && self.hold(prices, priced)
     }
 
-    /// Exchanges what is leaving for a candidate, or makes the inverse anew where the pivot is in doubt.
+    /// Goes a step, or makes the inverse anew where its pivot is in doubt.
     ///
     /// Says whether either was done: with a new inverse a pivot that the column does not know of is none.
-    fn exchange(&mut self, leaving: Leaving, candidate: Candidate, entry: f64, prices: &[f64]) -> bool {
-        let entering = match candidate {
-            Candidate::Slack(row) => Entering::Slack(row),
-            Candidate::Path(p) => {
-                let main = self.main[self.columns.owner[p] as usize] as usize;
-                Entering::Path(p as u32, self.columns.difference(p, main))
-            }
-        };
+    fn exchange(&mut self, leaving: Leaving, step: &Step, prices: &[f64]) -> bool {
+        let entering = self.entering(step);
         let column = self.basis.column_of(&entering);
-        let error = (self.basis.pivot_of(leaving, &entering, &column) - entry).abs();
+        let error = (self.basis.pivot_of(leaving, &entering, &column) - step.entry).abs();
         let most = column.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        let is_doubtful = error > PIVOT * entry.abs() || entry.abs() < SMALL * most;
+        let is_doubtful = error > PIVOT * step.entry.abs() || step.entry.abs() < SMALL * most;
         if is_doubtful && !self.basis.is_new() {
             self.refresh();
             return true;
         }
-        if error > NO_PIVOT * entry.abs() {
+        if error > NO_PIVOT * step.entry.abs() {
             return false;
         }
-        let step = self.pricing.update(candidate, entry, prices, &self.basis.tight);
         let left = match leaving {
             Leaving::Path(place) => Candidate::Path(self.basis.paths[place] as usize),
             Leaving::Slack(row) => Candidate::Slack(row),
         };
-        self.pricing.set_cost(left, step);
-        self.pricing.set_cost(candidate, 0.0);
-        if let Candidate::Path(p) = left {
-            self.is_basic[p] = false;
+        self.pricing.activate(&self.columns, step, &self.main);
+        self.pricing.update(&self.columns, step, prices, &self.basis.tight);
+        self.pricing.set_cost(left, step.length);
+        self.pricing.set_cost(step.candidate, 0.0);
+        for &(c, path) in &step.moves {
+            self.move_main(c as usize, path);
         }
-        if let Candidate::Path(p) = candidate {
-            self.is_basic[p] = true;
-        }
-        self.basis.exchange(leaving, entering, prices, &column, entry);
+        self.set_basic(left, false);
+        self.set_basic(step.candidate, true);
+        self.basis.exchange(leaving, entering, prices, &column, step.entry);
         self.exchanges += 1;
         self.still.clear();
         true
     }
 
-    /// The prices of the last sweep hold the level: whoever pays them and is free settles. Says whether anybody does.
-    fn hold(&mut self, prices: &[f64], priced: &[u32]) -> bool {
-        let positive = || priced.iter().map(|&row| row as usize).filter(|&row| prices[row] > 0.0);
-        let mut worth: f64 = positive().map(|row| prices[row] * self.columns.capacity[row]).sum();
-        let (mut paying, mut each) = (vec![], 0.0);
-        for (c, least) in self.pricing.cheapest(&self.columns) {
-            if self.free[c] {
-                paying.push(c);
-                each += self.columns.weight[c] * least;
-            } else {
-                worth -= self.rate[c] * least;
+    /// What a step brings into the basis.
+    fn entering(&self, step: &Step) -> Entering {
+        match step.candidate {
+            Candidate::Slack(row) => Entering::Slack(row),
+            Candidate::Path(p) => {
+                let c = self.columns.owner[p];
+                let main = step.main_of(c).unwrap_or(self.main[c as usize]);
+                Entering::Path(p as u32, self.columns.difference(p, main as usize))
             }
         }
-        if paying.is_empty() {
-            return false;
+    }
+
+    fn set_basic(&mut self, candidate: Candidate, is_basic: bool) {
+        if let Candidate::Path(p) = candidate {
+            self.is_basic[p] = is_basic;
+            let count = &mut self.basic[self.columns.owner[p] as usize];
+            *count = if is_basic { *count + 1 } else { *count - 1 };
         }
-        let level = (worth / each).max(0.0);
-        for &c in &paying {
-            self.settle(c, (self.columns.weight[c] * level).min(self.columns.demand[c]));
-        }
-        self.held.push(Held {
-            level,
-            connections: paying.iter().map(|&c| c as u32).collect(),
-            prices: positive().map(|row| (row as u32, prices[row])).collect(),
-        });
-        self.sum_main_paths();
-        true
     }
 }
 

@@ -1,62 +1,115 @@
-//! The rates of basic and main paths and the slacks of rows, as they are at a level and as they change with it.
+//! The rates of basic and main paths and the slacks of rows, and which of them is furthest below 0.
 
+use super::super::basis::Leaving;
+use super::super::pricing::Lack;
 use super::Filling;
 
 /// Rounds in which the last rates are refined.
 const ROUNDS: usize = 3;
 
 /// A rate below this part of the terms that it is the difference of is rounding.
-const NOTHING: f64 = 4e-15;
+const ROUNDING: f64 = 4e-15;
+
+/// What can be below 0: a basic path, by its place, the main path of a connection, the slack of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Short {
+    Basic(usize),
+    Main(usize),
+    Slack(usize),
+}
+
+/// A linear function of the rooms of the tight rows, at their present values.
+#[derive(Clone, Copy)]
+pub(super) struct Sum {
+    pub value: f64,
+    /// The size of the terms.
+    size: f64,
+    /// The square of the length of the factors, or about that.
+    square: f64,
+}
+
+impl Sum {
+    /// Takes off `factor` times another.
+    fn subtract(&mut self, factor: f64, other: Self) {
+        self.value -= factor * other.value;
+        self.size += factor.abs() * other.size;
+        self.square += factor * factor * other.square;
+    }
+}
 
 impl Filling {
-    /// Of each basic path: its rate, how it changes with the level, and the size of the terms of that.
-    pub(super) fn basic_rates(&self) -> Vec<[f64; 3]> {
-        let known: Vec<[f64; 2]> =
-            self.basis.tight.iter().map(|&row| [self.room(row as usize), self.rising[row as usize]]).collect();
+    /// The rate of each basic path.
+    pub(super) fn basic_rates(&self) -> Vec<Sum> {
+        let size = |row: usize| self.columns.capacity[row] + self.used[row];
+        let rows = self.basis.tight.iter().map(|&row| row as usize);
+        let known: Vec<(f64, f64)> = rows.map(|row| (self.room(row), size(row))).collect();
         let rate = |place: usize| {
-            let mut sums = [0.0; 3];
-            for (value, [room, rising]) in self.basis.inverse_of(place).iter().zip(&known) {
-                sums[0] += value * room;
-                sums[1] -= value * rising;
-                sums[2] += (value * rising).abs();
+            let mut sum = Sum { value: 0.0, size: 0.0, square: 0.0 };
+            for (value, (room, size)) in self.basis.inverse_of(place).iter().zip(&known) {
+                sum.value += value * room;
+                sum.size += value.abs() * size;
+                sum.square += value * value;
             }
-            sums
+            sum
         };
         (0..self.basis.paths.len()).map(rate).collect()
     }
 
+    /// What is furthest below 0 for the length of its factors.
+    pub(super) fn shortest(&self) -> Option<(Short, Lack)> {
+        let rates = self.basic_rates();
+        let mut found: Option<(f64, Short, Lack)> = None;
+        let mut look = |sum: Sum, short: Short| {
+            let lack = Lack { value: sum.value, rounding: ROUNDING * sum.size };
+            let measure = sum.value * sum.value / sum.square;
+            if lack.value < -lack.rounding && found.is_none_or(|(most, ..)| measure > most) && !self.is_still(short) {
+                found = Some((measure, short, lack));
+            }
+        };
+        rates.iter().enumerate().for_each(|(place, &sum)| look(sum, Short::Basic(place)));
+        self.main_rates(&rates).into_iter().for_each(|(c, sum)| look(sum, Short::Main(c)));
+        for (row, sum) in self.slacks(&rates).into_iter().enumerate() {
+            if !self.basis.is_tight(row) {
+                look(sum, Short::Slack(row));
+            }
+        }
+        found.map(|(_, short, lack)| (short, lack))
+    }
+
+    fn is_still(&self, short: Short) -> bool {
+        match short {
+            Short::Basic(place) => self.still.contains(&Leaving::Path(place)),
+            Short::Slack(row) => self.still.contains(&Leaving::Slack(row)),
+            Short::Main(_) => false,
+        }
+    }
+
     /// The same of the main paths of connections that have basic ones.
-    pub(super) fn main_rates(&self, rates: &[[f64; 3]]) -> Vec<(usize, [f64; 3])> {
+    fn main_rates(&self, rates: &[Sum]) -> Vec<(usize, Sum)> {
         let mut order: Vec<(u32, usize)> =
             self.basis.paths.iter().enumerate().map(|(place, &p)| (self.columns.owner[p as usize], place)).collect();
         order.sort_unstable();
-        let mut main: Vec<(usize, [f64; 3])> = vec![];
+        let mut main: Vec<(usize, Sum)> = vec![];
         for (c, place) in order {
             let c = c as usize;
             if main.last().is_none_or(|&(last, _)| last != c) {
-                let weight = if self.free[c] { self.columns.weight[c] } else { 0.0 };
-                let rate = if self.free[c] { weight * self.level } else { self.rate[c] };
-                main.push((c, [rate, weight, weight]));
+                main.push((c, Sum { value: self.rate[c], size: self.rate[c], square: 0.0 }));
             }
-            let sums = &mut main.last_mut().expect("one was just put there").1;
-            let [value, slope, size] = rates[place];
-            sums[0] -= value;
-            sums[1] -= slope;
-            sums[2] += size;
+            main.last_mut().expect("one was just put there").1.subtract(1.0, rates[place]);
         }
         main
     }
 
     /// The same of the slacks of all rows; those of tight ones are rounding.
-    pub(super) fn slacks(&self, rates: &[[f64; 3]]) -> Vec<[f64; 3]> {
-        let mut slacks: Vec<[f64; 3]> =
-            (0..self.columns.rows()).map(|row| [self.room(row), -self.rising[row], self.rising[row].abs()]).collect();
-        for (difference, &[value, slope, size]) in self.basis.differences.iter().zip(rates) {
+    fn slacks(&self, rates: &[Sum]) -> Vec<Sum> {
+        let slack = |row: usize| {
+            let (capacity, used) = (self.columns.capacity[row], self.used[row]);
+            Sum { value: capacity - used, size: capacity + used, square: 1.0 }
+        };
+        let mut slacks: Vec<Sum> = (0..self.columns.rows()).map(slack).collect();
+        for (difference, &rate) in self.basis.differences.iter().zip(rates) {
             for &(row, a) in difference {
-                let slack = &mut slacks[row as usize];
-                slack[0] -= a * value;
-                slack[1] -= a * slope;
-                slack[2] += a.abs() * size;
+                slacks[row as usize].subtract(a, rate);
             }
         }
         slacks
@@ -76,23 +129,33 @@ impl Filling {
         for (place, rate) in rates.iter_mut().enumerate() {
             let terms = self.basis.inverse_of(place).iter().zip(tight());
             let size: f64 = terms.map(|(value, row)| value.abs() * self.columns.capacity[row]).sum();
-            if *rate <= NOTHING * size {
+            if *rate <= ROUNDING * size {
                 *rate = 0.0;
             }
         }
         rates
     }
 
-    /// The rates of all paths as the basis says.
+    /// The rates of all paths as the basis says; where rounding puts the main path below 0, the others carry what their
+    /// connection has.
     pub(in crate::global_max_min) fn path_rates(&mut self) -> Vec<f64> {
         self.refresh();
+        self.sum_main_paths();
         let mut path_rates = vec![0.0; self.columns.paths()];
         for (&main, &rate) in self.main.iter().zip(&self.rate) {
             path_rates[main as usize] = rate;
         }
+        let main = |p: u32| self.main[self.columns.owner[p as usize] as usize] as usize;
         for (&p, rate) in self.basis.paths.iter().zip(self.last_rates()) {
             path_rates[p as usize] = rate;
-            path_rates[self.main[self.columns.owner[p as usize] as usize] as usize] -= rate;
+            path_rates[main(p)] -= rate;
+        }
+        for &p in &self.basis.paths {
+            let over = -path_rates[main(p)];
+            if over > 0.0 {
+                let rate = self.rate[self.columns.owner[p as usize] as usize];
+                path_rates[p as usize] *= rate / (rate + over);
+            }
         }
         path_rates.into_iter().map(|rate| rate.max(0.0)).collect()
     }

@@ -1,0 +1,146 @@
+//! The paths that are looked at first: those that came in once, of connections that have more than one of them.
+//!
+//! Most connections use one path all the time, and of the others most use two or three. A sweep over these alone finds
+//! what comes in next nearly always, and takes a small part of the time.
+
+use super::super::columns::Columns;
+
+/// Of a connection that never had active paths.
+const NO_BLOCK: u32 = u32::MAX;
+
+/// When one in so many can rest, all of them are taken out.
+const MANY: usize = 16;
+
+/// The active paths; those of a connection lie together, so that a sweep goes through memory in order.
+pub(super) struct Active {
+    /// The places of the active paths on each row, and what a unit of rate uses there (empty if 1 everywhere).
+    on_row: Vec<Vec<u32>>,
+    amounts: Vec<Vec<f64>>,
+    /// Of each place: its path, its connection, and what it costs at the prices of the sweep.
+    path: Vec<u32>,
+    owner: Vec<u32>,
+    sums: Vec<f64>,
+    /// Of each connection: where the places of its active paths begin, and how many there are.
+    blocks: Vec<(u32, u32)>,
+    state: Vec<State>,
+    /// How many are active, and how many of them can rest.
+    total: usize,
+    tired: usize,
+}
+
+/// What a path is looked at for.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Resting,
+    Active,
+    /// Active, but nothing will come of it.
+    Tired,
+}
+
+impl Active {
+    pub fn new(columns: &Columns) -> Self {
+        Self {
+            on_row: vec![vec![]; columns.rows()],
+            amounts: vec![vec![]; if columns.has_amounts() { columns.rows() } else { 0 }],
+            path: vec![],
+            owner: vec![],
+            sums: vec![],
+            blocks: vec![(NO_BLOCK, 0); columns.connections()],
+            state: vec![State::Resting; columns.paths()],
+            total: 0,
+            tired: 0,
+        }
+    }
+
+    /// Adds a path, and with the first of a connection its main path.
+    pub fn add(&mut self, columns: &Columns, path: u32, main: &[u32]) {
+        let c = columns.owner[path as usize];
+        let (start, count) = &mut self.blocks[c as usize];
+        if *start == NO_BLOCK {
+            let (end, most) = (self.path.len(), columns.paths_of(c as usize).len());
+            *start = end as u32;
+            self.path.resize(end + most, u32::MAX);
+            self.owner.resize(end + most, c);
+            self.sums.resize(end + most, 0.0);
+        }
+        if *count == 0 {
+            self.put(columns, main[c as usize], c);
+        }
+        self.put(columns, path, c);
+    }
+
+    fn put(&mut self, columns: &Columns, path: u32, c: u32) {
+        if self.state[path as usize] != State::Resting {
+            return;
+        }
+        self.state[path as usize] = State::Active;
+        self.total += 1;
+        let (start, count) = &mut self.blocks[c as usize];
+        let place = *start + *count;
+        *count += 1;
+        self.path[place as usize] = path;
+        for &(row, a) in columns.uses_of(path as usize) {
+            self.on_row[row as usize].push(place);
+            if let Some(amounts) = self.amounts.get_mut(row as usize) {
+                amounts.push(a);
+            }
+        }
+    }
+
+    /// Marks an active path as one that can rest.
+    pub fn tire(&mut self, path: usize) {
+        if self.state[path] == State::Active {
+            self.state[path] = State::Tired;
+            self.tired += 1;
+        }
+    }
+
+    /// Takes out those that can rest, if they are many, but for those in use; and who is alone of its connection.
+    pub fn rest(&mut self, columns: &Columns, is_used: impl Fn(u32) -> bool) {
+        if self.tired <= self.total / MANY {
+            return;
+        }
+        self.on_row.iter_mut().for_each(Vec::clear);
+        self.amounts.iter_mut().for_each(Vec::clear);
+        (self.total, self.tired) = (0, 0);
+        for c in 0..self.blocks.len() {
+            let (start, count) = self.blocks[c];
+            if count == 0 {
+                continue;
+            }
+            let own: Vec<u32> = self.path[start as usize..][..count as usize].to_vec();
+            let is_kept = |path: &u32| self.state[*path as usize] == State::Active || is_used(*path);
+            let kept: Vec<u32> = own.iter().copied().filter(is_kept).collect();
+            for path in own {
+                self.state[path as usize] = State::Resting;
+            }
+            self.blocks[c].1 = 0;
+            if kept.len() > 1 {
+                for path in kept {
+                    self.put(columns, path, c as u32);
+                }
+            }
+        }
+    }
+
+    /// Adds `price` times what a unit of rate uses of a row to the sum of each path on it; `touch` hears of their
+    /// connections.
+    pub fn add_price(&mut self, row: usize, price: f64, mut touch: impl FnMut(u32)) {
+        for (i, &place) in self.on_row[row].iter().enumerate() {
+            let amount = self.amounts.get(row).map_or(1.0, |amounts| amounts[i]);
+            self.sums[place as usize] += price * amount;
+            touch(self.owner[place as usize]);
+        }
+    }
+
+    /// Tells `each` of the active paths of a connection and what each costs less than the main one, and forgets it.
+    pub fn take_differences(&mut self, c: u32, main: u32, mut each: impl FnMut(u32, f64)) {
+        let (start, count) = self.blocks[c as usize];
+        let block = start as usize..(start + count) as usize;
+        let (paths, sums) = (&self.path[block.clone()], &mut self.sums[block]);
+        let offer = paths.iter().position(|&path| path == main).map_or(0.0, |at| sums[at]);
+        for (&path, sum) in paths.iter().zip(sums) {
+            each(path, std::mem::take(sum) - offer);
+        }
+    }
+}
