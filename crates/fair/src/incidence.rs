@@ -1,41 +1,55 @@
 //! Which paths of which connection use which link: one bit each, in one record for a (connection, link) pair.
 //!
 //! Paths of a connection share most of their links, so there are four to six times fewer pairs than (path, link)
-//! entries, and a bit test replaces a walk along a path. A connection's paths are taken in groups of 64, one word of
+//! entries, and a bit test replaces a walk along a path. A connection's paths are taken in groups of 32, one word of
 //! bits; nearly every connection has one group. Links of infinite capacity are left out: they never bind. Where
 //! paths of one group use a link with different coefficients, each coefficient has a pair of its own.
+//!
+//! Some links are watched: a group's pairs on them come first, and these links list theirs.
 
 use std::ops::Range;
 
 use crate::problem::Problem;
 
 /// Paths in a group.
-const GROUP: usize = 64;
+const GROUP: usize = 32;
 
-/// Pairs of a group of paths and a link, ordered by group and listed by link.
+/// Pairs of a group of paths and a link, ordered by group; those on watched links are listed by link too.
 pub(crate) struct Incidence {
     /// Groups of connection c: `group_offsets[c]..group_offsets[c + 1]`.
     group_offsets: Vec<u32>,
-    /// Of each group.
-    pub connection: Vec<u32>,
-    /// Where the paths of each group begin in the grouped order of the problem, and the end of the last.
-    path_offsets: Vec<u32>,
-    /// Pairs of group g: `pair_offsets[g]..pair_offsets[g + 1]`.
-    pair_offsets: Vec<u32>,
-    /// Of each pair.
-    pub link: Vec<u32>,
-    /// Of each pair: the paths of its group that use its link.
-    pub mask: Vec<u64>,
+    /// Of each group, and at the end one that says where the last ends.
+    groups: Vec<Group>,
+    pairs: Vec<Pair>,
     /// Of each pair; empty if all are 1.
     coefficient: Vec<f64>,
-    /// Pairs on link l: `listed[link_offsets[l]..link_offsets[l + 1]]`, by group.
+    /// Pairs on watched link l: `listed[link_offsets[l]..link_offsets[l + 1]]`, by group.
     link_offsets: Vec<u32>,
     listed: Vec<Listed>,
+}
+
+/// A group of paths of one connection; its paths and pairs go on to where those of the next begin.
+#[derive(Clone, Copy, Default)]
+struct Group {
+    connection: u32,
+    /// In the grouped order of the problem.
+    first_path: u32,
+    first_pair: u32,
+    /// Where its pairs on watched links end.
+    watched_end: u32,
+}
+
+/// A link, and the paths of a group that use it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pair {
+    pub link: u32,
+    pub mask: u32,
 }
 
 /// A pair as the list of a link holds it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Listed {
+    pub mask: u32,
     pub pair: u32,
     pub group: u32,
 }
@@ -44,11 +58,8 @@ impl Incidence {
     pub fn new(problem: &Problem) -> Self {
         let mut incidence = Self {
             group_offsets: vec![0],
-            connection: Vec::new(),
-            path_offsets: vec![0],
-            pair_offsets: vec![0],
-            link: Vec::new(),
-            mask: Vec::new(),
+            groups: vec![Group::default()],
+            pairs: Vec::new(),
             coefficient: Vec::new(),
             link_offsets: Vec::new(),
             listed: Vec::new(),
@@ -57,17 +68,16 @@ impl Incidence {
         let mut latest = vec![u32::MAX; problem.links()];
         for c in 0..problem.connections() {
             for paths in problem.paths_of(c).chunks(GROUP) {
-                incidence.add_group(problem, paths, &mut latest);
-                incidence.connection.push(c as u32);
+                incidence.add_group(problem, c, paths, &mut latest);
             }
-            incidence.group_offsets.push(incidence.connection.len() as u32);
+            incidence.group_offsets.push(incidence.groups() as u32);
         }
-        incidence.list_by_link(problem.links());
+        incidence.watch(&vec![true; problem.links()]);
         incidence
     }
 
-    fn add_group(&mut self, problem: &Problem, paths: &[u32], latest: &mut [u32]) {
-        let first = self.link.len();
+    fn add_group(&mut self, problem: &Problem, connection: usize, paths: &[u32], latest: &mut [u32]) {
+        let first = self.pairs.len();
         let has_coefficients = problem.has_coefficients();
         for (bit, &path) in paths.iter().enumerate() {
             for (link, coefficient) in problem.uses_of(path as usize) {
@@ -80,42 +90,69 @@ impl Incidence {
                     pair = self.find_or_add(first, link, coefficient, has_coefficients);
                     latest[link] = pair as u32;
                 }
-                self.mask[pair] |= 1 << bit;
+                self.pairs[pair].mask |= 1 << bit;
             }
         }
-        self.pair_offsets.push(self.link.len() as u32);
-        self.path_offsets.push(self.path_offsets.last().expect("offsets begin with 0") + paths.len() as u32);
+        let group = self.groups.last_mut().expect("the groups end with where the next begins");
+        group.connection = connection as u32;
+        let first_path = group.first_path + paths.len() as u32;
+        self.groups.push(Group { first_path, first_pair: self.pairs.len() as u32, ..Group::default() });
     }
 
     /// The pair of this link and coefficient among those from `first` on, made if it is not there.
     fn find_or_add(&mut self, first: usize, link: usize, coefficient: f64, has_coefficients: bool) -> usize {
         if has_coefficients {
-            let is_same =
-                |&p: &usize| self.link[p] as usize == link && self.coefficient[p].to_bits() == coefficient.to_bits();
-            if let Some(pair) = (first..self.link.len()).find(is_same) {
+            let is_same = |&p: &usize| {
+                self.pairs[p].link as usize == link && self.coefficient[p].to_bits() == coefficient.to_bits()
+            };
+            if let Some(pair) = (first..self.pairs.len()).find(is_same) {
                 return pair;
             }
             self.coefficient.push(coefficient);
         }
-        self.link.push(link as u32);
-        self.mask.push(0);
-        self.link.len() - 1
+        self.pairs.push(Pair { link: link as u32, mask: 0 });
+        self.pairs.len() - 1
+    }
+
+    /// Watches these links and no others: a word for each link.
+    pub fn watch(&mut self, is_watched: &[bool]) {
+        for group in 0..self.groups() {
+            let mut end = self.groups[group].first_pair as usize;
+            for pair in self.pairs_of(group) {
+                if is_watched[self.pairs[pair].link as usize] {
+                    self.swap(pair, end);
+                    end += 1;
+                }
+            }
+            self.groups[group].watched_end = end as u32;
+        }
+        self.list_by_link(is_watched.len());
+    }
+
+    fn swap(&mut self, pair: usize, other: usize) {
+        self.pairs.swap(pair, other);
+        if !self.coefficient.is_empty() {
+            self.coefficient.swap(pair, other);
+        }
     }
 
     fn list_by_link(&mut self, links: usize) {
         self.link_offsets = vec![0; links + 1];
-        for &l in &self.link {
-            self.link_offsets[l as usize + 1] += 1;
+        for group in 0..self.groups() {
+            for pair in self.watched_of(group) {
+                self.link_offsets[self.pairs[pair].link as usize + 1] += 1;
+            }
         }
         for l in 0..links {
             self.link_offsets[l + 1] += self.link_offsets[l];
         }
         let mut next = self.link_offsets.clone();
-        self.listed = vec![Listed::default(); self.link.len()];
-        for group in 0..self.connection.len() {
-            for pair in self.pairs_of(group) {
-                let slot = &mut next[self.link[pair] as usize];
-                self.listed[*slot as usize] = Listed { pair: pair as u32, group: group as u32 };
+        self.listed = vec![Listed::default(); self.link_offsets[links] as usize];
+        for group in 0..self.groups() {
+            for pair in self.watched_of(group) {
+                let slot = &mut next[self.pairs[pair].link as usize];
+                self.listed[*slot as usize] =
+                    Listed { mask: self.pairs[pair].mask, pair: pair as u32, group: group as u32 };
                 *slot += 1;
             }
         }
@@ -126,17 +163,51 @@ impl Incidence {
         self.group_offsets[connection] as usize..self.group_offsets[connection + 1] as usize
     }
 
+    /// The links and paths of these pairs.
+    pub fn pairs(&self, range: Range<usize>) -> &[Pair] {
+        &self.pairs[range]
+    }
+
+    /// Calls `f` with each of these pairs and the capacity that a unit of rate uses there.
+    pub fn for_each(&self, range: Range<usize>, mut f: impl FnMut(Pair, f64)) {
+        let pairs = &self.pairs[range.clone()];
+        if self.coefficient.is_empty() {
+            for &pair in pairs {
+                f(pair, 1.0);
+            }
+        } else {
+            for (&pair, &coefficient) in pairs.iter().zip(&self.coefficient[range]) {
+                f(pair, coefficient);
+            }
+        }
+    }
+
+    /// The connection of a group.
+    pub fn connection_of(&self, group: usize) -> usize {
+        self.groups[group].connection as usize
+    }
+
     /// The paths of a group, in the grouped order of the problem; path i of it is bit i.
     pub fn paths_of(&self, group: usize) -> Range<usize> {
-        self.path_offsets[group] as usize..self.path_offsets[group + 1] as usize
+        self.groups[group].first_path as usize..self.groups[group + 1].first_path as usize
     }
 
     /// The pairs of a group.
     pub fn pairs_of(&self, group: usize) -> Range<usize> {
-        self.pair_offsets[group] as usize..self.pair_offsets[group + 1] as usize
+        self.groups[group].first_pair as usize..self.groups[group + 1].first_pair as usize
     }
 
-    /// The places of the pairs on a link in the list.
+    /// The pairs of a group on watched links.
+    pub fn watched_of(&self, group: usize) -> Range<usize> {
+        self.groups[group].first_pair as usize..self.groups[group].watched_end as usize
+    }
+
+    /// The pairs of a group on links that are not watched.
+    pub fn unwatched_of(&self, group: usize) -> Range<usize> {
+        self.groups[group].watched_end as usize..self.groups[group + 1].first_pair as usize
+    }
+
+    /// The places in the list of the pairs on a watched link.
     pub fn places_on(&self, link: usize) -> Range<usize> {
         self.link_offsets[link] as usize..self.link_offsets[link + 1] as usize
     }
@@ -153,17 +224,12 @@ impl Incidence {
 
     /// Number of groups.
     pub fn groups(&self) -> usize {
-        self.connection.len()
-    }
-
-    /// Number of pairs.
-    pub fn pairs(&self) -> usize {
-        self.link.len()
+        self.groups.len() - 1
     }
 }
 
 /// The places of the set bits, lowest first.
-pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(mut word: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let bit = word.trailing_zeros() as usize;

@@ -14,17 +14,18 @@ impl CSlen {
     /// On each link the greatest level of a connection with a subflow there of more than `tolerance` of its rate.
     fn top_levels(&self, tolerance: f64) -> Vec<f64> {
         let mut top = vec![0.0f64; self.problem.links()];
-        for (group, &c) in self.incidence.connection.iter().enumerate() {
-            let level = self.level(c as usize);
+        for group in 0..self.incidence.groups() {
+            let c = self.incidence.connection_of(group);
+            let level = self.level(c);
             if level <= 0.0 {
                 continue;
             }
-            let least = tolerance * self.outcome.totals[c as usize];
+            let least = tolerance * self.outcome.totals[c];
             let rates = self.outcome.rates[self.incidence.paths_of(group)].iter().enumerate();
-            let counted = rates.fold(0u64, |word, (bit, &rate)| word | u64::from(rate > least) << bit);
-            for pair in self.incidence.pairs_of(group) {
-                let link = self.incidence.link[pair] as usize;
-                if level > top[link] && self.incidence.mask[pair] & counted != 0 {
+            let counted = rates.fold(0, |word, (bit, &rate)| word | u32::from(rate > least) << bit);
+            for pair in self.incidence.pairs(self.incidence.pairs_of(group)) {
+                let link = pair.link as usize;
+                if level > top[link] && pair.mask & counted != 0 {
                     top[link] = level;
                 }
             }
@@ -49,15 +50,15 @@ impl CSlen {
     pub(super) fn seems_certified(&self, tolerance: f64) -> bool {
         let top = self.top_levels(tolerance);
         (0..self.incidence.groups()).all(|group| {
-            let c = self.incidence.connection[group] as usize;
+            let c = self.incidence.connection_of(group);
             if self.has_its_demand(c, tolerance) {
                 return true;
             }
             let level = self.level(c);
-            let held = self.incidence.pairs_of(group).fold(0u64, |held, pair| {
-                let link = self.incidence.link[pair] as usize;
+            let held = self.incidence.pairs(self.incidence.pairs_of(group)).iter().fold(0, |held, pair| {
+                let link = pair.link as usize;
                 let holds = self.shortfall(link, level, top[link]) <= tolerance;
-                if holds { held | self.incidence.mask[pair] } else { held }
+                if holds { held | pair.mask } else { held }
             });
             held.count_ones() as usize == self.incidence.paths_of(group).len()
         })

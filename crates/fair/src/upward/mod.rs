@@ -23,7 +23,10 @@
 //! The limit depends on the start (see [`Start`]); a portion that reaches 0 stays there.
 
 mod bottlenecks;
+mod filling;
 mod pass;
+mod sums;
+mod watch;
 
 use std::sync::Arc;
 
@@ -38,12 +41,15 @@ use crate::start::{self, Start, StartError};
 pub struct CSlen {
     problem: Arc<Problem>,
     incidence: Incidence,
+    /// Of each link, see [`watch`].
+    is_watched: Vec<bool>,
     /// Demand / weight of each connection with a finite demand, rising, and the connection.
     by_demand: Vec<(f64, u32)>,
     outcome: Outcome,
     /// Capacity left on each link after the last pass.
     free: Vec<f64>,
     state: pass::State,
+    sums: sums::Sums,
 }
 
 impl CSlen {
@@ -59,8 +65,9 @@ impl CSlen {
             (0..problem.connections()).map(reached).filter(|(level, _)| level.is_finite()).collect();
         by_demand.sort_by(|a, b| a.0.total_cmp(&b.0));
         let state = pass::State::new(&problem, &incidence);
+        let (is_watched, sums) = (vec![true; problem.links()], sums::Sums::new());
         let (outcome, free) = (Outcome::new(&problem, portions), vec![0.0; problem.links()]);
-        Ok(Self { problem, incidence, by_demand, outcome, free, state })
+        Ok(Self { problem, incidence, is_watched, by_demand, outcome, free, state, sums })
     }
 }
 

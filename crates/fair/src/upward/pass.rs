@@ -1,4 +1,4 @@
-//! One pass of c-SLEN: all levels rise together, links saturate, demands are met, subflows freeze.
+//! One filling of c-SLEN: all levels rise together, links saturate, demands are met, subflows freeze.
 //!
 //! ```text
 //! z         level: every connection c that is not frozen has the rate w_c z
@@ -10,38 +10,40 @@
 //!
 //! A subflow is touched only when it freezes, a connection only when one of its subflows does. Demands are met in
 //! an order known beforehand; meeting one lowers the slopes of links, so it never brings a saturation forward, and a
-//! run of them needs no new search for the link that saturates next. That search keeps the least level of each
-//! block of links and looks again only into blocks that were touched.
+//! run of them needs no new search for the link that saturates next.
+//!
+//! Time goes into fetching a connection from memory when an event touches it, so little is kept for each: the s are
+//! made from the portions when they are wanted, and a subflow's place in `rates` holds its portion until it freezes.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use super::CSlen;
-use crate::incidence::{Incidence, bits};
+use super::filling::{Filling, Link};
+use crate::incidence::{Incidence, Pair, bits};
 use crate::problem::Problem;
 
 /// A portion below this counts as 0: its subflow carries nothing that 64 bits could tell.
 const TINY: f64 = 1e-60;
 
-/// A sum that fell by this factor is made anew, since what subtraction left of it may be rounding error.
-const STALE: f64 = 1e-4;
+/// Events that are prepared together.
+const BATCH: usize = 64;
 
-/// Links in a block of the search for the next saturation.
-const BLOCK: usize = 64;
-
-/// What a pass keeps; made once, reused by every pass.
+/// What a filling keeps; made once, reused by every pass.
 pub(super) struct State {
     filling: Filling,
     /// Unfrozen subflows of each group, a bit each.
-    live: Vec<u64>,
+    live: Vec<u32>,
     live_connections: usize,
     connections: Vec<Growth>,
-    /// s, of each pair.
-    sums: Vec<f64>,
+    /// Groups at hand, each with its subflows that freeze.
+    hits: Vec<(usize, u32)>,
 }
 
 /// A connection while it grows.
 #[derive(Clone, Copy, Default)]
 struct Growth {
+    weight: f64,
     /// G.
     gain: f64,
     /// A at level `since`.
@@ -49,111 +51,51 @@ struct Growth {
     since: f64,
 }
 
-/// A link while it fills.
-#[derive(Clone, Copy, Default)]
-struct Link {
-    /// Capacity left at level `since`.
-    left: f64,
-    slope: f64,
-    since: f64,
-    /// The slope when it was last summed anew.
-    summed: f64,
-    /// Pairs with an unfrozen subflow.
-    live_pairs: u32,
-}
-
-/// The links, and the search for the one that saturates next.
-struct Filling {
-    links: Vec<Link>,
-    /// Of each block of links: the least level at which one saturates, and which.
-    least: Vec<(f64, u32)>,
-    is_touched: Vec<bool>,
-    /// Links whose slope must be summed anew.
-    stale: Vec<u32>,
-}
-
-impl Link {
-    /// The level at which the link saturates; infinite if nothing on it grows.
-    fn level(&self) -> f64 {
-        if self.slope > 0.0 { self.since + self.left.max(0.0) / self.slope } else { f64::INFINITY }
-    }
-
-    /// Adds `change` to the slope at level `z`; says whether the slope must be summed anew.
-    fn tilt(&mut self, change: f64, z: f64) -> bool {
-        // Many pairs are touched at one level: only the first has anything to take off.
-        if z > self.since {
-            self.left -= self.slope * (z - self.since);
-            self.since = z;
-        }
-        self.slope += change;
-        self.slope < STALE * self.summed
+impl Growth {
+    /// Brings A to level `z`.
+    fn advance(&mut self, z: f64) {
+        self.grown += self.weight / self.gain * (z - self.since);
+        self.since = z;
     }
 }
 
 impl State {
     pub fn new(problem: &Problem, incidence: &Incidence) -> Self {
-        let blocks = problem.links().div_ceil(BLOCK);
-        let filling = Filling {
-            links: vec![Link::default(); problem.links()],
-            least: vec![(f64::INFINITY, 0); blocks],
-            is_touched: vec![true; blocks],
-            stale: Vec::new(),
-        };
         Self {
-            filling,
+            filling: Filling::new(problem.links()),
             live: vec![0; incidence.groups()],
             live_connections: 0,
             connections: vec![Growth::default(); problem.connections()],
-            sums: vec![0.0; incidence.pairs()],
+            hits: Vec::new(),
         }
+    }
+
+    /// What the last filling left of a watched link.
+    pub fn left_of(&self, link: usize) -> f64 {
+        self.filling.link(link).left.max(0.0)
     }
 }
 
-impl Filling {
-    /// The link that saturates first, and its level.
-    fn next(&mut self) -> (f64, usize) {
-        for (block, links) in self.links.chunks(BLOCK).enumerate() {
-            if std::mem::take(&mut self.is_touched[block]) {
-                let levels = links.iter().zip(block * BLOCK..).map(|(link, number)| (link.level(), number as u32));
-                self.least[block] = least(levels);
-            }
-        }
-        let (level, link) = least(self.least.iter().copied());
-        (level, link as usize)
-    }
-}
-
-/// The first of the lowest levels, and its link.
-fn least(levels: impl Iterator<Item = (f64, u32)>) -> (f64, u32) {
-    levels.fold((f64::INFINITY, 0), |lowest, other| if other.0 < lowest.0 { other } else { lowest })
-}
-
-/// The sum of the portions of a group's paths over the set bits.
-fn sum_over(word: u64, portions: &[f64]) -> f64 {
-    bits(word).map(|bit| portions[bit]).sum()
+/// The sum of `values` over the set bits.
+fn sum_over(word: u32, values: &[f64]) -> f64 {
+    bits(word).map(|bit| values[bit]).sum()
 }
 
 impl CSlen {
-    /// Fills the links from the present portions: `rates` and `free` are the outcome.
-    pub(super) fn fill(&mut self) {
+    /// Fills the watched links from the present portions, and sets `rates`.
+    pub(super) fn fill_watched(&mut self) {
         self.begin();
         let mut z = 0.0;
         let mut demands = 0;
         while self.state.live_connections > 0 {
-            let (level, link) = self.state.filling.next();
+            let (level, link) = self.next();
             // Rounding may put a saturation an ulp before the last event; levels never fall.
             let level = f64::max(level, z);
             let met = demands;
-            while let Some(&(reached, c)) = self.by_demand.get(demands) {
-                if reached > level {
-                    break;
-                }
-                z = reached.max(z);
-                self.freeze_all(c as usize, z);
-                demands += 1;
-            }
-            // Demands that were met may have moved the saturation to a later level: look again.
+            demands += self.by_demand[met..].partition_point(|&(reached, _)| reached <= level);
+            // Demands that are met may move the saturation to a later level: look again.
             if demands > met {
+                z = self.meet(met..demands, z);
                 continue;
             }
             if level == f64::INFINITY {
@@ -163,83 +105,155 @@ impl CSlen {
             z = level;
             self.saturate(link, z);
         }
-        for (free, link) in self.free.iter_mut().zip(&self.state.filling.links) {
-            *free = link.left.max(0.0);
-        }
     }
 
     /// All subflows with a portion unfrozen, all links empty.
     fn begin(&mut self) {
-        let (problem, incidence, state) = (&*self.problem, &self.incidence, &mut self.state);
-        self.outcome.rates.fill(0.0);
-        for (number, link) in state.filling.links.iter_mut().enumerate() {
-            *link = Link { left: problem.capacity(number), ..Link::default() };
+        self.outcome.rates.copy_from_slice(&self.outcome.portions);
+        for link in 0..self.problem.links() {
+            self.state.filling.set(link, Link { left: self.problem.capacity(link), ..Link::default() });
         }
-        state.filling.is_touched.fill(true);
-        state.live_connections = 0;
-        for c in 0..problem.connections() {
+        self.state.live_connections = 0;
+        for c in 0..self.problem.connections() {
             let mut gain = 0.0;
-            for group in incidence.groups_of(c) {
-                let own = &self.outcome.portions[incidence.paths_of(group)];
-                let is_live = |&(_, portion): &(usize, &f64)| *portion > TINY;
-                let live = own.iter().enumerate().filter(is_live).fold(0, |word, (bit, _)| word | 1 << bit);
-                state.live[group] = live;
-                gain += sum_over(live, own);
-            }
-            if gain == 0.0 {
-                continue;
-            }
-            state.live_connections += 1;
-            state.connections[c] = Growth { gain, ..Growth::default() };
-            let growth = problem.weight(c) / gain;
-            for group in incidence.groups_of(c) {
-                let (own, live) = (&self.outcome.portions[incidence.paths_of(group)], state.live[group]);
-                for pair in incidence.pairs_of(group) {
-                    let word = incidence.mask[pair] & live;
-                    let sum = sum_over(word, own);
-                    state.sums[pair] = sum;
-                    let link = &mut state.filling.links[incidence.link[pair] as usize];
-                    link.slope += growth * incidence.coefficient_of(pair) * sum;
-                    link.live_pairs += u32::from(word != 0);
+            for group in self.incidence.groups_of(c) {
+                let own = &mut self.outcome.rates[self.incidence.paths_of(group)];
+                let mut live = 0;
+                for (bit, portion) in own.iter_mut().enumerate() {
+                    let is_live = *portion > TINY;
+                    live |= u32::from(is_live) << bit;
+                    *portion = if is_live { *portion } else { 0.0 };
+                    gain += *portion;
                 }
+                self.state.live[group] = live;
+            }
+            self.state.connections[c] = Growth { weight: self.problem.weight(c), gain, ..Growth::default() };
+            if gain > 0.0 {
+                self.state.live_connections += 1;
+                self.load(c);
             }
         }
-        for link in &mut state.filling.links {
-            link.summed = link.slope;
+    }
+
+    /// Adds the growth of connection `c`, all unfrozen, to its links.
+    fn load(&mut self, c: usize) {
+        let growth = self.state.connections[c].weight / self.state.connections[c].gain;
+        for group in self.incidence.groups_of(c) {
+            self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
+            self.incidence.for_each(self.incidence.watched_of(group), |pair, coefficient| {
+                let slope = growth * coefficient * self.sums.over(pair.mask);
+                self.state.filling.tilt(pair.link as usize, slope, 0.0);
+            });
         }
+    }
+
+    /// The link that saturates first, and its level.
+    fn next(&mut self) -> (f64, usize) {
+        loop {
+            let (level, number) = self.state.filling.next();
+            let link = self.state.filling.link(number);
+            if !link.is_stale() {
+                return (level, number);
+            }
+            let slope = self.slope_of(number);
+            self.state.filling.set(number, Link { slope, peak: slope, ..link });
+        }
+    }
+
+    /// The slope of a link, summed from all its pairs.
+    fn slope_of(&self, link: usize) -> f64 {
+        let slopes = self.incidence.places_on(link).map(|place| {
+            let listed = self.incidence.at(place);
+            let group = listed.group as usize;
+            let live = self.state.live[group] & listed.mask;
+            if live == 0 {
+                return 0.0;
+            }
+            let growth = &self.state.connections[self.incidence.connection_of(group)];
+            let sum = sum_over(live, &self.outcome.rates[self.incidence.paths_of(group)]);
+            growth.weight / growth.gain * self.incidence.coefficient_of(listed.pair as usize) * sum
+        });
+        slopes.fold(0.0, |sum, slope| sum + slope)
+    }
+
+    /// Meets these demands, the first at level `z` or later; gives the level of the last.
+    fn meet(&mut self, demands: Range<usize>, mut z: f64) -> f64 {
+        for first in demands.clone().step_by(BATCH) {
+            let batch = first..demands.end.min(first + BATCH);
+            for &(_, c) in &self.by_demand[batch.clone()] {
+                self.incidence
+                    .groups_of(c as usize)
+                    .filter(|&group| self.state.live[group] != 0)
+                    .for_each(|group| self.fetch(group));
+            }
+            for place in batch {
+                let (reached, c) = self.by_demand[place];
+                z = reached.max(z);
+                self.freeze_all(c as usize, z);
+            }
+        }
+        z
     }
 
     /// Saturates `link` at level `z`: the unfrozen subflows on it freeze.
     fn saturate(&mut self, link: usize, z: f64) {
-        for place in self.incidence.places_on(link) {
-            let listed = self.incidence.at(place);
-            let live = self.state.live[listed.group as usize];
-            if live != 0 {
-                let hit = live & self.incidence.mask[listed.pair as usize];
+        let places = self.incidence.places_on(link);
+        let mut hits = std::mem::take(&mut self.state.hits);
+        for first in places.clone().step_by(BATCH) {
+            for place in first..places.end.min(first + BATCH) {
+                let listed = self.incidence.at(place);
+                let hit = self.state.live[listed.group as usize] & listed.mask;
                 if hit != 0 {
-                    self.freeze(listed.group as usize, hit, z);
+                    hits.push((listed.group as usize, hit));
                 }
             }
+            for &(group, _) in &hits {
+                self.fetch(group);
+            }
+            for (group, hit) in hits.drain(..) {
+                self.freeze(group, hit, z);
+            }
         }
-        let full = &mut self.state.filling.links[link];
-        (full.left, full.slope, full.since) = (0.0, 0.0, z);
-        self.state.filling.is_touched[link / BLOCK] = true;
+        self.state.hits = hits;
+        self.state.filling.set(link, Link { since: z, ..Link::default() });
+    }
+
+    /// Brings what `freeze` needs of a group near the processor: many at once take hardly longer than one.
+    fn fetch(&self, group: usize) {
+        let (pairs, paths) = (self.incidence.watched_of(group), self.incidence.paths_of(group));
+        let pairs = self.incidence.pairs(pairs);
+        let growth = &self.state.connections[self.incidence.connection_of(group)];
+        black_box((pairs.first().map(|p| p.mask), pairs.get(8).map(|p| p.mask), pairs.last().map(|p| p.mask)));
+        black_box((self.outcome.rates[paths.start], self.outcome.rates[paths.end - 1], growth.gain));
     }
 
     /// Freezes the subflows `hit` of `group`; the others of its connection grow in their place.
-    fn freeze(&mut self, group: usize, hit: u64, z: f64) {
-        let c = self.incidence.connection[group] as usize;
-        self.advance(c, z);
-        self.set_rates(c, group, hit);
-        self.state.live[group] &= !hit;
-        let groups = self.incidence.groups_of(c);
-        let live_portions = |g: usize| sum_over(self.state.live[g], &self.outcome.portions[self.incidence.paths_of(g)]);
-        let gain: f64 = groups.clone().map(live_portions).sum();
-        if gain > 0.0 {
-            self.regrow(c, group, hit, gain, z);
-        } else {
-            self.retire(c, groups, z);
+    fn freeze(&mut self, group: usize, hit: u32, z: f64) {
+        let c = self.incidence.connection_of(group);
+        let growth = &mut self.state.connections[c];
+        growth.advance(z);
+        let (before, grown) = (growth.weight / growth.gain, growth.grown);
+        let live = self.state.live[group] & !hit;
+        self.state.live[group] = live;
+        self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
+        let mut gain = self.sums.over(live);
+        for other in self.incidence.groups_of(c).filter(|&other| other != group) {
+            gain += sum_over(self.state.live[other], &self.outcome.rates[self.incidence.paths_of(other)]);
         }
+        self.state.connections[c].gain = gain;
+        if gain > 0.0 {
+            let after = self.state.connections[c].weight / gain;
+            self.tilt_links(group, (before, live | hit), (after, live), z);
+            for other in self.incidence.groups_of(c).filter(|&other| other != group) {
+                let live = self.state.live[other];
+                self.sums.set(&self.outcome.rates[self.incidence.paths_of(other)]);
+                self.tilt_links(other, (before, live), (after, live), z);
+            }
+        } else {
+            self.leave_links(group, before, hit, z);
+            self.state.live_connections -= 1;
+        }
+        self.set_rates(group, hit, grown);
     }
 
     /// Freezes whatever of `c` is unfrozen.
@@ -248,121 +262,58 @@ impl CSlen {
         if groups.clone().all(|group| self.state.live[group] == 0) {
             return;
         }
-        self.advance(c, z);
-        for group in groups.clone() {
+        let growth = &mut self.state.connections[c];
+        growth.advance(z);
+        let (before, grown) = (growth.weight / growth.gain, growth.grown);
+        for group in groups {
             let hit = std::mem::take(&mut self.state.live[group]);
-            self.set_rates(c, group, hit);
+            self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
+            self.leave_links(group, before, hit, z);
+            self.set_rates(group, hit, grown);
         }
-        self.retire(c, groups, z);
+        self.state.live_connections -= 1;
     }
 
-    /// Ends a pass in which no link feels the subflows that are left, so small are their portions.
+    /// Ends a filling in which no watched link feels the subflows that are left. On other links they would grow without
+    /// end, and so their rates say; what no link feels at all, so small are its portions, stays as it is.
     fn freeze_the_rest(&mut self, z: f64) {
         for c in 0..self.problem.connections() {
+            for group in self.incidence.groups_of(c) {
+                let unwatched = self.incidence.pairs(self.incidence.unwatched_of(group));
+                let endless = self.state.live[group] & unwatched.iter().fold(0, |word, pair| word | pair.mask);
+                self.state.live[group] &= !endless;
+                let rates = &mut self.outcome.rates[self.incidence.paths_of(group)];
+                for bit in bits(endless) {
+                    rates[bit] = f64::INFINITY;
+                }
+            }
             self.freeze_all(c, z);
         }
     }
 
-    /// Brings A of connection `c` to level `z`.
-    fn advance(&mut self, c: usize, z: f64) {
-        let growth = &mut self.state.connections[c];
-        growth.grown += self.problem.weight(c) / growth.gain * (z - growth.since);
-        growth.since = z;
-    }
-
-    fn set_rates(&mut self, c: usize, group: usize, hit: u64) {
-        let grown = self.state.connections[c].grown;
-        let paths = self.incidence.paths_of(group);
-        let (rates, portions) = (&mut self.outcome.rates[paths.clone()], &self.outcome.portions[paths]);
+    /// Turns the portions of the subflows `hit` into rates.
+    fn set_rates(&mut self, group: usize, hit: u32, grown: f64) {
+        let rates = &mut self.outcome.rates[self.incidence.paths_of(group)];
         for bit in bits(hit) {
-            rates[bit] = portions[bit] * grown;
+            rates[bit] *= grown;
         }
     }
 
-    /// Gives what the subflows `hit` of `group` would have grown to those of `c` left, whose portions sum to `gain`.
-    fn regrow(&mut self, c: usize, group: usize, hit: u64, gain: f64, z: f64) {
-        let (incidence, state) = (&self.incidence, &mut self.state);
-        let weight = self.problem.weight(c);
-        let (before, after) = (weight / state.connections[c].gain, weight / gain);
-        state.connections[c].gain = gain;
-        for g in incidence.groups_of(c) {
-            let own = &self.outcome.portions[incidence.paths_of(g)];
-            let (live, hit) = (state.live[g], if g == group { hit } else { 0 });
-            let range = incidence.pairs_of(g);
-            let first = range.start;
-            let masks = incidence.mask[range.clone()].iter().zip(&incidence.link[range.clone()]);
-            for ((sum, (&mask, &link)), pair) in state.sums[range].iter_mut().zip(masks).zip(first..) {
-                let old = *sum;
-                if old == 0.0 {
-                    continue;
-                }
-                let frozen = mask & hit;
-                if frozen != 0 {
-                    *sum = lessened(old, mask & live, frozen, own);
-                }
-                let change = (after * *sum - before * old) * incidence.coefficient_of(pair);
-                state.filling.tilt(link as usize, change, *sum == 0.0, z);
-            }
-        }
-        self.sum_anew();
+    /// Takes the growth of the last unfrozen subflows of `group` off its links.
+    fn leave_links(&mut self, group: usize, before: f64, were: u32, z: f64) {
+        let (incidence, sums) = (&self.incidence, &self.sums);
+        incidence.for_each(incidence.watched_of(group), |Pair { link, mask }, coefficient| {
+            self.state.filling.tilt(link as usize, -before * sums.over(mask & were) * coefficient, z);
+        });
     }
 
-    /// Takes connection `c`, all frozen, off its links.
-    fn retire(&mut self, c: usize, groups: Range<usize>, z: f64) {
-        let (incidence, state) = (&self.incidence, &mut self.state);
-        state.live_connections -= 1;
-        let growth = self.problem.weight(c) / state.connections[c].gain;
-        for group in groups {
-            for pair in incidence.pairs_of(group) {
-                let old = std::mem::take(&mut state.sums[pair]);
-                if old != 0.0 {
-                    let change = -growth * old * incidence.coefficient_of(pair);
-                    state.filling.tilt(incidence.link[pair] as usize, change, true, z);
-                }
-            }
-        }
-        self.sum_anew();
+    /// Changes the slopes of the links of `group`, whose sums are set: growth for a unit of portions, and the
+    /// unfrozen subflows, before and after.
+    fn tilt_links(&mut self, group: usize, (before, were): (f64, u32), (after, are): (f64, u32), z: f64) {
+        let (incidence, sums) = (&self.incidence, &self.sums);
+        incidence.for_each(incidence.watched_of(group), |Pair { link, mask }, coefficient| {
+            let change = after * sums.over(mask & are) - before * sums.over(mask & were);
+            self.state.filling.tilt(link as usize, change * coefficient, z);
+        });
     }
-
-    /// Sums the slopes anew of which too little is left to trust.
-    fn sum_anew(&mut self) {
-        let (incidence, state) = (&self.incidence, &mut self.state);
-        while let Some(number) = state.filling.stale.pop() {
-            let slope = incidence.places_on(number as usize).map(|place| {
-                let listed = incidence.at(place);
-                let c = incidence.connection[listed.group as usize] as usize;
-                let sum = state.sums[listed.pair as usize];
-                let growth = if sum > 0.0 { self.problem.weight(c) / state.connections[c].gain } else { 0.0 };
-                growth * incidence.coefficient_of(listed.pair as usize) * sum
-            });
-            let slope: f64 = slope.sum();
-            let link = &mut state.filling.links[number as usize];
-            (link.slope, link.summed) = (slope, slope);
-        }
-    }
-}
-
-impl Filling {
-    /// Changes the slope of a link at level `z`, and takes a pair off it if it is `done`.
-    fn tilt(&mut self, number: usize, change: f64, done: bool, z: f64) {
-        let link = &mut self.links[number];
-        link.live_pairs -= u32::from(done);
-        if link.tilt(change, z) {
-            if link.live_pairs == 0 {
-                link.slope = 0.0;
-            } else {
-                self.stale.push(number as u32);
-            }
-        }
-        self.is_touched[number / BLOCK] = true;
-    }
-}
-
-/// The sum over `live` that is left of `old` without `frozen`: by subtraction, or anew where that would lose digits.
-fn lessened(old: f64, live: u64, frozen: u64, portions: &[f64]) -> f64 {
-    if live == 0 {
-        return 0.0;
-    }
-    let left = old - sum_over(frozen, portions);
-    if left > STALE * old { left } else { sum_over(live, portions) }
 }

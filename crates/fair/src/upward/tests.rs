@@ -170,3 +170,41 @@ fn starts_that_cannot_be_are_refused() {
     assert!(iewf(0.0).contains("must be positive"));
     assert!(iewf(1e-9).contains("give one of"));
 }
+
+#[test]
+fn a_pass_is_the_same_whichever_links_are_watched_before() {
+    // With demands that are met and without, so that both what grows too far and what nothing would stop are seen.
+    for demand in [5.0, NONE] {
+        let mut parts = scenario_2();
+        parts.demand[0] = demand;
+        let problem = Arc::new(Problem::new(parts).unwrap());
+        let mut all = CSlen::new(Arc::clone(&problem), &Start::Equal).unwrap();
+        all.pass();
+        for watched in 0..1 << problem.links() {
+            let mut some = CSlen::new(Arc::clone(&problem), &Start::Equal).unwrap();
+            some.is_watched = (0..problem.links()).map(|link| watched >> link & 1 == 1).collect();
+            some.incidence.watch(&some.is_watched);
+            some.pass();
+            assert_close(&some.outcome.rates, &all.outcome.rates, 1e-12);
+            assert_close(&some.free, &all.free, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn a_link_that_fills_up_later_is_watched_then() {
+    // A=10, B=7.6; c1 wants 8 and is on A or B, c2 to c4 are on A. In the first pass A saturates at 10 / 3.5 = 2.857,
+    // half of which c1 has there, so 8 - 1.429 = 6.571 go over B, which has 14 % left. The second takes it to 7.44,
+    // and in the third it would be 7.77: c1 leaves A to the others, and fills B.
+    let mut parts = problem(&[10.0, 7.6], &[&[&[0], &[1]], &[&[0]], &[&[0]], &[&[0]]]);
+    parts.demand[0] = 8.0;
+    let mut solver = CSlen::new(Arc::new(Problem::new(parts).unwrap()), &Start::Equal).unwrap();
+    solver.pass();
+    assert_eq!(solver.is_watched, [true, false]);
+    assert_close(&solver.free, &[0.0, 1.029], 1e-3);
+    solver.pass();
+    assert_close(&solver.outcome.rates[..2], &[0.562, 7.438], 1e-3);
+    assert!(solver.run(Stop::Certificate(1e-3), 1000));
+    assert_eq!(solver.is_watched, [true, true]);
+    assert_close(&solver.outcome.totals, &[7.6, 10.0 / 3.0, 10.0 / 3.0, 10.0 / 3.0], 1e-2);
+}
