@@ -20,9 +20,8 @@ pub(crate) struct Incidence {
     group_offsets: Vec<u32>,
     /// Of each group, and at the end one that says where the last ends.
     groups: Vec<Group>,
-    pairs: Vec<Pair>,
-    /// Of each pair; empty if all are 1.
-    coefficient: Vec<f64>,
+    watched: Pairs,
+    unwatched: Pairs,
     /// Pairs on watched link l: `listed[link_offsets[l]..link_offsets[l + 1]]`, by group.
     link_offsets: Vec<u32>,
     listed: Vec<Listed>,
@@ -34,9 +33,16 @@ struct Group {
     connection: u32,
     /// In the grouped order of the problem.
     first_path: u32,
-    first_pair: u32,
-    /// Where its pairs on watched links end.
-    watched_end: u32,
+    first_watched: u32,
+    first_unwatched: u32,
+}
+
+/// Pairs ordered by group: they lie close together, since fetching them is most of the work.
+#[derive(Default)]
+struct Pairs {
+    pairs: Vec<Pair>,
+    /// Of each pair; empty if all are 1.
+    coefficient: Vec<f64>,
 }
 
 /// A link, and the paths of a group that use it.
@@ -54,13 +60,51 @@ pub(crate) struct Listed {
     pub group: u32,
 }
 
+impl Pairs {
+    fn with_capacity(pairs: usize) -> Self {
+        Self { pairs: Vec::with_capacity(pairs), coefficient: Vec::new() }
+    }
+
+    fn push(&mut self, pair: Pair, coefficient: Option<f64>) {
+        self.pairs.push(pair);
+        self.coefficient.extend(coefficient);
+    }
+
+    /// The pair of this link and coefficient among those from `first` on, made if it is not there.
+    fn find_or_add(&mut self, first: usize, link: usize, coefficient: Option<f64>) -> usize {
+        if let Some(wanted) = coefficient {
+            let is_same =
+                |&p: &usize| self.pairs[p].link as usize == link && self.coefficient[p].to_bits() == wanted.to_bits();
+            if let Some(pair) = (first..self.pairs.len()).find(is_same) {
+                return pair;
+            }
+        }
+        self.push(Pair { link: link as u32, mask: 0 }, coefficient);
+        self.pairs.len() - 1
+    }
+
+    fn for_each(&self, range: Range<usize>, mut f: impl FnMut(Pair, f64)) {
+        let pairs = &self.pairs[range.clone()];
+        if self.coefficient.is_empty() {
+            for &pair in pairs {
+                f(pair, 1.0);
+            }
+        } else {
+            for (&pair, &coefficient) in pairs.iter().zip(&self.coefficient[range]) {
+                f(pair, coefficient);
+            }
+        }
+    }
+}
+
 impl Incidence {
+    /// All links are watched at first.
     pub fn new(problem: &Problem) -> Self {
         let mut incidence = Self {
             group_offsets: vec![0],
             groups: vec![Group::default()],
-            pairs: Vec::new(),
-            coefficient: Vec::new(),
+            watched: Pairs::default(),
+            unwatched: Pairs::default(),
             link_offsets: Vec::new(),
             listed: Vec::new(),
         };
@@ -72,12 +116,12 @@ impl Incidence {
             }
             incidence.group_offsets.push(incidence.groups() as u32);
         }
-        incidence.watch(&vec![true; problem.links()]);
+        incidence.list_by_link(problem.links());
         incidence
     }
 
     fn add_group(&mut self, problem: &Problem, connection: usize, paths: &[u32], latest: &mut [u32]) {
-        let first = self.pairs.len();
+        let first = self.watched.pairs.len();
         let has_coefficients = problem.has_coefficients();
         for (bit, &path) in paths.iter().enumerate() {
             for (link, coefficient) in problem.uses_of(path as usize) {
@@ -86,61 +130,46 @@ impl Incidence {
                 }
                 let mut pair = latest[link] as usize;
                 let is_known = pair != u32::MAX as usize && pair >= first;
-                if !is_known || (has_coefficients && self.coefficient[pair].to_bits() != coefficient.to_bits()) {
-                    pair = self.find_or_add(first, link, coefficient, has_coefficients);
+                if !is_known || (has_coefficients && self.watched.coefficient[pair].to_bits() != coefficient.to_bits())
+                {
+                    pair = self.watched.find_or_add(first, link, has_coefficients.then_some(coefficient));
                     latest[link] = pair as u32;
                 }
-                self.pairs[pair].mask |= 1 << bit;
+                self.watched.pairs[pair].mask |= 1 << bit;
             }
         }
         let group = self.groups.last_mut().expect("the groups end with where the next begins");
         group.connection = connection as u32;
         let first_path = group.first_path + paths.len() as u32;
-        self.groups.push(Group { first_path, first_pair: self.pairs.len() as u32, ..Group::default() });
-    }
-
-    /// The pair of this link and coefficient among those from `first` on, made if it is not there.
-    fn find_or_add(&mut self, first: usize, link: usize, coefficient: f64, has_coefficients: bool) -> usize {
-        if has_coefficients {
-            let is_same = |&p: &usize| {
-                self.pairs[p].link as usize == link && self.coefficient[p].to_bits() == coefficient.to_bits()
-            };
-            if let Some(pair) = (first..self.pairs.len()).find(is_same) {
-                return pair;
-            }
-            self.coefficient.push(coefficient);
-        }
-        self.pairs.push(Pair { link: link as u32, mask: 0 });
-        self.pairs.len() - 1
+        self.groups.push(Group { first_path, first_watched: self.watched.pairs.len() as u32, ..Group::default() });
     }
 
     /// Watches these links and no others: a word for each link.
     pub fn watch(&mut self, is_watched: &[bool]) {
+        let all = self.watched.pairs.len() + self.unwatched.pairs.len();
+        let (mut watched, mut unwatched) = (Pairs::with_capacity(all), Pairs::with_capacity(all));
+        let mut groups = self.groups.clone();
         for group in 0..self.groups() {
-            let mut end = self.groups[group].first_pair as usize;
-            for pair in self.pairs_of(group) {
-                if is_watched[self.pairs[pair].link as usize] {
-                    self.swap(pair, end);
-                    end += 1;
+            for (from, range) in [(&self.watched, self.watched_of(group)), (&self.unwatched, self.unwatched_of(group))]
+            {
+                for place in range {
+                    let pair = from.pairs[place];
+                    let to = if is_watched[pair.link as usize] { &mut watched } else { &mut unwatched };
+                    to.push(pair, from.coefficient.get(place).copied());
                 }
             }
-            self.groups[group].watched_end = end as u32;
+            groups[group + 1].first_watched = watched.pairs.len() as u32;
+            groups[group + 1].first_unwatched = unwatched.pairs.len() as u32;
         }
+        (self.groups, self.watched, self.unwatched) = (groups, watched, unwatched);
         self.list_by_link(is_watched.len());
-    }
-
-    fn swap(&mut self, pair: usize, other: usize) {
-        self.pairs.swap(pair, other);
-        if !self.coefficient.is_empty() {
-            self.coefficient.swap(pair, other);
-        }
     }
 
     fn list_by_link(&mut self, links: usize) {
         self.link_offsets = vec![0; links + 1];
         for group in 0..self.groups() {
             for pair in self.watched_of(group) {
-                self.link_offsets[self.pairs[pair].link as usize + 1] += 1;
+                self.link_offsets[self.watched.pairs[pair].link as usize + 1] += 1;
             }
         }
         for l in 0..links {
@@ -150,9 +179,9 @@ impl Incidence {
         self.listed = vec![Listed::default(); self.link_offsets[links] as usize];
         for group in 0..self.groups() {
             for pair in self.watched_of(group) {
-                let slot = &mut next[self.pairs[pair].link as usize];
+                let slot = &mut next[self.watched.pairs[pair].link as usize];
                 self.listed[*slot as usize] =
-                    Listed { mask: self.pairs[pair].mask, pair: pair as u32, group: group as u32 };
+                    Listed { mask: self.watched.pairs[pair].mask, pair: pair as u32, group: group as u32 };
                 *slot += 1;
             }
         }
@@ -163,23 +192,24 @@ impl Incidence {
         self.group_offsets[connection] as usize..self.group_offsets[connection + 1] as usize
     }
 
-    /// The links and paths of these pairs.
-    pub fn pairs(&self, range: Range<usize>) -> &[Pair] {
-        &self.pairs[range]
+    /// The pairs of a group on watched links.
+    pub fn watched(&self, group: usize) -> &[Pair] {
+        &self.watched.pairs[self.watched_of(group)]
     }
 
-    /// Calls `f` with each of these pairs and the capacity that a unit of rate uses there.
-    pub fn for_each(&self, range: Range<usize>, mut f: impl FnMut(Pair, f64)) {
-        let pairs = &self.pairs[range.clone()];
-        if self.coefficient.is_empty() {
-            for &pair in pairs {
-                f(pair, 1.0);
-            }
-        } else {
-            for (&pair, &coefficient) in pairs.iter().zip(&self.coefficient[range]) {
-                f(pair, coefficient);
-            }
-        }
+    /// The pairs of a group on links that are not watched.
+    pub fn unwatched(&self, group: usize) -> &[Pair] {
+        &self.unwatched.pairs[self.unwatched_of(group)]
+    }
+
+    /// Calls `f` with each of these and the capacity that a unit of rate uses there.
+    pub fn for_each_watched(&self, group: usize, f: impl FnMut(Pair, f64)) {
+        self.watched.for_each(self.watched_of(group), f);
+    }
+
+    /// Calls `f` with each of these and the capacity that a unit of rate uses there.
+    pub fn for_each_unwatched(&self, group: usize, f: impl FnMut(Pair, f64)) {
+        self.unwatched.for_each(self.unwatched_of(group), f);
     }
 
     /// The connection of a group.
@@ -192,19 +222,12 @@ impl Incidence {
         self.groups[group].first_path as usize..self.groups[group + 1].first_path as usize
     }
 
-    /// The pairs of a group.
-    pub fn pairs_of(&self, group: usize) -> Range<usize> {
-        self.groups[group].first_pair as usize..self.groups[group + 1].first_pair as usize
+    fn watched_of(&self, group: usize) -> Range<usize> {
+        self.groups[group].first_watched as usize..self.groups[group + 1].first_watched as usize
     }
 
-    /// The pairs of a group on watched links.
-    pub fn watched_of(&self, group: usize) -> Range<usize> {
-        self.groups[group].first_pair as usize..self.groups[group].watched_end as usize
-    }
-
-    /// The pairs of a group on links that are not watched.
-    pub fn unwatched_of(&self, group: usize) -> Range<usize> {
-        self.groups[group].watched_end as usize..self.groups[group + 1].first_pair as usize
+    fn unwatched_of(&self, group: usize) -> Range<usize> {
+        self.groups[group].first_unwatched as usize..self.groups[group + 1].first_unwatched as usize
     }
 
     /// The places in the list of the pairs on a watched link.
@@ -217,9 +240,9 @@ impl Incidence {
         self.listed[place]
     }
 
-    /// Capacity that a unit of rate uses at `pair`.
-    pub fn coefficient_of(&self, pair: usize) -> f64 {
-        if self.coefficient.is_empty() { 1.0 } else { self.coefficient[pair] }
+    /// Capacity that a unit of rate uses at a pair that is listed.
+    pub fn coefficient_of(&self, listed: Listed) -> f64 {
+        self.watched.coefficient.get(listed.pair as usize).copied().unwrap_or(1.0)
     }
 
     /// Number of groups.

@@ -23,7 +23,7 @@ impl CSlen {
             let least = tolerance * self.outcome.totals[c];
             let rates = self.outcome.rates[self.incidence.paths_of(group)].iter().enumerate();
             let counted = rates.fold(0, |word, (bit, &rate)| word | u32::from(rate > least) << bit);
-            for pair in self.incidence.pairs(self.incidence.pairs_of(group)) {
+            for pair in self.incidence.watched(group).iter().chain(self.incidence.unwatched(group)) {
                 let link = pair.link as usize;
                 if level > top[link] && pair.mask & counted != 0 {
                     top[link] = level;
@@ -55,11 +55,12 @@ impl CSlen {
                 return true;
             }
             let level = self.level(c);
-            let held = self.incidence.pairs(self.incidence.pairs_of(group)).iter().fold(0, |held, pair| {
-                let link = pair.link as usize;
-                let holds = self.shortfall(link, level, top[link]) <= tolerance;
-                if holds { held | pair.mask } else { held }
-            });
+            let held =
+                self.incidence.watched(group).iter().chain(self.incidence.unwatched(group)).fold(0, |held, pair| {
+                    let link = pair.link as usize;
+                    let holds = self.shortfall(link, level, top[link]) <= tolerance;
+                    if holds { held | pair.mask } else { held }
+                });
             held.count_ones() as usize == self.incidence.paths_of(group).len()
         })
     }

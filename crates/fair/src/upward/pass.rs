@@ -44,8 +44,8 @@ pub(super) struct State {
 #[derive(Clone, Copy, Default)]
 struct Growth {
     weight: f64,
-    /// G.
-    gain: f64,
+    /// w / G: growth by level for a unit of portions.
+    pace: f64,
     /// A at level `since`.
     grown: f64,
     since: f64,
@@ -54,7 +54,7 @@ struct Growth {
 impl Growth {
     /// Brings A to level `z`.
     fn advance(&mut self, z: f64) {
-        self.grown += self.weight / self.gain * (z - self.since);
+        self.grown += self.pace * (z - self.since);
         self.since = z;
     }
 }
@@ -127,8 +127,9 @@ impl CSlen {
                 }
                 self.state.live[group] = live;
             }
-            self.state.connections[c] = Growth { weight: self.problem.weight(c), gain, ..Growth::default() };
             if gain > 0.0 {
+                let weight = self.problem.weight(c);
+                self.state.connections[c] = Growth { weight, pace: weight / gain, ..Growth::default() };
                 self.state.live_connections += 1;
                 self.load(c);
             }
@@ -137,11 +138,11 @@ impl CSlen {
 
     /// Adds the growth of connection `c`, all unfrozen, to its links.
     fn load(&mut self, c: usize) {
-        let growth = self.state.connections[c].weight / self.state.connections[c].gain;
+        let pace = self.state.connections[c].pace;
         for group in self.incidence.groups_of(c) {
             self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
-            self.incidence.for_each(self.incidence.watched_of(group), |pair, coefficient| {
-                let slope = growth * coefficient * self.sums.over(pair.mask);
+            self.incidence.for_each_watched(group, |pair, coefficient| {
+                let slope = pace * coefficient * self.sums.over(pair.mask);
                 self.state.filling.tilt(pair.link as usize, slope, 0.0);
             });
         }
@@ -171,7 +172,7 @@ impl CSlen {
             }
             let growth = &self.state.connections[self.incidence.connection_of(group)];
             let sum = sum_over(live, &self.outcome.rates[self.incidence.paths_of(group)]);
-            growth.weight / growth.gain * self.incidence.coefficient_of(listed.pair as usize) * sum
+            growth.pace * self.incidence.coefficient_of(listed) * sum
         });
         slopes.fold(0.0, |sum, slope| sum + slope)
     }
@@ -220,11 +221,10 @@ impl CSlen {
 
     /// Brings what `freeze` needs of a group near the processor: many at once take hardly longer than one.
     fn fetch(&self, group: usize) {
-        let (pairs, paths) = (self.incidence.watched_of(group), self.incidence.paths_of(group));
-        let pairs = self.incidence.pairs(pairs);
+        let (pairs, paths) = (self.incidence.watched(group), self.incidence.paths_of(group));
         let growth = &self.state.connections[self.incidence.connection_of(group)];
         black_box((pairs.first().map(|p| p.mask), pairs.get(8).map(|p| p.mask), pairs.last().map(|p| p.mask)));
-        black_box((self.outcome.rates[paths.start], self.outcome.rates[paths.end - 1], growth.gain));
+        black_box((self.outcome.rates[paths.start], self.outcome.rates[paths.end - 1], growth.pace));
     }
 
     /// Freezes the subflows `hit` of `group`; the others of its connection grow in their place.
@@ -232,7 +232,7 @@ impl CSlen {
         let c = self.incidence.connection_of(group);
         let growth = &mut self.state.connections[c];
         growth.advance(z);
-        let (before, grown) = (growth.weight / growth.gain, growth.grown);
+        let (before, grown) = (growth.pace, growth.grown);
         let live = self.state.live[group] & !hit;
         self.state.live[group] = live;
         self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
@@ -240,9 +240,10 @@ impl CSlen {
         for other in self.incidence.groups_of(c).filter(|&other| other != group) {
             gain += sum_over(self.state.live[other], &self.outcome.rates[self.incidence.paths_of(other)]);
         }
-        self.state.connections[c].gain = gain;
         if gain > 0.0 {
-            let after = self.state.connections[c].weight / gain;
+            let growth = &mut self.state.connections[c];
+            growth.pace = growth.weight / gain;
+            let after = growth.pace;
             self.tilt_links(group, (before, live | hit), (after, live), z);
             for other in self.incidence.groups_of(c).filter(|&other| other != group) {
                 let live = self.state.live[other];
@@ -264,7 +265,7 @@ impl CSlen {
         }
         let growth = &mut self.state.connections[c];
         growth.advance(z);
-        let (before, grown) = (growth.weight / growth.gain, growth.grown);
+        let (before, grown) = (growth.pace, growth.grown);
         for group in groups {
             let hit = std::mem::take(&mut self.state.live[group]);
             self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
@@ -279,7 +280,7 @@ impl CSlen {
     fn freeze_the_rest(&mut self, z: f64) {
         for c in 0..self.problem.connections() {
             for group in self.incidence.groups_of(c) {
-                let unwatched = self.incidence.pairs(self.incidence.unwatched_of(group));
+                let unwatched = self.incidence.unwatched(group);
                 let endless = self.state.live[group] & unwatched.iter().fold(0, |word, pair| word | pair.mask);
                 self.state.live[group] &= !endless;
                 let rates = &mut self.outcome.rates[self.incidence.paths_of(group)];
@@ -302,7 +303,7 @@ impl CSlen {
     /// Takes the growth of the last unfrozen subflows of `group` off its links.
     fn leave_links(&mut self, group: usize, before: f64, were: u32, z: f64) {
         let (incidence, sums) = (&self.incidence, &self.sums);
-        incidence.for_each(incidence.watched_of(group), |Pair { link, mask }, coefficient| {
+        incidence.for_each_watched(group, |Pair { link, mask }, coefficient| {
             self.state.filling.tilt(link as usize, -before * sums.over(mask & were) * coefficient, z);
         });
     }
@@ -311,7 +312,7 @@ impl CSlen {
     /// unfrozen subflows, before and after.
     fn tilt_links(&mut self, group: usize, (before, were): (f64, u32), (after, are): (f64, u32), z: f64) {
         let (incidence, sums) = (&self.incidence, &self.sums);
-        incidence.for_each(incidence.watched_of(group), |Pair { link, mask }, coefficient| {
+        incidence.for_each_watched(group, |Pair { link, mask }, coefficient| {
             let change = after * sums.over(mask & are) - before * sums.over(mask & were);
             self.state.filling.tilt(link as usize, change * coefficient, z);
         });

@@ -49,7 +49,7 @@ impl CSlen {
         }
         for group in 0..self.incidence.groups() {
             self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
-            self.incidence.for_each(self.incidence.unwatched_of(group), |pair, coefficient| {
+            self.incidence.for_each_unwatched(group, |pair, coefficient| {
                 self.free[pair.link as usize] -= coefficient * self.sums.over(pair.mask);
             });
         }
