@@ -37,7 +37,7 @@ struct Group {
     first_unwatched: u32,
 }
 
-/// Pairs ordered by group: they lie close together, since fetching them is most of the work.
+/// Pairs ordered by group. They lie close together, since to fetch them is most of the work of a pass.
 #[derive(Default)]
 struct Pairs {
     pairs: Vec<Pair>,
@@ -202,12 +202,12 @@ impl Incidence {
         &self.unwatched.pairs[self.unwatched_of(group)]
     }
 
-    /// Calls `f` with each of these and the capacity that a unit of rate uses there.
+    /// Calls `f` with each pair of a group on a watched link, and the capacity that a unit of rate uses there.
     pub fn for_each_watched(&self, group: usize, f: impl FnMut(Pair, f64)) {
         self.watched.for_each(self.watched_of(group), f);
     }
 
-    /// Calls `f` with each of these and the capacity that a unit of rate uses there.
+    /// The same for its pairs on links that are not watched.
     pub fn for_each_unwatched(&self, group: usize, f: impl FnMut(Pair, f64)) {
         self.unwatched.for_each(self.unwatched_of(group), f);
     }

@@ -220,6 +220,8 @@ impl CSlen {
     }
 
     /// Brings what `freeze` needs of a group near the processor: many at once take hardly longer than one.
+    ///
+    /// It reads what lies on lines of memory of its own, eight pairs to a line, and does nothing with it.
     fn fetch(&self, group: usize) {
         let (pairs, paths) = (self.incidence.watched(group), self.incidence.paths_of(group));
         let growth = &self.state.connections[self.incidence.connection_of(group)];

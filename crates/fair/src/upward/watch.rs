@@ -1,9 +1,10 @@
 //! Which links a pass watches, and how it makes sure that they were all that matter.
 //!
-//! Most links never saturate: of 486, some 60 do. Loads only grow in a pass, so a link that is not full at its end was
-//! not full before, and no event of the pass depends on it. So the filling follows watched links only, a third of the
-//! pairs or less. One sweep over the pairs of the others then finds their loads; should one be overloaded, it is
-//! watched too, and the pass begins anew. The rates are those of a filling that follows all links.
+//! Where connections have demands, most links never saturate. Loads only grow in a pass, so a link that is not full at
+//! its end was not full before, and no event of the pass depends on it. So the filling follows watched links only, which
+//! have less than half of the pairs on large networks. One sweep over the pairs of the others then finds their loads;
+//! should one be overloaded, it is watched too, and the pass begins anew. The rates are those of a filling that follows
+//! all links.
 
 use super::CSlen;
 
