@@ -34,6 +34,8 @@ pub(super) struct State {
     filling: Filling,
     /// Unfrozen subflows of each group, a bit each.
     live: Vec<u32>,
+    /// What each group has of G.
+    gains: Vec<f64>,
     live_connections: usize,
     connections: Vec<Growth>,
     /// Groups at hand, each with its subflows that freeze.
@@ -64,6 +66,7 @@ impl State {
         Self {
             filling: Filling::new(problem.links()),
             live: vec![0; incidence.groups()],
+            gains: vec![0.0; incidence.groups()],
             live_connections: 0,
             connections: vec![Growth::default(); problem.connections()],
             hits: Vec::new(),
@@ -118,14 +121,15 @@ impl CSlen {
             let mut gain = 0.0;
             for group in self.incidence.groups_of(c) {
                 let own = &mut self.outcome.rates[self.incidence.paths_of(group)];
-                let mut live = 0;
+                let (mut live, mut own_gain) = (0, 0.0);
                 for (bit, portion) in own.iter_mut().enumerate() {
                     let is_live = *portion > TINY;
                     live |= u32::from(is_live) << bit;
                     *portion = if is_live { *portion } else { 0.0 };
-                    gain += *portion;
+                    own_gain += *portion;
                 }
-                self.state.live[group] = live;
+                (self.state.live[group], self.state.gains[group]) = (live, own_gain);
+                gain += own_gain;
             }
             if gain > 0.0 {
                 let weight = self.problem.weight(c);
@@ -238,22 +242,22 @@ impl CSlen {
         let live = self.state.live[group] & !hit;
         self.state.live[group] = live;
         self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
-        let mut gain = self.sums.over(live);
-        for other in self.incidence.groups_of(c).filter(|&other| other != group) {
-            gain += sum_over(self.state.live[other], &self.outcome.rates[self.incidence.paths_of(other)]);
-        }
+        self.state.gains[group] = self.sums.over(live);
+        let gain: f64 = self.incidence.groups_of(c).map(|group| self.state.gains[group]).sum();
         if gain > 0.0 {
             let growth = &mut self.state.connections[c];
             growth.pace = growth.weight / gain;
             let after = growth.pace;
             self.tilt_links(group, (before, live | hit), (after, live), z);
-            for other in self.incidence.groups_of(c).filter(|&other| other != group) {
+            for other in self.incidence.groups_of(c) {
                 let live = self.state.live[other];
-                self.sums.set(&self.outcome.rates[self.incidence.paths_of(other)]);
-                self.tilt_links(other, (before, live), (after, live), z);
+                if other != group && live != 0 {
+                    self.sums.set(&self.outcome.rates[self.incidence.paths_of(other)]);
+                    self.tilt_links_by(other, after - before, live, z);
+                }
             }
         } else {
-            self.leave_links(group, before, hit, z);
+            self.tilt_links_by(group, -before, hit, z);
             self.state.live_connections -= 1;
         }
         self.set_rates(group, hit, grown);
@@ -270,8 +274,11 @@ impl CSlen {
         let (before, grown) = (growth.pace, growth.grown);
         for group in groups {
             let hit = std::mem::take(&mut self.state.live[group]);
+            if hit == 0 {
+                continue;
+            }
             self.sums.set(&self.outcome.rates[self.incidence.paths_of(group)]);
-            self.leave_links(group, before, hit, z);
+            self.tilt_links_by(group, -before, hit, z);
             self.set_rates(group, hit, grown);
         }
         self.state.live_connections -= 1;
@@ -302,16 +309,15 @@ impl CSlen {
         }
     }
 
-    /// Takes the growth of the last unfrozen subflows of `group` off its links.
-    fn leave_links(&mut self, group: usize, before: f64, were: u32, z: f64) {
+    /// Changes the slopes of the links of `group`, whose sums are set, by so much for a unit of the portions of `these`.
+    fn tilt_links_by(&mut self, group: usize, change: f64, these: u32, z: f64) {
         let (incidence, sums) = (&self.incidence, &self.sums);
         incidence.for_each_watched(group, |Pair { link, mask }, coefficient| {
-            self.state.filling.tilt(link as usize, -before * sums.over(mask & were) * coefficient, z);
+            self.state.filling.tilt(link as usize, change * sums.over(mask & these) * coefficient, z);
         });
     }
 
-    /// Changes the slopes of the links of `group`, whose sums are set: growth for a unit of portions, and the
-    /// unfrozen subflows, before and after.
+    /// The same where subflows froze: growth for a unit of portions, and the unfrozen subflows, before and after.
     fn tilt_links(&mut self, group: usize, (before, were): (f64, u32), (after, are): (f64, u32), z: f64) {
         let (incidence, sums) = (&self.incidence, &self.sums);
         incidence.for_each_watched(group, |Pair { link, mask }, coefficient| {
