@@ -1,0 +1,80 @@
+//! What the arrays of a problem must be.
+
+use super::{ProblemError, ProblemParts};
+
+pub(super) fn check_lengths(parts: &ProblemParts) -> Result<(), ProblemError> {
+    let (paths, entries) = (parts.path_connection.len(), parts.path_links.len());
+    if parts.path_offsets.len() != paths + 1 {
+        return Err(ProblemError::OffsetCount { found: parts.path_offsets.len(), paths });
+    }
+    let lengths = [
+        ("demand", parts.demand.len(), parts.weight.len(), "connection", false),
+        ("coefficient", parts.coefficient.len(), entries, "entry of path_links", true),
+    ];
+    for (name, found, wanted, per, may_be_empty) in lengths {
+        if found != wanted && !(may_be_empty && found == 0) {
+            return Err(ProblemError::Length { name, found, wanted, per });
+        }
+    }
+    let counts =
+        [("links", parts.capacity.len()), ("connections", parts.weight.len()), ("paths", paths), ("entries", entries)];
+    for (what, count) in counts {
+        if count >= u32::MAX as usize {
+            return Err(ProblemError::TooMany { what, count });
+        }
+    }
+    let offset_error = |at, why| Err(ProblemError::Offsets { at, why, entries });
+    if parts.path_offsets[0] != 0 {
+        return offset_error(0, "it is not 0");
+    }
+    if let Some(at) = parts.path_offsets.windows(2).position(|w| w[0] > w[1]) {
+        return offset_error(at + 1, "it is less than the one before");
+    }
+    if parts.path_offsets[paths] != entries {
+        return offset_error(paths, "it is not the length of path_links");
+    }
+    Ok(())
+}
+
+pub(super) fn check_values(
+    what: &'static str,
+    quantity: &'static str,
+    values: &[f64],
+    must: &'static str,
+    good: impl Fn(f64) -> bool,
+) -> Result<(), ProblemError> {
+    match values.iter().position(|&v| !good(v)) {
+        Some(index) => Err(ProblemError::Value { what, index, quantity, value: values[index], must }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_paths(parts: &ProblemParts) -> Result<(), ProblemError> {
+    let (links, connections) = (parts.capacity.len(), parts.weight.len());
+    // The last path that was seen on each link, to find a link taken twice.
+    let mut seen = vec![u32::MAX; links];
+    for (path, &connection) in parts.path_connection.iter().enumerate() {
+        if connection as usize >= connections {
+            return Err(ProblemError::UnknownConnection { path, connection, connections });
+        }
+        let on_path = &parts.path_links[parts.path_offsets[path]..parts.path_offsets[path + 1]];
+        if on_path.is_empty() {
+            return Err(ProblemError::EmptyPath { path });
+        }
+        let mut is_limited = parts.demand[connection as usize].is_finite();
+        for &link in on_path {
+            let Some(last) = seen.get_mut(link as usize) else {
+                return Err(ProblemError::UnknownLink { path, link, links });
+            };
+            if *last == path as u32 {
+                return Err(ProblemError::RepeatedLink { path, link });
+            }
+            *last = path as u32;
+            is_limited |= parts.capacity[link as usize].is_finite();
+        }
+        if !is_limited {
+            return Err(ProblemError::Unlimited { path, connection });
+        }
+    }
+    Ok(())
+}
