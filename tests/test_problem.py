@@ -72,3 +72,32 @@ def test_columns_of_demands_may_be_arrays():
 def test_counts_and_seeds_out_of_range_are_value_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_changed_problem_is_the_one_made_anew_from_its_numbers():
+    # Two paths of one connection, of 4 and 3; then the second link fails, and the demand of 5 is more than is left.
+    arrays = {"path_offsets": [0, 1, 2], "path_links": [0, 1], "path_connection": [0, 0]}
+    problem = ab.Problem([4.0, 3.0], **arrays)
+    failed = problem.changed(capacity=[4.0, 0.0], demand=[5.0])
+    assert (failed.capacity.tolist(), failed.demand.tolist(), failed.weight.tolist()) == ([4.0, 0.0], [5.0], [1.0])
+    anew = ab.Problem([4.0, 0.0], **arrays, demand=[5.0])
+    assert ab.solve(failed).path_rates.tolist() == ab.solve(anew).path_rates.tolist() == [4.0, 0.0]
+    assert problem.capacity.tolist() == [4.0, 3.0]
+    assert failed.path_links is problem.path_links
+    assert not failed.capacity.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"capacity": [1.0]}, "capacity has 1 values; it must have 2, one for each link"),
+        ({"capacity": [1.0, -1.0]}, "link 1: capacity is -1"),
+        ({"capacity": [np.inf, 1.0]}, "path 0: no link on it has a finite capacity"),
+        ({"demand": [[1.0]]}, "demand has 2 axes"),
+        ({"weight": [0.0]}, "connection 0: weight is 0"),
+    ],
+)
+def test_a_change_that_cannot_be_is_told_with_its_place(change, message):
+    problem = ab.Problem([4.0, 3.0], [0, 1, 2], [0, 1], [0, 0])
+    with pytest.raises(ValueError, match=message):
+        problem.changed(**change)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -71,6 +72,36 @@ class Problem:
         self.core = _core.Problem(
             self.capacity, self.path_offsets, self.path_links, self.path_connection, self.demand, self.weight, use
         )
+
+    def changed(
+        self,
+        *,
+        capacity: ArrayLike | None = None,
+        demand: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+    ) -> Self:
+        """Give a problem with the same paths and other numbers; what is not given stays.
+
+        It costs little: all that depends on paths alone is checked and kept once. A link that fails has capacity 0.
+
+        Parameters
+        ----------
+        capacity : array_like of float, shape (links,), optional
+        demand, weight : array_like of float, shape (connections,), optional
+
+        Raises
+        ------
+        ValueError
+            Arrays of another length, a number that cannot be, or a path that nothing limits any more.
+        """
+        given = {"capacity": capacity, "demand": demand, "weight": weight}
+        arrays = {name: None if values is None else _array(name, values, np.float64) for name, values in given.items()}
+        other = copy(self)
+        other.core = self.core.changed(**arrays)
+        for name, values in arrays.items():
+            if values is not None:
+                setattr(other, name, values)
+        return other
 
     def _named_connections(self) -> int:
         """Count the connections that paths name, each of which must have one."""

@@ -29,7 +29,7 @@ pub use global_max_min::{GlobalMaxMin, Level, Levelled, global_max_min};
 pub use iewf::{Iewf, UnitError};
 pub use max_min::{MultipathError, max_min};
 pub use passes::{Passes, Stop};
-pub use problem::{Problem, ProblemError, ProblemParts};
+pub use problem::{Changes, Problem, ProblemError, ProblemParts};
 pub use proportional::{Priced, UtilityError, alpha_fair};
 pub use start::{Start, StartError};
 pub use upward::CSlen;

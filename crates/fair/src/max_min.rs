@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use anabranch_filling::SinglePath;
 use thiserror::Error;
 
 use crate::allocation::Allocation;
@@ -31,26 +30,18 @@ pub fn max_min(problem: &Problem) -> Result<Allocation, MultipathError> {
     if let Some(connection) = several {
         return Err(MultipathError { connection, paths: problem.paths_of(connection).len() });
     }
-    let parts = problem.parts();
-    let by_path = |values| in_order(values, &parts.path_connection);
-    let (demand, weight) = (by_path(&parts.demand), by_path(&parts.weight));
-    let shared = SinglePath {
-        capacity: &parts.capacity,
-        offsets: &parts.path_offsets,
-        links: &parts.path_links,
-        demand: &demand,
-        weight: &weight,
-        coefficient: &parts.coefficient,
-    };
-    let path_rates = anabranch_filling::max_min(&shared).expect("the problem was checked");
+    let (demand, weight) = (in_order(problem.demands(), problem), in_order(problem.weights(), problem));
+    let path_rates =
+        anabranch_filling::max_min(&problem.single_path(&demand, &weight)).expect("the problem was checked");
     let connection_rates = problem.sum_by_connection(&path_rates);
     Ok(Allocation { path_rates, connection_rates, passes: 1, converged: true, residual: 0.0 })
 }
 
 /// The values of connections for the path of each; as they are if paths come in the same order.
-fn in_order<'a>(values: &'a [f64], connections: &[u32]) -> Cow<'a, [f64]> {
-    let is_same = connections.len() == values.len() && connections.iter().zip(0..).all(|(&c, path)| c == path);
-    if is_same { Cow::Borrowed(values) } else { Cow::Owned(connections.iter().map(|&c| values[c as usize]).collect()) }
+fn in_order<'a>(values: &'a [f64], problem: &Problem) -> Cow<'a, [f64]> {
+    let paths = 0..problem.paths();
+    let is_same = paths.len() == values.len() && paths.clone().all(|path| problem.connection(path) == path);
+    if is_same { Cow::Borrowed(values) } else { paths.map(|path| values[problem.connection(path)]).collect() }
 }
 
 #[cfg(test)]

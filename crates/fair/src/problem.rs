@@ -9,10 +9,12 @@
 
 mod checks;
 
-use anabranch_filling::{LEAST, MOST, MOST_FACTOR};
+use std::sync::Arc;
+
+use anabranch_filling::SinglePath;
 use thiserror::Error;
 
-use checks::{check_lengths, check_paths, check_values};
+use checks::{FACTOR, capacities, check_lengths, check_paths, check_values, demands, is_factor, same_length, weights};
 
 /// The arrays that make a problem, in the order of their paths.
 #[derive(Clone, Debug, Default)]
@@ -62,13 +64,36 @@ pub enum ProblemError {
     TooMany { what: &'static str, count: usize },
 }
 
-/// A problem that every solver takes; immutable.
+/// A problem that every solver takes; immutable. Problems with the same paths share what depends on these alone.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    parts: ProblemParts,
+    capacity: Arc<[f64]>,
+    demand: Arc<[f64]>,
+    weight: Arc<[f64]>,
+    paths: Arc<PathArrays>,
+}
+
+/// What depends on paths alone.
+#[derive(Debug)]
+struct PathArrays {
+    offsets: Vec<usize>,
+    links: Vec<u32>,
+    connection: Vec<u32>,
+    coefficient: Vec<f64>,
     /// Paths of connection c: `grouped[connection_offsets[c]..connection_offsets[c + 1]]`, in the order given.
     connection_offsets: Vec<usize>,
     grouped: Vec<u32>,
+}
+
+/// Other numbers for the paths of a problem; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Of each link, as in [`ProblemParts`]; 0 for one that fails.
+    pub capacity: Option<Vec<f64>>,
+    /// Of each connection.
+    pub demand: Option<Vec<f64>>,
+    /// Of each connection.
+    pub weight: Option<Vec<f64>>,
 }
 
 impl Problem {
@@ -76,103 +101,157 @@ impl Problem {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.
-    pub fn new(mut parts: ProblemParts) -> Result<Self, ProblemError> {
+    pub fn new(parts: ProblemParts) -> Result<Self, ProblemError> {
         check_lengths(&parts)?;
-        let is_amount = |v: f64| (0.0..=MOST).contains(&v) || v == f64::INFINITY;
-        let is_factor = |v: f64| (1.0 / MOST_FACTOR..=MOST_FACTOR).contains(&v);
-        check_values("link", "capacity", &parts.capacity, "0 to 1e100, or infinite", is_amount)?;
-        check_values("connection", "demand", &parts.demand, "0 to 1e100, or infinite", is_amount)?;
-        check_values("connection", "weight", &parts.weight, "1e-30 to 1e30", is_factor)?;
-        check_values("entry", "coefficient", &parts.coefficient, "1e-30 to 1e30", is_factor)?;
-        for amount in parts.capacity.iter_mut().chain(&mut parts.demand).filter(|v| **v < LEAST) {
-            *amount = 0.0;
-        }
         check_paths(&parts)?;
-        let (connection_offsets, grouped) = group(&parts.path_connection, parts.weight.len());
-        Ok(Self { parts, connection_offsets, grouped })
+        let capacity = capacities(parts.capacity)?;
+        let demand = demands(parts.demand)?;
+        let weight = weights(parts.weight)?;
+        check_values("entry", "coefficient", &parts.coefficient, FACTOR, is_factor)?;
+        let (connection_offsets, grouped) = group(&parts.path_connection, weight.len());
+        let paths = Arc::new(PathArrays {
+            offsets: parts.path_offsets,
+            links: parts.path_links,
+            connection: parts.path_connection,
+            coefficient: parts.coefficient,
+            connection_offsets,
+            grouped,
+        });
+        Self { capacity, demand, weight, paths }.limited()
     }
 
-    /// The arrays.
-    pub(crate) fn parts(&self) -> &ProblemParts {
-        &self.parts
+    /// The same paths with other numbers; costs little more than checking these.
+    ///
+    /// # Errors
+    /// Arrays of another length, a number out of its range, or a path that nothing limits any more.
+    pub fn changed(&self, changes: Changes) -> Result<Self, ProblemError> {
+        let (links, connections) = (self.links(), self.connections());
+        let capacity = changes.capacity.map(|c| same_length("capacity", c, links, "link").and_then(capacities));
+        let demand = changes.demand.map(|d| same_length("demand", d, connections, "connection").and_then(demands));
+        let weight = changes.weight.map(|w| same_length("weight", w, connections, "connection").and_then(weights));
+        let changed = Self {
+            capacity: capacity.unwrap_or_else(|| Ok(Arc::clone(&self.capacity)))?,
+            demand: demand.unwrap_or_else(|| Ok(Arc::clone(&self.demand)))?,
+            weight: weight.unwrap_or_else(|| Ok(Arc::clone(&self.weight)))?,
+            paths: Arc::clone(&self.paths),
+        };
+        changed.limited()
+    }
+
+    /// The problem itself, if something limits every path.
+    fn limited(self) -> Result<Self, ProblemError> {
+        if self.capacity.iter().all(|c| c.is_finite()) {
+            return Ok(self);
+        }
+        let is_unlimited = |&path: &usize| {
+            let mut links = self.links_of(path).iter();
+            self.demand(self.connection(path)).is_infinite() && links.all(|&l| self.capacity(l as usize).is_infinite())
+        };
+        match (0..self.paths()).find(is_unlimited) {
+            Some(path) => Err(ProblemError::Unlimited { path, connection: self.connection(path) as u32 }),
+            None => Ok(self),
+        }
+    }
+
+    /// The problem as progressive filling takes it, with demands and weights by path.
+    pub(crate) fn single_path<'a>(&'a self, demand: &'a [f64], weight: &'a [f64]) -> SinglePath<'a> {
+        SinglePath {
+            capacity: &self.capacity,
+            offsets: &self.paths.offsets,
+            links: &self.paths.links,
+            demand,
+            weight,
+            coefficient: &self.paths.coefficient,
+        }
     }
 
     /// Number of links.
     pub fn links(&self) -> usize {
-        self.parts.capacity.len()
+        self.capacity.len()
     }
 
     /// Number of connections.
     pub fn connections(&self) -> usize {
-        self.parts.weight.len()
+        self.weight.len()
     }
 
     /// Number of paths.
     pub fn paths(&self) -> usize {
-        self.parts.path_connection.len()
+        self.paths.connection.len()
     }
 
     /// Capacity of `link`.
     pub fn capacity(&self, link: usize) -> f64 {
-        self.parts.capacity[link]
+        self.capacity[link]
     }
 
     /// Demand of `connection`, perhaps infinite.
     pub fn demand(&self, connection: usize) -> f64 {
-        self.parts.demand[connection]
+        self.demand[connection]
     }
 
     /// Weight of `connection`.
     pub fn weight(&self, connection: usize) -> f64 {
-        self.parts.weight[connection]
+        self.weight[connection]
+    }
+
+    /// The demands of all connections.
+    pub(crate) fn demands(&self) -> &[f64] {
+        &self.demand
+    }
+
+    /// The weights of all connections.
+    pub(crate) fn weights(&self) -> &[f64] {
+        &self.weight
     }
 
     /// The connection of `path`.
     pub fn connection(&self, path: usize) -> usize {
-        self.parts.path_connection[path] as usize
+        self.paths.connection[path] as usize
     }
 
     /// The paths of `connection`, in the order given.
     pub fn paths_of(&self, connection: usize) -> &[u32] {
-        &self.grouped[self.connection_offsets[connection]..self.connection_offsets[connection + 1]]
+        let range = self.paths.connection_offsets[connection]..self.paths.connection_offsets[connection + 1];
+        &self.paths.grouped[range]
     }
 
     /// The links of `path` in order.
     pub fn links_of(&self, path: usize) -> &[u32] {
-        &self.parts.path_links[self.entries(path)]
+        &self.paths.links[self.entries(path)]
     }
 
     /// The links of `path`, each with the capacity that a unit of rate uses there.
     pub fn uses_of(&self, path: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let coefficients = &self.parts.coefficient;
+        let coefficients = &self.paths.coefficient;
         self.entries(path).map(move |entry| {
             let coefficient = if coefficients.is_empty() { 1.0 } else { coefficients[entry] };
-            (self.parts.path_links[entry] as usize, coefficient)
+            (self.paths.links[entry] as usize, coefficient)
         })
     }
 
     /// Whether some path uses more or less than its rate on some link.
     pub fn has_coefficients(&self) -> bool {
-        !self.parts.coefficient.is_empty()
+        !self.paths.coefficient.is_empty()
     }
 
     /// Number of (path, link) entries.
     pub fn entry_count(&self) -> usize {
-        self.parts.path_links.len()
+        self.paths.links.len()
     }
 
     /// Where the paths of each connection begin in the grouped order.
     pub(crate) fn connection_offsets(&self) -> &[usize] {
-        &self.connection_offsets
+        &self.paths.connection_offsets
     }
 
     /// The path at each place of the grouped order.
     pub(crate) fn grouped(&self) -> &[u32] {
-        &self.grouped
+        &self.paths.grouped
     }
 
     fn entries(&self, path: usize) -> std::ops::Range<usize> {
-        self.parts.path_offsets[path]..self.parts.path_offsets[path + 1]
+        self.paths.offsets[path]..self.paths.offsets[path + 1]
     }
 
     /// For each connection the sum of `path_rates` over its paths.
@@ -257,6 +336,31 @@ mod tests {
         assert_eq!((problem.paths_of(0), problem.paths_of(1)), (&[1u32][..], &[0u32][..]));
         assert_eq!(problem.links_of(1), [0, 1]);
         assert_eq!(problem.loads(&[0.25, 0.5]), [0.75, 0.5]);
+    }
+
+    #[test]
+    fn a_changed_problem_has_the_same_paths_and_other_numbers() {
+        let problem = Problem::new(parts()).unwrap();
+        let failed = problem.changed(Changes { capacity: Some(vec![1.0, 0.0]), ..Changes::default() }).unwrap();
+        assert_eq!((failed.capacity(0), failed.capacity(1), failed.demand(0)), (1.0, 0.0, f64::INFINITY));
+        assert!(Arc::ptr_eq(&failed.paths, &problem.paths) && Arc::ptr_eq(&failed.demand, &problem.demand));
+        let busy = failed.changed(Changes { demand: Some(vec![3.0, 1e-200]), ..Changes::default() }).unwrap();
+        assert_eq!((busy.capacity(1), busy.demand(0), busy.demand(1), busy.weight(0)), (0.0, 3.0, 0.0, 1.0));
+        assert_eq!((problem.capacity(1), problem.demand(0)), (2.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn each_mistake_in_a_change_is_told_with_its_place() {
+        let problem = Problem::new(parts()).unwrap();
+        let said = |changes| problem.changed(changes).unwrap_err().to_string();
+        let capacity = |values: &[f64]| Changes { capacity: Some(values.to_vec()), ..Changes::default() };
+        assert_eq!(said(capacity(&[1.0])), "capacity has 1 values; it must have 2, one for each link");
+        assert!(said(capacity(&[1.0, -1.0])).starts_with("link 1: capacity is -1"));
+        assert!(said(capacity(&[f64::INFINITY, 2.0])).starts_with("path 0: no link on it has a finite capacity"));
+        let demand = Changes { demand: Some(vec![1.0; 3]), ..Changes::default() };
+        assert_eq!(said(demand), "demand has 3 values; it must have 2, one for each connection");
+        let weight = Changes { weight: Some(vec![1.0, 0.0]), ..Changes::default() };
+        assert!(said(weight).starts_with("connection 1: weight is 0"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anabranch_fair::{
-    Allocation, Bottleneck, CSlen, Iewf, Passes, Problem, ProblemParts, Start, Stop, certify, max_min,
+    Allocation, Bottleneck, CSlen, Changes, Iewf, Passes, Problem, ProblemParts, Start, Stop, certify, max_min,
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -18,6 +18,7 @@ pub struct PyProblem(Arc<Problem>);
 impl PyProblem {
     #[new]
     fn new(
+        py: Python<'_>,
         capacity: PyReadonlyArray1<'_, f64>,
         path_offsets: PyReadonlyArray1<'_, i64>,
         path_links: PyReadonlyArray1<'_, u32>,
@@ -40,7 +41,21 @@ impl PyProblem {
             weight: weight.as_slice()?.to_vec(),
             coefficient: coefficient.map_or(Ok(Vec::new()), |c| c.as_slice().map(<[f64]>::to_vec))?,
         };
-        Ok(Self(Arc::new(Problem::new(parts).map_err(value_error)?)))
+        Ok(Self(Arc::new(py.detach(|| Problem::new(parts)).map_err(value_error)?)))
+    }
+
+    /// The same paths with other numbers; what is None stays.
+    fn changed(
+        &self,
+        capacity: Option<PyReadonlyArray1<'_, f64>>,
+        demand: Option<PyReadonlyArray1<'_, f64>>,
+        weight: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let values = |given: Option<PyReadonlyArray1<'_, f64>>| -> PyResult<Option<Vec<f64>>> {
+            Ok(given.map(|array| array.as_slice().map(<[f64]>::to_vec)).transpose()?)
+        };
+        let changes = Changes { capacity: values(capacity)?, demand: values(demand)?, weight: values(weight)? };
+        Ok(Self(Arc::new(self.0.changed(changes).map_err(value_error)?)))
     }
 
     #[getter]
@@ -65,7 +80,8 @@ impl PyProblem {
         path_rates: PyReadonlyArray1<'_, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.check(&path_rates)?;
-        Ok(self.0.sum_by_connection(path_rates.as_slice()?).into_pyarray(py))
+        let rates = path_rates.as_slice()?;
+        Ok(py.detach(|| self.0.sum_by_connection(rates)).into_pyarray(py))
     }
 
     /// Progressive filling; one path for each connection.
@@ -323,16 +339,21 @@ impl PyIewf {
 
 /// c-SLEN on a problem, ready for the first pass.
 #[pyfunction]
-fn c_slen(problem: &PyProblem, start: StartArgument<'_>) -> PyResult<PyCSlen> {
-    CSlen::new(Arc::clone(&problem.0), &start.into_start()?).map(PyCSlen).map_err(value_error)
+fn c_slen(py: Python<'_>, problem: &PyProblem, start: StartArgument<'_>) -> PyResult<PyCSlen> {
+    let start = start.into_start()?;
+    py.detach(|| CSlen::new(Arc::clone(&problem.0), &start)).map(PyCSlen).map_err(value_error)
 }
 
 /// IEWF on a problem, ready for the first pass; without a unit, one that adds at most 5 % to a link.
 #[pyfunction]
 #[pyo3(signature = (problem, start, unit=None))]
-fn iewf(problem: &PyProblem, start: StartArgument<'_>, unit: Option<f64>) -> PyResult<PyIewf> {
-    let unit = unit.unwrap_or_else(|| Iewf::default_unit(&problem.0));
-    Iewf::new(Arc::clone(&problem.0), &start.into_start()?, unit).map(PyIewf).map_err(value_error)
+fn iewf(py: Python<'_>, problem: &PyProblem, start: StartArgument<'_>, unit: Option<f64>) -> PyResult<PyIewf> {
+    let start = start.into_start()?;
+    let begin = || {
+        let unit = unit.unwrap_or_else(|| Iewf::default_unit(&problem.0));
+        Iewf::new(Arc::clone(&problem.0), &start, unit)
+    };
+    py.detach(begin).map(PyIewf).map_err(value_error)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,6 +1,53 @@
 //! What the arrays of a problem must be.
 
+use std::sync::Arc;
+
+use anabranch_filling::{LEAST, MOST, MOST_FACTOR};
+
 use super::{ProblemError, ProblemParts};
+
+/// What a factor must be, in words.
+pub(super) const FACTOR: &str = "1e-30 to 1e30";
+
+pub(super) fn is_factor(value: f64) -> bool {
+    (1.0 / MOST_FACTOR..=MOST_FACTOR).contains(&value)
+}
+
+/// Capacities of links, checked; what counts as 0 is 0.
+pub(super) fn capacities(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
+    amounts("link", "capacity", values)
+}
+
+/// Demands of connections, checked; what counts as 0 is 0.
+pub(super) fn demands(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
+    amounts("connection", "demand", values)
+}
+
+/// Weights of connections, checked.
+pub(super) fn weights(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
+    check_values("connection", "weight", &values, FACTOR, is_factor)?;
+    Ok(values.into())
+}
+
+fn amounts(what: &'static str, quantity: &'static str, mut values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
+    let is_amount = |v: f64| (0.0..=MOST).contains(&v) || v == f64::INFINITY;
+    check_values(what, quantity, &values, "0 to 1e100, or infinite", is_amount)?;
+    values.iter_mut().filter(|v| **v < LEAST).for_each(|v| *v = 0.0);
+    Ok(values.into())
+}
+
+/// The values, if there are as many as wanted.
+pub(super) fn same_length(
+    name: &'static str,
+    values: Vec<f64>,
+    wanted: usize,
+    per: &'static str,
+) -> Result<Vec<f64>, ProblemError> {
+    match values.len() {
+        found if found == wanted => Ok(values),
+        found => Err(ProblemError::Length { name, found, wanted, per }),
+    }
+}
 
 pub(super) fn check_lengths(parts: &ProblemParts) -> Result<(), ProblemError> {
     let (paths, entries) = (parts.path_connection.len(), parts.path_links.len());
@@ -61,7 +108,6 @@ pub(super) fn check_paths(parts: &ProblemParts) -> Result<(), ProblemError> {
         if on_path.is_empty() {
             return Err(ProblemError::EmptyPath { path });
         }
-        let mut is_limited = parts.demand[connection as usize].is_finite();
         for &link in on_path {
             let Some(last) = seen.get_mut(link as usize) else {
                 return Err(ProblemError::UnknownLink { path, link, links });
@@ -70,10 +116,6 @@ pub(super) fn check_paths(parts: &ProblemParts) -> Result<(), ProblemError> {
                 return Err(ProblemError::RepeatedLink { path, link });
             }
             *last = path as u32;
-            is_limited |= parts.capacity[link as usize].is_finite();
-        }
-        if !is_limited {
-            return Err(ProblemError::Unlimited { path, connection });
         }
     }
     Ok(())
