@@ -205,6 +205,44 @@ def solve(
     -----
     All connections are there at once: when they start and stop is for the simulation of a scenario.
     """
+    tolerance = check_choice(fairness, method, alpha, tolerance, max_passes)
+    found: Paths | None = None
+    if isinstance(network, Problem):
+        if demands is not None or paths is not None or metric is not None:
+            raise ValueError("a problem was given with demands, paths or a metric besides; it has its own")
+        problem = network
+    else:
+        found = paths_of(network, demands, paths, metric, progress)
+        if not allow_unreachable:
+            refuse_unreachable(found)
+        problem = problem_of(found)
+    allocation = allocate(
+        problem,
+        found,
+        fairness=fairness,
+        method=method,
+        start=start,
+        alpha=alpha,
+        tolerance=tolerance,
+        max_passes=max_passes,
+        stop_change=stop_change,
+        unit=unit,
+        progress=progress,
+        **options,
+    )
+    if allocation.shortcoming is not None:
+        warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=2)
+    return allocation
+
+
+def check_choice(
+    fairness: str, method: str | None, alpha: float | None, tolerance: float | None, max_passes: int
+) -> float:
+    """Refuse what cannot be chosen for any problem; give the tolerance, the usual one if none is given."""
+    if fairness not in METHODS:
+        raise ValueError(f'fairness is "{fairness}"; it must be one of {", ".join(METHODS)}')
+    if method is not None and method not in METHODS[fairness]:
+        raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
     is_priced = fairness in PRICED
     if is_priced == (alpha is None) and fairness != "proportional":
         wanted = "give one, such as alpha=2" if is_priced else f"{fairness} takes none; leave it out"
@@ -217,22 +255,31 @@ def solve(
         raise ValueError(f"tolerance is {tolerance}; it must be over 0 and under 1")
     if max_passes < 1:
         raise ValueError(f"max_passes is {max_passes}; it must be 1 or more")
-    found: Paths | None = None
-    if isinstance(network, Problem):
-        if demands is not None or paths is not None or metric is not None:
-            raise ValueError("a problem was given with demands, paths or a metric besides; it has its own")
-        problem = network
-    else:
-        found = _paths(network, demands, paths, metric, progress)
-        if not allow_unreachable:
-            _refuse_unreachable(found)
-        problem = problem_of(found)
+    return tolerance
+
+
+def allocate(
+    problem: Problem,
+    found: Paths | None,
+    *,
+    fairness: str,
+    method: str | None,
+    start: str | float | ArrayLike,
+    alpha: float | None,
+    tolerance: float,
+    max_passes: int,
+    stop_change: float | str | None,
+    unit: float | str | None,
+    progress: Progress | None,
+    **options: Unpack[Options],
+) -> Allocation:
+    """Solve a problem, of these paths if they are of a network; the choice is checked, and nobody is warned."""
     chosen = _method(problem, fairness, method)
     chosen_options = check_options(chosen, dict(options))
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
     change = _rate(stop_change, "stop_change", problem=found is None)
-    if is_priced:
+    if fairness in PRICED:
         return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
     if chosen == "dual-simplex":
@@ -247,10 +294,7 @@ def solve(
             passes=answer.exchanges,
             paths=found,
         )
-        if levelled.shortcoming is None:
-            return levelled
-        if method is not None:
-            warnings.warn(levelled.shortcoming, ConvergenceWarning, stacklevel=2)
+        if levelled.shortcoming is None or method is not None:
             return levelled
         chosen = "lp"
     if chosen in OPTIONS:
@@ -269,7 +313,7 @@ def solve(
         solver = start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
         unmet = run_passes(solver, tolerance, change, max_passes, progress)
         rates, passes = solver.allocation(unmet is None, tolerance).path_rates, solver.passes
-    allocation = Allocation(
+    return Allocation(
         problem,
         rates,
         fairness=fairness,
@@ -279,15 +323,12 @@ def solve(
         unmet=unmet,
         paths=found,
     )
-    if allocation.shortcoming is not None:
-        warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=2)
-    return allocation
 
 
 def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, tolerance: float) -> PricedAllocation:
-    """Maximise the utility; warn where numbers lie too far apart for that."""
+    """Maximise the utility."""
     priced = _core.alpha_fair(problem.core, alpha)
-    allocation = PricedAllocation(
+    return PricedAllocation(
         problem,
         priced.path_rates,
         priced.link_prices,
@@ -298,9 +339,6 @@ def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, 
         passes=priced.steps,
         paths=found,
     )
-    if allocation.shortcoming is not None:
-        warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=3)
-    return allocation
 
 
 def _rate(given: float | str | None, what: str, *, problem: bool) -> float | None:
@@ -315,13 +353,14 @@ def _rate(given: float | str | None, what: str, *, problem: bool) -> float | Non
     return rate
 
 
-def _paths(
+def paths_of(
     network: Network,
     demands: Demands | None,
     paths: int | Paths | None,
     metric: Metric | NDArray[np.float64] | None,
     progress: Progress | None,
 ) -> Paths:
+    """Give the paths of demands: those chosen, those that came with them, or some found."""
     if not isinstance(network, Network):
         raise TypeError(f"the first argument is a {type(network).__name__}; it must be a Network or a Problem")
     if not isinstance(demands, Demands):
@@ -349,7 +388,8 @@ def _paths(
     return find_paths(demands, count, metric="hops" if metric is None else metric, progress=tell)
 
 
-def _refuse_unreachable(paths: Paths) -> None:
+def refuse_unreachable(paths: Paths) -> None:
+    """Refuse paths that leave a connection without any."""
     cut_off = paths.without
     if not len(cut_off):
         return
@@ -367,11 +407,7 @@ def _refuse_unreachable(paths: Paths) -> None:
 
 
 def _method(problem: Problem, fairness: str, method: str | None) -> str:
-    if fairness not in METHODS:
-        raise ValueError(f'fairness is "{fairness}"; it must be one of {", ".join(METHODS)}')
     if method is not None:
-        if method not in METHODS[fairness]:
-            raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
         return method
     if fairness in PRICED:
         return "interior-point"
