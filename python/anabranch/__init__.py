@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from anabranch import generate
 from anabranch.allocation import Allocation
 from anabranch.allocation_folder import read_allocation
+from anabranch.batch import Solved, solve_many
+from anabranch.case_table import summarise
+from anabranch.cases import Case, single_failures
 from anabranch.demands import Demands, demands
 from anabranch.errors import (
     CertificateError,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allocation",
+    "Case",
     "CertificateError",
     "ConvergenceWarning",
     "Demands",
@@ -52,6 +56,7 @@ __all__ = [
     "RunInterrupted",
     "Scenario",
     "ScenarioError",
+    "Solved",
     "SolverError",
     "StorageError",
     "Swept",
@@ -79,7 +84,10 @@ __all__ = [
     "read_scenario",
     "read_sweep",
     "run",
+    "single_failures",
     "solve",
+    "solve_many",
+    "summarise",
     "sweep",
     "uniform",
     "write_network",

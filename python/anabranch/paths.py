@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from copy import copy
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -67,6 +68,26 @@ class Paths:
     def without(self) -> NDArray[np.int64]:
         """The connections that have no path."""
         return np.flatnonzero(np.diff(self.connection_offsets) == 0)
+
+    def serves(self, demands: Demands) -> bool:
+        """Tell whether other demands are of connections between the same nodes, in the same order."""
+        own, other = self.demands.core, demands.core
+        is_same = np.array_equal(own.source, other.source) and np.array_equal(own.target, other.target)
+        return is_same and demands.network is self.demands.network
+
+    def serving(self, demands: Demands) -> Paths:
+        """Give the same paths to other demands of connections between the same nodes, in the same order.
+
+        Raises
+        ------
+        ValueError
+            The demands are on another network, or of other connections.
+        """
+        if not self.serves(demands):
+            raise ValueError("the demands are of connections between other nodes than the paths; find some for them")
+        served = copy(self)
+        served.demands = demands
+        return served
 
     def nodes(self) -> pl.Series:
         """Give the nodes along each path as text: ``Oslo > Bergen > Stavanger``."""
