@@ -289,3 +289,57 @@ def test_the_demo_of_the_makefile_runs(tmp_path):
 
 def test_the_version_is_printed():
     assert run("--version").stdout.startswith("anabranch 0.")
+
+
+def test_each_failure_is_a_row_the_worst_first(topology, tmp_path):
+    # a-b of 1 Mbit/s and b-c of 4: without b-c only a and b are left to each other; without a-b, b and c.
+    demands = tmp_path / "demands.csv"
+    demands.write_text("source,target,demand\na,b,1 Mbit/s\nb,c,2 Mbit/s\n", encoding="utf-8")
+    out = tmp_path / "out"
+    done = run("solve", topology, "--demands", demands, "--each-failure", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert [" ".join(line.split()) for line in done.stdout.splitlines()[:4]] == [
+        "fails carried met least met least level cut off certified",
+        "b-c, c-b 1 Mbit/s 33.3% 0.0% 0 bit/s 1 yes",
+        "a-b, b-a 2 Mbit/s 66.7% 0.0% 0 bit/s 1 yes",
+        "nothing 3 Mbit/s 100.0% 100.0% 1 Mbit/s yes",
+    ]
+    assert "carried 3 Mbit/s if nothing fails, at worst 1 Mbit/s (33.3%)" in done.stdout
+    assert sorted(p.name for p in out.iterdir()) == ["cases.parquet", "connections.parquet", "meta.json"]
+    meta = json.loads((out / "meta.json").read_text(encoding="utf-8"))
+    assert (meta["finished"], meta["origin"]["each_failure"]) == (True, True)
+    rates = pl.read_parquet(out / "connections.parquet").filter(pl.col("case") == "b-c, c-b")["rate_bps"]
+    assert rates.to_list() == [1e6, 0.0]
+
+
+def test_several_demands_are_cases_in_the_order_given(topology):
+    asked = ["uniform:3Mbit/s", "gravity:1Mbit/s"]
+    done = run("solve", topology, "--demands", asked[0], "--demands", asked[1], "--json", "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    cases = json.loads(done.stdout)["cases"]
+    assert [case["case"] for case in cases] == asked
+    assert all(case["certified"] for case in cases)
+    alone = json.loads(run("solve", topology, "--demands", asked[0], "--json").stdout)
+    assert cases[0]["carried_bps"] == alone["summary"]["total_rate_bps"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--demands", "uniform:2Mbit/s", "--each-failure"], "--each-failure goes with one --demands"),
+        (["--demands", "uniform:1Mbit/s"], "--demands uniform:1Mbit/s: it is given twice"),
+        (["--each-failure", "--figure", "a.svg"], "a.svg: there are many cases"),
+        (["--threads", "2"], "--threads is for many cases"),
+    ],
+)
+def test_options_of_cases_that_do_not_go_together_are_refused(topology, options, message):
+    done = run("solve", topology, "--demands", "uniform:1Mbit/s", *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_cases_that_do_not_converge_are_counted_and_the_exit_code_tells():
+    continent = SCENARIOS / "continent.toml"
+    done = run("solve", continent, "--demands", "gravity:3Tbit/s", "--each-failure", "--max-passes", "1")
+    assert done.returncode == 1
+    assert re.search(r"57 of 57 cases did not converge; the first: case `nothing`: c-slen stopped", done.stderr)

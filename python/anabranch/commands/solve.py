@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
+from anabranch.commands.cases import check_cases, give_cases, solve_cases
 from anabranch.commands.inputs import (
     Capacity,
     Delay,
@@ -25,6 +26,7 @@ from anabranch.commands.inputs import (
     PathCount,
     PathKind,
     PathMetric,
+    load_demands,
     load_problem,
 )
 from anabranch.commands.progress import PathCounter, progress_bar
@@ -46,6 +48,10 @@ asked for. Rate, demand and how much of it is met, level (rate by weight), and t
 solver did not converge, 2 if the input is wrong.
 
 With --fairness proportional or alpha the bottleneck is the dearest link on the way; --json and --out have all prices.
+
+With several --demands, or --each-failure, it solves many cases on all processors, and prints a row for each: what is
+carried, how much of the demand is met, in all and of the worst-off, and how many connections get nothing. Failures
+come by what is carried, the worst first.
 
 Paths are those that the input gives, if any; --paths, --path-kind or --metric find others in their place.
 """
@@ -69,8 +75,11 @@ def command(
     context: typer.Context,
     input: Input,
     demands: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|RULE", help="CSV, SNDlib, or a rule: gravity:RATE, uniform:RATE, hot-spots:RATE."),
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|RULE",
+            help="CSV, SNDlib, or a rule: gravity:RATE, uniform:RATE, hot-spots:RATE. Several are solved as cases.",
+        ),
     ] = None,
     capacity: Capacity = None,
     delay: Delay = None,
@@ -117,6 +126,12 @@ def command(
     allow_unreachable: Annotated[
         bool, typer.Option("--allow-unreachable", help="Give demands without any path the rate 0.")
     ] = False,
+    each_failure: Annotated[
+        bool, typer.Option("--each-failure", help="Let each link fail with its way back, one after the other: cases.")
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Cases at a time; the numbers are the same. Default: the processors.")
+    ] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder for Parquet tables and meta.json.")] = None,
@@ -137,34 +152,44 @@ def command(
         check_place(figure)
     if report is not None:
         check_place(report)
+    is_many = each_failure or len(demands or ()) > 1
+    check_cases(demands or [], each_failure=each_failure, threads=threads, shown=figure or report)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
-    network, wanted = load_problem(input, demands, seed, topology)
+    network, wanted = load_problem(input, demands[0] if demands else None, seed, topology)
+    more = {rule: load_demands(input, network, rule, seed, format) for rule in (demands or ())[1:]}
+    choice: dict[str, Any] = {
+        "fairness": fairness,
+        "alpha": alpha,
+        "method": method,
+        "start": _start(start),
+        "tolerance": tolerance,
+        "max_passes": max_passes,
+        "unit": unit,
+        "ratio": ratio,
+        "first_level": first_level,
+        "bins": bins,
+        "iterations": iterations,
+        "last_worth": last_worth,
+    }
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        choice: int | Paths | None = paths
+        chosen: int | Paths | None = paths
         if path_kind is not None:
             done = PathCounter(tell, len(wanted))
-            choice = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric or "hops", progress=done)
-        allocation = solve_network(
-            network,
-            wanted,
-            fairness=fairness,
-            alpha=alpha,
-            method=method,
-            paths=choice,
-            metric=None if isinstance(choice, Paths) else metric,
-            start=_start(start),
-            tolerance=tolerance,
-            max_passes=max_passes,
-            unit=unit,
-            ratio=ratio,
-            first_level=first_level,
-            bins=bins,
-            iterations=iterations,
-            last_worth=last_worth,
-            allow_unreachable=allow_unreachable,
-            progress=tell,
-        )
+            chosen = find_paths(wanted, paths or DEFAULT_PATHS, kind=path_kind, metric=metric or "hops", progress=done)
+        ways: dict[str, Any] = {
+            "paths": chosen,
+            "metric": None if isinstance(chosen, Paths) else metric,
+            "allow_unreachable": allow_unreachable,
+        }
+        if is_many:
+            matrices = {(demands or [""])[0]: wanted, **more}
+            cases = solve_cases(network, matrices, ways, choice, each_failure=each_failure, threads=threads, tell=tell)
+        else:
+            allocation = solve_network(network, wanted, **ways, **choice, progress=tell)
+    if is_many:
+        give_cases(cases, rows=rows, as_json=as_json, out=out, origin=_origin(context))
+        return
     # The places were looked at before, and each is filled aside and put in place whole.
     if figure is not None:
         figure.parent.mkdir(parents=True, exist_ok=True)
@@ -184,7 +209,10 @@ def command(
 
 def _origin(context: typer.Context) -> dict[str, Any]:
     """Give every option with its value, so that the numbers can be made again."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in context.params.items()}
+    options = {name: str(value) if isinstance(value, Path) else value for name, value in context.params.items()}
+    if len(options["demands"] or ()) == 1:
+        options["demands"] = options["demands"][0]
+    return options
 
 
 def _start(start: str) -> str | float:

@@ -1,0 +1,176 @@
+"""Many cases of ``anabranch solve``: a row for each, what fails or what is asked for, and what is carried."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import polars.selectors as cs
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch import _core
+from anabranch.batch import Solved, solve_many
+from anabranch.case_table import summarise
+from anabranch.cases import Case, single_failures
+from anabranch.commands.run import INTERRUPTED
+from anabranch.commands.text import printable, time_text
+from anabranch.errors import ScenarioError
+from anabranch.folder import new_folder
+from anabranch.problem import problem_of
+from anabranch.solve import paths_of, refuse_unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from anabranch.demands import Demands
+    from anabranch.network import Network
+
+INTACT = "nothing"
+"""The case in which nothing fails, by what fails."""
+
+COLUMNS = ("case", "carried_bps", "met", "least_met", "least_level_bps", "cut_off", "certified")
+
+
+@dataclass
+class Cases:
+    """What came of many cases, with the rates of all connections in each."""
+
+    is_failures: bool
+    total: int
+    rows: list[pl.DataFrame] = field(default_factory=list)
+    connections: list[pl.DataFrame] = field(default_factory=list)
+    how: str = ""
+    shortcomings: list[str] = field(default_factory=list)
+
+    def take(self, solved: Solved) -> None:
+        """Note what is to be kept of a case."""
+        allocation = solved.allocation
+        self.rows.append(summarise([solved]))
+        columns = ("name", "rate_bps", "met", "level_bps", "bottleneck", "held_by")
+        self.connections.append(allocation.connections.select(pl.lit(solved.name).alias("case"), *columns))
+        self.how = allocation.how
+        if allocation.shortcoming is not None:
+            self.shortcomings.append(f"case `{solved.name}`: {allocation.shortcoming}")
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each case; of failures the worst first."""
+        table = pl.concat(self.rows, how="vertical_relaxed")
+        return table.sort("carried_bps", "least_level_bps", maintain_order=True) if self.is_failures else table
+
+
+def check_cases(demands: list[str], *, each_failure: bool, threads: int | None, shown: Path | None) -> None:
+    """Refuse options that do not go together."""
+    is_many = each_failure or len(demands) > 1
+    if each_failure and len(demands) > 1:
+        raise ScenarioError("--each-failure goes with one --demands; leave the others out, and run it for each")
+    if twice := sorted({one for one in demands if demands.count(one) > 1}):
+        raise ScenarioError(f"--demands {twice[0]}: it is given twice; name each case once")
+    if is_many and shown is not None:
+        raise ScenarioError(f"{shown}: there are many cases, and a picture or page shows one; solve that one alone")
+    if threads is not None and not is_many:
+        raise ScenarioError("--threads is for many cases; give --each-failure or several --demands too")
+
+
+def solve_cases(
+    network: Network,
+    matrices: dict[str, Demands],
+    ways: dict[str, Any],
+    choice: dict[str, Any],
+    *,
+    each_failure: bool,
+    threads: int | None,
+    tell: Callable[[str, int, int], None] | None,
+) -> Cases:
+    """Solve the cases; after Ctrl-C, give those that were done."""
+    solved: Iterable[Solved]
+    if each_failure:
+        (demands,) = matrices.values()
+        paths = paths_of(network, demands, ways["paths"], ways["metric"], tell)
+        if not ways["allow_unreachable"]:
+            refuse_unreachable(paths)
+        cases = [Case(INTACT, problem_of(paths), paths), *single_failures(paths)]
+        found = Cases(True, len(cases))
+        solved = solve_many(cases, **choice, threads=threads, progress=tell)
+    else:
+        found = Cases(False, len(matrices))
+        solved = solve_many(network, matrices, **ways, **choice, threads=threads, progress=tell)
+    try:
+        for one in solved:
+            found.take(one)
+    except KeyboardInterrupt:
+        if not found.rows:
+            raise
+    return found
+
+
+def give_cases(cases: Cases, *, rows: int, as_json: bool, out: Path | None, origin: dict[str, Any]) -> None:
+    """Write and print what came of the cases, and leave with the exit code that says how it went."""
+    table = cases.table
+    if out is not None:
+        _write(cases, table, out, origin)
+    if as_json:
+        finite = pl.when(cs.float().is_finite()).then(cs.float())
+        typer.echo(json.dumps({"cases": table.with_columns(finite).to_dicts()}, indent=1, allow_nan=False))
+    else:
+        _print(cases, table, rows)
+    if len(table) < cases.total:
+        typer.echo(f"anabranch: stopped after {len(table)} of {cases.total} cases", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if cases.shortcomings:
+        count = f"{len(cases.shortcomings)} of {cases.total} cases did not converge; the first"
+        typer.echo(f"anabranch: {count}: {cases.shortcomings[0]}", err=True)
+        raise typer.Exit(1)
+
+
+def _write(cases: Cases, table: pl.DataFrame, out: Path, origin: dict[str, Any]) -> None:
+    with new_folder(out) as aside:
+        table.write_parquet(aside / "cases.parquet")
+        pl.concat(cases.connections, how="vertical_relaxed").write_parquet(aside / "connections.parquet")
+        meta = {"anabranch": version("anabranch"), "finished": len(table) == cases.total, "origin": origin}
+        (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+
+def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    printed = Table(box=None, pad_edge=False, header_style="bold")
+    first = "fails" if cases.is_failures else "demands"
+    for heading in (first, "carried", "met", "least met", "least level", "cut off", "certified"):
+        printed.add_column(heading, justify="left" if heading == first else "right")
+    shown = table.head(rows) if rows else table
+    for name, carried, met, least_met, level, cut_off, certified in shown.select(COLUMNS).iter_rows():
+        printed.add_row(
+            Text(printable(name)),
+            _core.format_rate(carried),
+            "" if met is None else f"{met:.1%}",
+            "" if least_met is None else f"{least_met:.1%}",
+            "" if level is None else _core.format_rate(level),
+            str(cut_off or ""),
+            "yes" if certified else "no",
+        )
+    console.print(printed)
+    left = len(table) - len(shown)
+    if left:
+        console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
+    console.print()
+    for line in _summary(cases, table):
+        console.print(line, highlight=False, markup=False)
+
+
+def _summary(cases: Cases, table: pl.DataFrame) -> list[str]:
+    lines = [f"{cases.how}: {len(table)} cases, {int(table['certified'].sum())} certified"]
+    if cases.is_failures:
+        whole = cases.rows[0]["carried_bps"][0]
+        worst = table["carried_bps"][0]
+        share = f" ({worst / whole:.1%})" if whole > 0 else ""
+        lines.append(f"carried {_core.format_rate(whole)} if nothing fails, at worst {_core.format_rate(worst)}{share}")
+    lines.append(f"{time_text(float(table['cpu_s'].sum()))} of processor time")
+    return lines
