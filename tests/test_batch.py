@@ -1,11 +1,14 @@
 """Many cases at once: the answers of `solve`, in order, and what is said of failures."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -13,7 +16,7 @@ import polars as pl
 import pytest
 
 import anabranch as ab
-from anabranch import generate
+from anabranch import cli, generate
 from anabranch.solve import METHODS
 
 EVERY = [(fairness, method) for fairness, methods in METHODS.items() for method in methods]
@@ -218,3 +221,27 @@ def test_paths_serve_only_the_same_connections():
     assert paths.serving(same).demands is same
     with pytest.raises(ValueError, match="between other nodes than the paths"):
         paths.serving(ab.demands(ring, nodes[2:], nodes[:2]))
+
+
+def test_the_command_prints_and_writes_what_was_done_before_ctrl_c(tmp_path, monkeypatch, capsys):
+    @contextmanager
+    def pressed_at_the_third():
+        def tell(stage, done, _total):
+            if (stage, done) == ("cases", 3):
+                raise KeyboardInterrupt
+
+        yield tell
+
+    continent = Path(__file__).parents[1] / "scenarios" / "continent.toml"
+    out = tmp_path / "part"
+    arguments = ["solve", continent, "--demands", "gravity:1Tbit/s", "--each-failure", "--out", out]
+    monkeypatch.setattr("anabranch.commands.solve.progress_bar", pressed_at_the_third)
+    monkeypatch.setattr(sys, "argv", ["anabranch", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 130
+    told = capsys.readouterr()
+    assert told.err == "anabranch: stopped after 2 of 57 cases\n"
+    assert "upward-max-min by c-slen: 2 cases, 2 certified" in told.out
+    assert len(pl.read_parquet(out / "cases.parquet")) == 2
+    assert json.loads((out / "meta.json").read_text(encoding="utf-8"))["finished"] is False

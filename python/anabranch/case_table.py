@@ -31,7 +31,9 @@ def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
         time. Connections of demand 0 count in none of these. From a network, ``carried_bps`` and
         ``least_level_bps``.
     """
-    return pl.DataFrame([_row(one) for one in solved], infer_schema_length=None)
+    table = pl.DataFrame([_row(one) for one in solved], infer_schema_length=None)
+    shares = {"met", "least_met", "least_level", "least_level_bps"} & set(table.columns)
+    return table.cast(dict.fromkeys(shares, pl.Float64))
 
 
 def _row(solved: Solved) -> dict[str, Any]:
