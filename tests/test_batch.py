@@ -17,7 +17,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import cli, generate
-from anabranch.solve import METHODS
+from anabranch.methods import METHODS
 
 EVERY = [(fairness, method) for fairness, methods in METHODS.items() for method in methods]
 
@@ -162,7 +162,7 @@ def test_mistakes_that_concern_all_cases_are_told_at_once(bridge):
 def test_a_case_that_does_not_converge_is_warned_of_by_name():
     # c1 on A or B, c2 on A, both links of 2: the answer (2, 2) is approached like 1/n.
     slow = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
-    with pytest.warns(ab.ConvergenceWarning, match="case `slow`: c-slen stopped at its limit of 5 passes"):
+    with pytest.warns(ab.ConvergenceWarning, match="case `slow`: c-slen stopped after 5 passes"):
         (solved,) = ab.solve_many([ab.Case("slow", slow)], max_passes=5)
     assert not solved.allocation.converged
 

@@ -100,6 +100,13 @@ def test_every_scenario_is_solved():
         assert "\ncertified" in done.stdout
 
 
+def test_the_method_is_named_with_its_reason(topology):
+    done = run("solve", topology, "--demands", "uniform:1Gbit/s", "-v")
+    assert "progressive-filling, since no connection has more than one path" in done.stderr
+    done = run("solve", topology, "--demands", "uniform:1Gbit/s", "--method", "c-slen", "-v")
+    assert "c-slen, since it was asked for" in done.stderr
+
+
 def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_path):
     scenario = tmp_path / "tie.toml"
     link = '[[link]]\nname = "{}"\nsource = "a"\ntarget = "b"\ncapacity = "2 Mbit/s"\n'
@@ -113,10 +120,7 @@ def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_pa
     scenario.write_text("".join(parts), encoding="utf-8")
     done = run("solve", scenario, "--max-passes", "5")
     assert done.returncode == 1
-    assert (
-        "c-slen stopped at its limit of 5 passes with a residual of 0.167 (tolerance 0.01): raise max_passes"
-        in done.stderr
-    )
+    assert "c-slen stopped after 5 passes with a residual of 0.167 (tolerance 0.01): raise max_passes" in done.stderr
     assert "NOT certified" in done.stdout
 
 

@@ -155,7 +155,7 @@ def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
     problem = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
     with pytest.warns(
         ab.ConvergenceWarning,
-        match=r"stopped at its limit of 5 passes with a residual of 0\.167 \(tolerance 0\.01\): raise max_passes",
+        match=r"stopped after 5 passes with a residual of 0\.167 \(tolerance 0\.01\): raise max_passes",
     ):
         allocation = ab.solve(problem, max_passes=5)
     assert not allocation.converged
@@ -293,3 +293,18 @@ def test_global_max_min_is_certified_and_dominates_on_random_problems():
         ours, other = np.sort(exact.certificate.levels), np.sort(upward.certificate.levels)
         differ = np.flatnonzero(np.abs(ours - other) > 1e-6)
         assert not len(differ) or ours[differ[0]] > other[differ[0]]
+
+
+def test_ctrl_c_keeps_the_passes_made_until_then():
+    # The problem above, which no number of passes solves to 1e-12; Ctrl-C comes after the first.
+    problem = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(ab.SolveInterrupted, match=r"c-slen was stopped after 1 pass$") as stopped:
+        ab.solve(problem, tolerance=1e-12, progress=stop)
+    allocation = stopped.value.allocation
+    assert not allocation.converged
+    assert "Ctrl-C stopped it" in allocation.shortcoming
+    assert allocation.problem.core.certify(allocation.path_rates, 0.5).overload <= 1e-9

@@ -11,7 +11,7 @@ EXIT_CODES = """| exit code | means |
 | 1 | it failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
 | 2 | the input or an option is wrong |
 | 3 | a reproduced number is outside its band |
-| 130 | stopped by Ctrl-C; `run` leaves in `--out` what there is until then |
+| 130 | stopped by Ctrl-C; `run` leaves in `--out` what there is until then, `solve` by passes prints it |
 | 141 | nobody reads the output any more, as with `\\| head` |"""
 
 

@@ -19,6 +19,7 @@ from anabranch.errors import (
     ConvergenceWarning,
     RunInterrupted,
     ScenarioError,
+    SolveInterrupted,
     SolverError,
     StorageError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "RunInterrupted",
     "Scenario",
     "ScenarioError",
+    "SolveInterrupted",
     "Solved",
     "SolverError",
     "StorageError",

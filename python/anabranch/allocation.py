@@ -118,7 +118,7 @@ class Allocation:
         if self.unmet is not None:
             passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
             return (
-                f"{self.method} stopped at its limit of {passes} with a residual of {self.residual:.3g} (tolerance"
+                f"{self.method} stopped after {passes} with a residual of {self.residual:.3g} (tolerance"
                 f" {self.tolerance:g}): {self.unmet}"
             )
         # IEWF overloads by design, and the paper's stop rule asks for no certificate.

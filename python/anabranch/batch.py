@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from anabranch.allocation import Allocation
     from anabranch.approximate import Options
+    from anabranch.methods import Fairness, Method
     from anabranch.paths import Metric
-    from anabranch.solve import Fairness, Method, Progress
+    from anabranch.solve import Progress
 
 ONE_BY_ONE = ("adaptive-water-filler", "approximate-water-filler", "water-filling")
 """Methods that hold the interpreter nearly all the time: on two threads they take longer than on one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from anabranch.allocation import Allocation
     from anabranch.result import Result
 
 
@@ -30,6 +31,15 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, result: Result) -> None:
         super().__init__(f"the run was stopped at {result.meta['reached_s']:g} s of {result.meta['duration_s']:g} s")
         self.result = result
+
+
+class SolveInterrupted(KeyboardInterrupt):
+    """A solver that goes in passes was stopped by Ctrl-C; ``allocation`` has its last pass, marked as not converged."""
+
+    def __init__(self, allocation: Allocation) -> None:
+        passes = "1 pass" if allocation.passes == 1 else f"{allocation.passes} passes"
+        super().__init__(f"{allocation.method} was stopped after {passes}")
+        self.allocation = allocation
 
 
 class StorageError(OSError):

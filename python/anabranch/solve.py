@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from anabranch import _core
 from anabranch.allocation import Allocation
 from anabranch.approximate import OPTIONS, Options, check_options
 from anabranch.demands import Demands
-from anabranch.errors import ConvergenceWarning, ScenarioError
+from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.exact import global_max_min
 from anabranch.levelled import LevelledAllocation
+from anabranch.methods import METHODS, PRICED, usual_method
 from anabranch.network import Network, rate_bps
 from anabranch.passes import run_levels, run_passes, start_solver
 from anabranch.paths import Metric, Paths, find_paths
@@ -25,36 +26,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from anabranch.methods import Fairness, Method
+
     Progress = Callable[[str, int, int], None]
 
-Fairness = Literal["max-min", "upward-max-min", "proportional", "alpha"]
-Method = Literal[
-    "c-slen",
-    "iewf",
-    "progressive-filling",
-    "dual-simplex",
-    "lp",
-    "interior-point",
-    "swan",
-    "geometric-binner",
-    "equi-depth-binner",
-    "adaptive-water-filler",
-    "approximate-water-filler",
-    "water-filling",
-]
-
-METHODS: dict[str, tuple[str, ...]] = {
-    "max-min": ("progressive-filling", "dual-simplex", "lp", *OPTIONS),
-    "upward-max-min": ("c-slen", "iewf", "progressive-filling"),
-    "proportional": ("interior-point",),
-    "alpha": ("interior-point",),
-}
-"""The methods for each kind of fairness: the usual ones first, approximations last."""
-
-PRICED = ("proportional", "alpha")
-"""Kinds of fairness that come with prices."""
-
 DEFAULT_PATHS = 4
+
+STOPPED = "Ctrl-C stopped it; solve again to go on to the end"
 
 DEFAULT_TOLERANCE = 1e-2
 """Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""
@@ -194,6 +172,8 @@ def solve(
         An option out of its range, or that the method does not take.
     SolverError
         A linear program failed.
+    SolveInterrupted
+        Ctrl-C while c-SLEN or IEWF was at work; a KeyboardInterrupt with the last pass as its ``allocation``.
 
     Warns
     -----
@@ -274,7 +254,7 @@ def allocate(
     **options: Unpack[Options],
 ) -> Allocation:
     """Solve a problem, of these paths if they are of a network; the choice is checked, and nobody is warned."""
-    chosen = _method(problem, fairness, method)
+    chosen = usual_method(problem, fairness) if method is None else method
     chosen_options = check_options(chosen, dict(options))
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
@@ -282,6 +262,11 @@ def allocate(
     if fairness in PRICED:
         return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
     unmet: str | None = None
+
+    def give(rates: NDArray[np.float64], passes: int) -> Allocation:
+        facts: dict[str, Any] = {"fairness": fairness, "method": chosen, "tolerance": tolerance}
+        return Allocation(problem, rates, **facts, passes=passes, unmet=unmet, paths=found)
+
     if chosen == "dual-simplex":
         answer = run_levels(problem, progress)
         levelled = LevelledAllocation(
@@ -311,18 +296,15 @@ def allocate(
         rates, passes = problem.core.max_min().path_rates, 1
     else:
         solver = start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
-        unmet = run_passes(solver, tolerance, change, max_passes, progress)
+        try:
+            unmet = run_passes(solver, tolerance, change, max_passes, progress)
+        except KeyboardInterrupt as stopped:
+            if solver.passes == 0:
+                raise
+            unmet = STOPPED
+            raise SolveInterrupted(give(solver.allocation(False, tolerance).path_rates, solver.passes)) from stopped
         rates, passes = solver.allocation(unmet is None, tolerance).path_rates, solver.passes
-    return Allocation(
-        problem,
-        rates,
-        fairness=fairness,
-        method=chosen,
-        tolerance=tolerance,
-        passes=passes,
-        unmet=unmet,
-        paths=found,
-    )
+    return give(rates, passes)
 
 
 def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, tolerance: float) -> PricedAllocation:
@@ -404,14 +386,3 @@ def refuse_unreachable(paths: Paths) -> None:
         f" {len(demands)} connections have none); leave such demands out, or give them rate 0 with --allow-unreachable"
         " (in Python: allow_unreachable=True)"
     )
-
-
-def _method(problem: Problem, fairness: str, method: str | None) -> str:
-    if method is not None:
-        return method
-    if fairness in PRICED:
-        return "interior-point"
-    most = np.bincount(problem.path_connection).max(initial=0)
-    if most <= 1:
-        return "progressive-filling"
-    return "dual-simplex" if fairness == "max-min" else "c-slen"

@@ -30,12 +30,14 @@ from anabranch.commands.inputs import (
     load_problem,
 )
 from anabranch.commands.progress import PathCounter, progress_bar
+from anabranch.commands.run import INTERRUPTED
 from anabranch.commands.text import printable
-from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError
+from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.folder import check_place
+from anabranch.methods import REASONS, Method
 from anabranch.page import allocation_content, write_report
 from anabranch.paths import Paths, find_paths
-from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE, Method
+from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
 from anabranch.solve import solve as solve_network
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ HELP = """Divide a network's capacity fairly among demands over several paths ea
 
 Prints a row for each connection: those that a link holds back first, by rising level, then those that have all they
 asked for. Rate, demand and how much of it is met, level (rate by weight), and the bottleneck. Exit code 1 if the
-solver did not converge, 2 if the input is wrong.
+solver did not converge, 2 if the input is wrong, 130 if Ctrl-C stopped it: what c-SLEN or IEWF had by then is given as
+far as it went.
 
 With --fairness proportional or alpha the bottleneck is the dearest link on the way; --json and --out have all prices.
 
@@ -132,6 +135,9 @@ def command(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Cases at a time; the numbers are the same. Default: the processors.")
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say which method was taken and why, on the error stream.")
+    ] = False,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder for Parquet tables and meta.json.")] = None,
@@ -186,10 +192,15 @@ def command(
             matrices = {(demands or [""])[0]: wanted, **more}
             cases = solve_cases(network, matrices, ways, choice, each_failure=each_failure, threads=threads, tell=tell)
         else:
-            allocation = solve_network(network, wanted, **ways, **choice, progress=tell)
+            try:
+                allocation, stopped = solve_network(network, wanted, **ways, **choice, progress=tell), None
+            except SolveInterrupted as error:
+                allocation, stopped = error.allocation, error
     if is_many:
         give_cases(cases, rows=rows, as_json=as_json, out=out, origin=_origin(context))
         return
+    if verbose:
+        typer.echo(f"anabranch: {_why(allocation, method)}", err=True)
     # The places were looked at before, and each is filled aside and put in place whole.
     if figure is not None:
         figure.parent.mkdir(parents=True, exist_ok=True)
@@ -202,9 +213,19 @@ def command(
         typer.echo(_json(allocation))
     else:
         _print(allocation, rows)
+    if stopped is not None:
+        typer.echo(f"anabranch: {allocation.shortcoming}", err=True)
+        raise typer.Exit(INTERRUPTED)
     if not allocation.converged:
         typer.echo(f"anabranch: {allocation.shortcoming}", err=True)
         raise typer.Exit(1)
+
+
+def _why(allocation: Allocation, asked: str | None) -> str:
+    """Say which method was taken, and why."""
+    if asked is not None:
+        return f"{allocation.method}, since it was asked for"
+    return f"{allocation.method}, since {REASONS[allocation.method]}; --method takes another"
 
 
 def _origin(context: typer.Context) -> dict[str, Any]:
