@@ -27,12 +27,12 @@ fn unproved(seeds: u64, kind: Kind) -> Vec<u64> {
 
 #[test]
 fn every_answer_is_proved_by_its_levels() {
-    for (seeds, kind) in [(2_000, PLAIN), (1_000, SINGLE), (500, MANY)] {
+    for (seeds, kind) in [(4_000, PLAIN), (1_000, SINGLE), (1_000, MANY)] {
         assert_eq!(unproved(seeds, kind), [0u64; 0]);
     }
     // Coefficients 50 apart, several in a row, may make prices lie so far apart that digits are lost.
-    let lost = unproved(2_000, RICH);
-    assert!(lost.len() <= 20, "{lost:?}");
+    let lost = unproved(4_000, RICH);
+    assert!(lost.len() <= 40, "{lost:?}");
 }
 
 #[test]
