@@ -17,9 +17,9 @@
 //! higher, since they allow no more.
 //!
 //! Rates are made to fit by the dual simplex method [lemke1954], with a basis of the size of the tight links
-//! [dantzig1967], and with long steps: in one step any number of connections move to a path that has become cheaper,
-//! as nothing of them is in the basis. From level to level all that was found stays; a chain of linear programs
-//! [nace2008] begins anew.
+//! [dantzig1967], and with long steps [maros2003]: in one step any number of connections move to a path that has become
+//! cheaper, as nothing of them is in the basis. From level to level all that was found stays; a chain of linear
+//! programs [nace2008] begins anew.
 
 mod basis;
 mod columns;

@@ -55,7 +55,7 @@ impl Filling {
         (0..self.basis.paths.len()).map(rate).collect()
     }
 
-    /// What is furthest below 0 for the length of its factors.
+    /// What is furthest below 0 for the length of its factors, as prices then rise the most [forrest1992].
     pub(super) fn shortest(&self) -> Option<(Short, Lack)> {
         let rates = self.basic_rates();
         let mut found: Option<(f64, Short, Lack)> = None;
