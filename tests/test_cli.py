@@ -107,6 +107,20 @@ def test_the_method_is_named_with_its_reason(topology):
     assert "c-slen, since it was asked for" in done.stderr
 
 
+def test_many_cases_name_their_methods_and_keep_to_the_pairs_of_their_paths(topology, tmp_path):
+    for name, pairs in {"there.csv": "a,c", "back.csv": "c,a"}.items():
+        (tmp_path / name).write_text(f"source,target,demand\n{pairs},1Mbit/s\n", encoding="utf-8")
+    both = ("--demands", tmp_path / "there.csv", "--demands", tmp_path / "back.csv")
+    done = run("solve", topology, *both, "-v", "--json")
+    assert "progressive-filling, since no connection has more than one path" in done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["finished"]
+    assert [case["method"] for case in shown["cases"]] == ["progressive-filling"] * 2
+    done = run("solve", topology, *both, "--path-kind", "disjoint")
+    assert done.returncode == 2
+    assert "back.csv: it has other pairs of nodes than the first" in done.stderr
+
+
 def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_path):
     scenario = tmp_path / "tie.toml"
     link = '[[link]]\nname = "{}"\nsource = "a"\ntarget = "b"\ncapacity = "2 Mbit/s"\n'

@@ -27,7 +27,7 @@ def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
         A row for each case, in the order given. ``case``; ``carried``, the sum of all rates; ``met``, that sum by the
         sum of all demands, and ``least_met``, the least rate by its demand (both null where a demand has no limit);
         ``least_level``, the least rate by weight; ``cut_off``, connections with a demand that get nothing;
-        ``saturated_links``; ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``, the processor
+        ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``, the processor
         time. Connections of demand 0 count in none of these. From a network, ``carried_bps`` and
         ``least_level_bps``.
     """
@@ -52,6 +52,7 @@ def _row(solved: Solved) -> dict[str, Any]:
         f"least_level{unit}": float((rate / weight).min()) if len(rate) else None,
         "cut_off": int((rate == 0).sum()),
         "saturated_links": facts["saturated_links"],
+        "method": allocation.method,
         "converged": allocation.converged,
         "certified": facts["certified"],
         "residual": facts["residual"],

@@ -70,7 +70,7 @@ def run_passes(
 
 
 def run_levels(problem: Problem, progress: Progress | None) -> _core.Levelled:
-    """Raise the level of max-min fair rates until all have settled, in stretches of about `LOOK_S`."""
+    """Find max-min fair levels until all have settled, in stretches of about `LOOK_S`."""
     solver = _core.global_max_min(problem.core)
     stretch, connections = 64, problem.core.connections
     while True:

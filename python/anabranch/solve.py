@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PATHS = 4
 
-STOPPED = "Ctrl-C stopped it; solve again to go on to the end"
+STOPPED = "Ctrl-C stopped it; solve again, and let it run to the end"
 
 DEFAULT_TOLERANCE = 1e-2
 """Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from anabranch.demands import Demands
     from anabranch.network import Network
+    from anabranch.paths import Paths
 
 INTACT = "nothing"
 """The case in which nothing fails, by what fails."""
@@ -46,7 +47,8 @@ class Cases:
     total: int
     rows: list[pl.DataFrame] = field(default_factory=list)
     connections: list[pl.DataFrame] = field(default_factory=list)
-    how: str = ""
+    methods: list[str] = field(default_factory=list)
+    fairness: str = ""
     shortcomings: list[str] = field(default_factory=list)
 
     def take(self, solved: Solved) -> None:
@@ -55,9 +57,16 @@ class Cases:
         self.rows.append(summarise([solved]))
         columns = ("name", "rate_bps", "met", "level_bps", "bottleneck", "held_by")
         self.connections.append(allocation.connections.select(pl.lit(solved.name).alias("case"), *columns))
-        self.how = allocation.how
+        self.fairness = allocation.fairness
+        if allocation.method not in self.methods:
+            self.methods.append(allocation.method)
         if allocation.shortcoming is not None:
             self.shortcomings.append(f"case `{solved.name}`: {allocation.shortcoming}")
+
+    @property
+    def how(self) -> str:
+        """What was asked for, and by which methods it was found."""
+        return f"{self.fairness} by {', '.join(self.methods)}"
 
     @property
     def table(self) -> pl.DataFrame:
@@ -77,6 +86,16 @@ def check_cases(demands: list[str], *, each_failure: bool, threads: int | None, 
         raise ScenarioError(f"{shown}: there are many cases, and a picture or page shows one; solve that one alone")
     if threads is not None and not is_many:
         raise ScenarioError("--threads is for many cases; give --each-failure or several --demands too")
+
+
+def refuse_other_pairs(paths: Paths, matrices: dict[str, Demands]) -> None:
+    """Refuse demands that are not between the same nodes as those the paths were found for."""
+    for name, demands in matrices.items():
+        if not paths.serves(demands):
+            raise ScenarioError(
+                f"--demands {name}: it has other pairs of nodes than the first, for which --path-kind found the paths;"
+                " solve it alone, or leave --path-kind out"
+            )
 
 
 def solve_cases(
@@ -118,7 +137,8 @@ def give_cases(cases: Cases, *, rows: int, as_json: bool, out: Path | None, orig
         _write(cases, table, out, origin)
     if as_json:
         finite = pl.when(cs.float().is_finite()).then(cs.float())
-        typer.echo(json.dumps({"cases": table.with_columns(finite).to_dicts()}, indent=1, allow_nan=False))
+        shown = {"finished": len(table) == cases.total, "cases": table.with_columns(finite).to_dicts()}
+        typer.echo(json.dumps(shown, indent=1, allow_nan=False))
     else:
         _print(cases, table, rows)
     if len(table) < cases.total:

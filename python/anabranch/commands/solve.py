@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
-from anabranch.commands.cases import check_cases, give_cases, solve_cases
+from anabranch.commands.cases import check_cases, give_cases, refuse_other_pairs, solve_cases
 from anabranch.commands.inputs import (
     Capacity,
     Delay,
@@ -190,6 +190,8 @@ def command(
         }
         if is_many:
             matrices = {(demands or [""])[0]: wanted, **more}
+            if isinstance(chosen, Paths):
+                refuse_other_pairs(chosen, matrices)
             cases = solve_cases(network, matrices, ways, choice, each_failure=each_failure, threads=threads, tell=tell)
         else:
             try:
@@ -197,10 +199,13 @@ def command(
             except SolveInterrupted as error:
                 allocation, stopped = error.allocation, error
     if is_many:
+        if verbose:
+            for found in cases.methods:
+                typer.echo(f"anabranch: {_why(found, method)}", err=True)
         give_cases(cases, rows=rows, as_json=as_json, out=out, origin=_origin(context))
         return
     if verbose:
-        typer.echo(f"anabranch: {_why(allocation, method)}", err=True)
+        typer.echo(f"anabranch: {_why(allocation.method, method)}", err=True)
     # The places were looked at before, and each is filled aside and put in place whole.
     if figure is not None:
         figure.parent.mkdir(parents=True, exist_ok=True)
@@ -221,11 +226,11 @@ def command(
         raise typer.Exit(1)
 
 
-def _why(allocation: Allocation, asked: str | None) -> str:
+def _why(found: str, asked: str | None) -> str:
     """Say which method was taken, and why."""
     if asked is not None:
-        return f"{allocation.method}, since it was asked for"
-    return f"{allocation.method}, since {REASONS[allocation.method]}; --method takes another"
+        return f"{found}, since it was asked for"
+    return f"{found}, since {REASONS[found]}; --method takes another"
 
 
 def _origin(context: typer.Context) -> dict[str, Any]:

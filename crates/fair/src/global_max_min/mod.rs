@@ -66,7 +66,7 @@ pub struct GlobalMaxMin {
     budget: usize,
 }
 
-/// Events for each link and path, beyond which the method must be going round in circles.
+/// Events for each link and path, after which it ends in any case.
 const PATIENCE: usize = 50;
 
 impl GlobalMaxMin {

@@ -21,7 +21,7 @@ pub(super) struct Link {
     pub left: f64,
     pub slope: f64,
     pub since: f64,
-    /// The greatest slope seen since it was summed anew.
+    /// The greatest slope seen at a search since it was summed anew.
     pub peak: f64,
 }
 

@@ -61,7 +61,7 @@ pub(super) struct Filling {
     pub exchanges: usize,
     /// Whether numbers stayed sound so far.
     pub is_sound: bool,
-    /// What is below 0 by rounding alone, until something else changes.
+    /// What is below 0 and stays so until something else changes: by rounding alone, where numbers are sound.
     still: Vec<Leaving>,
     prices: Vec<f64>,
 }

@@ -5,9 +5,9 @@
 //! price is negative and every main path is a cheapest one: then the prices prove that the level is too high.
 //!
 //! Of those that can, many may do. So paths have costs: links on them, and a random part, so that no two ways cost the
-//! same. The dual simplex method keeps the division of least cost at every level, and comes to an end since each
-//! exchange makes the costs greater [lemke1954]. The costs are there for that alone: those of paths that are not
-//! looked at stay as they are, which is a choice of costs as good as another.
+//! same. The dual simplex method keeps the division of least cost at every level, and in exact arithmetic comes to an
+//! end since each exchange makes the costs greater [lemke1954]. The costs are there for that alone: those of paths that
+//! are not looked at stay as they are, which is a choice of costs as good as another.
 
 mod active;
 mod steps;

@@ -39,7 +39,7 @@ impl Step {
 }
 
 /// Where something could enter as prices rise.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Turn {
     at: f64,
     candidate: Candidate,
@@ -50,6 +50,12 @@ struct Turn {
 impl Turn {
     fn new(candidate: Candidate, group: usize, cost: f64, entry: f64) -> Self {
         Self { at: cost.max(0.0) / -entry, candidate, group: group as u32, entry }
+    }
+}
+
+impl PartialEq for Turn {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
     }
 }
 
