@@ -25,7 +25,7 @@ pub use allocation::Allocation;
 pub use certify::{Bottleneck, Certificate, certify};
 pub use certify_levels::{LevelCertificate, certify_levels};
 pub use certify_prices::{PriceCertificate, Worst, certify_prices};
-pub use global_max_min::{GlobalMaxMin, Level, Levelled, global_max_min};
+pub use global_max_min::{Allocator, GlobalMaxMin, Level, Levelled, global_max_min};
 pub use iewf::{Iewf, UnitError};
 pub use max_min::{MultipathError, max_min};
 pub use passes::{Passes, Stop};

@@ -115,13 +115,53 @@ impl Columns {
     /// Who can never have half of what it asks for asks for twice what its paths could carry: all demands are finite.
     fn bound_demands(&mut self) {
         for c in 0..self.connection.len() {
-            let narrowest = |p: usize| {
-                let rows = self.uses_of(p).iter().map(|&(row, a)| self.capacity[row as usize] / a);
-                rows.fold(f64::INFINITY, f64::min)
-            };
-            let most: f64 = self.paths_of(c).map(narrowest).sum();
-            self.demand[c] = self.demand[c].min(2.0 * most);
+            self.demand[c] = self.bounded(c, self.demand[c]);
         }
+    }
+
+    fn bounded(&self, c: usize, demand: f64) -> f64 {
+        let narrowest = |p: usize| {
+            let rows = self.uses_of(p).iter().map(|&(row, a)| self.capacity[row as usize] / a);
+            rows.fold(f64::INFINITY, f64::min)
+        };
+        let most: f64 = self.paths_of(c).map(narrowest).sum();
+        demand.min(2.0 * most)
+    }
+
+    /// Takes the numbers of a problem with the same paths as the one `before`; says whether it can.
+    ///
+    /// It cannot where something takes part that was left out, or a link no longer binds.
+    pub fn follow(&mut self, problem: &Problem, before: &Problem) -> bool {
+        if self.leaves_out(problem, before) || self.link.iter().any(|&l| problem.capacity(l as usize).is_infinite()) {
+            return false;
+        }
+        let mut is_bounded_anew = vec![false; self.connection.len()];
+        for row in 0..self.link.len() {
+            let capacity = problem.capacity(self.link[row] as usize) * self.row_scale[row];
+            if std::mem::replace(&mut self.capacity[row], capacity) != capacity {
+                self.connections_on[row].iter().for_each(|&c| is_bounded_anew[c as usize] = true);
+            }
+        }
+        for (c, is_bounded_anew) in is_bounded_anew.into_iter().enumerate() {
+            let number = self.connection[c] as usize;
+            self.weight[c] = problem.weight(number) * self.rate_scale[c];
+            if is_bounded_anew || problem.demand(number) != before.demand(number) {
+                self.demand[c] = self.bounded(c, problem.demand(number) * self.rate_scale[c]);
+            }
+        }
+        true
+    }
+
+    /// Whether a link that did not take part may bind now, or carry, or a connection wants something now.
+    fn leaves_out(&self, problem: &Problem, before: &Problem) -> bool {
+        let is_missing = |all: &[u32], number: usize| !all.contains(&(number as u32));
+        let is_other = |&l: &usize| {
+            let old = before.capacity(l);
+            (old == 0.0 || old.is_infinite()) && problem.capacity(l) != old
+        };
+        let is_awake = |&c: &usize| before.demand(c) == 0.0 && problem.demand(c) > 0.0;
+        (0..problem.links()).filter(is_other).any(|l| is_missing(&self.link, l))
+            || (0..problem.connections()).filter(is_awake).any(|c| is_missing(&self.connection, c))
     }
 
     fn list_by_row(&mut self, has_coefficients: bool) {
@@ -176,6 +216,11 @@ impl Columns {
     /// Rows of a path, each with what a unit of its rate uses there.
     pub fn uses_of(&self, path: usize) -> &[(u32, f64)] {
         &self.uses[self.use_offsets[path]..self.use_offsets[path + 1]]
+    }
+
+    /// Whether a link of the path has failed since it was taken in.
+    pub fn is_dead(&self, path: usize) -> bool {
+        self.uses_of(path).iter().any(|&(row, _)| self.capacity[row as usize] == 0.0)
     }
 
     /// Connections with a path on a row.

@@ -21,6 +21,7 @@
 //! cheaper, as nothing of them is in the basis. From level to level all that was found stays; a chain of linear
 //! programs [nace2008] begins anew.
 
+mod allocator;
 mod basis;
 mod columns;
 mod filling;
@@ -29,6 +30,7 @@ mod pricing;
 use std::sync::Arc;
 
 use crate::problem::{Problem, trim};
+pub use allocator::Allocator;
 use columns::Columns;
 use filling::Filling;
 
@@ -69,11 +71,16 @@ pub struct GlobalMaxMin {
 /// Events for each link and path, after which it ends in any case.
 const PATIENCE: usize = 50;
 
+/// Events that a problem may take.
+fn patience(columns: &Columns) -> usize {
+    PATIENCE * (columns.rows() + columns.paths() + 1)
+}
+
 impl GlobalMaxMin {
     /// Ready for the first event, at level 0.
     pub fn new(problem: &Arc<Problem>) -> Self {
         let columns = Columns::new(problem);
-        let budget = PATIENCE * (columns.rows() + columns.paths() + 1);
+        let budget = patience(&columns);
         Self { problem: Arc::clone(problem), filling: Filling::new(columns), budget }
     }
 
@@ -105,25 +112,31 @@ impl GlobalMaxMin {
 
     /// The rates and their proof, in the units of the problem.
     pub fn finish(mut self) -> Levelled {
-        let shares = self.filling.path_rates();
-        let (filling, columns) = (&self.filling, &self.filling.columns);
-        let mut path_rates = vec![0.0; self.problem.paths()];
-        for (p, share) in shares.iter().enumerate() {
-            path_rates[columns.path[p] as usize] = share / columns.rate_scale[columns.owner[p] as usize];
-        }
-        trim(&self.problem, &mut path_rates);
-        let connection_rates = self.problem.sum_by_connection(&path_rates);
-        let level = |held: &filling::Held| {
-            let price =
-                |&(row, price): &(u32, f64)| (columns.link[row as usize], price * columns.row_scale[row as usize]);
-            let mut connections: Vec<u32> = held.connections.iter().map(|&c| columns.connection[c as usize]).collect();
-            connections.sort_unstable();
-            Level { level: held.level, held: connections, prices: held.prices.iter().map(price).collect() }
-        };
-        let levels = filling.held.iter().map(level).collect();
-        let converged = filling.is_sound && filling.left == 0;
-        Levelled { path_rates, connection_rates, levels, exchanges: filling.exchanges, converged }
+        levelled(&self.problem, &mut self.filling)
     }
+}
+
+/// The rates that a filling came to and their proof, in the units of the problem.
+fn levelled(problem: &Problem, filling: &mut Filling) -> Levelled {
+    let shares = filling.path_rates();
+    let columns = &filling.columns;
+    let mut path_rates = vec![0.0; problem.paths()];
+    let carries = |&(p, _): &(usize, &f64)| !columns.is_dead(p);
+    for (p, share) in shares.iter().enumerate().filter(carries) {
+        path_rates[columns.path[p] as usize] = share / columns.rate_scale[columns.owner[p] as usize];
+    }
+    trim(problem, &mut path_rates);
+    let connection_rates = problem.sum_by_connection(&path_rates);
+    let level = |held: &filling::Held| {
+        let price = |&(row, price): &(u32, f64)| (columns.link[row as usize], price * columns.row_scale[row as usize]);
+        let binds = |&&(row, _): &&(u32, f64)| columns.capacity[row as usize] > 0.0;
+        let mut connections: Vec<u32> = held.connections.iter().map(|&c| columns.connection[c as usize]).collect();
+        connections.sort_unstable();
+        Level { level: held.level, held: connections, prices: held.prices.iter().filter(binds).map(price).collect() }
+    };
+    let levels = filling.held.iter().map(level).collect();
+    let converged = filling.is_sound && filling.left == 0;
+    Levelled { path_rates, connection_rates, levels, exchanges: filling.exchanges, converged }
 }
 
 /// Max-min fair rates over all ways to use the paths.

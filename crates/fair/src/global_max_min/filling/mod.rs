@@ -9,12 +9,14 @@
 //! An event is a path or the slack of a link that is below 0. Either something takes its place, or prices prove that
 //! the level is too high, and tell to which it must fall. Where nothing is below 0, the last prices hold the level.
 
+mod following;
 mod levels;
 mod rates;
 
 use super::basis::{Basis, Entering, Leaving};
 use super::columns::Columns;
 use super::pricing::{Candidate, Lack, Prices, Pricing, Step};
+use following::Proof;
 use rates::Short;
 
 /// A price below this part of the greatest is rounding.
@@ -55,6 +57,9 @@ pub(super) struct Filling {
     used: Vec<f64>,
     /// Prices that proved a level too high, row and price; the last belong to the present level.
     proofs: Vec<Vec<(u32, f64)>>,
+    /// The same of an answer that follows changes: who pays besides, and whom they hold, from the lowest level on.
+    kept: Vec<Proof>,
+    follows: bool,
     /// Connections that are not settled.
     pub left: usize,
     pub held: Vec<Held>,
@@ -82,6 +87,8 @@ impl Filling {
             floor: 0.0,
             used: vec![0.0; rows],
             proofs: vec![],
+            kept: vec![],
+            follows: false,
             left: connections,
             held: vec![],
             exchanges: 0,
@@ -100,18 +107,24 @@ impl Filling {
 
     /// Goes through the next event.
     pub fn advance(&mut self) {
+        if !self.mend() {
+            self.end_level();
+        }
+    }
+
+    /// Makes good what is furthest below 0, or learns that the level is too high; says whether anything is.
+    fn mend(&mut self) -> bool {
         if self.basis.is_old() {
             self.refresh();
         }
-        match self.shortest() {
-            Some((Short::Basic(place), lack)) => self.leave(Leaving::Path(place), lack),
-            Some((Short::Slack(row), lack)) => self.leave(Leaving::Slack(row), lack),
-            Some((Short::Main(c), lack)) => {
-                let place = self.change_main(c);
-                self.leave(Leaving::Path(place), lack);
-            }
-            None => self.end_level(),
-        }
+        let Some((short, lack)) = self.shortest() else { return false };
+        let leaving = match short {
+            Short::Basic(place) => Leaving::Path(place),
+            Short::Slack(row) => Leaving::Slack(row),
+            Short::Main(c) => Leaving::Path(self.change_main(c)),
+        };
+        self.leave(leaving, lack);
+        true
     }
 
     /// Adds up anew what main paths use.
@@ -187,7 +200,12 @@ impl Filling {
         if self.enter(leaving, lack, prices, false) {
             return true;
         }
-        self.basis.is_new() && (self.lower(prices) || self.enter(leaving, lack, prices, true))
+        self.basis.is_new() && (self.prove(prices) || self.enter(leaving, lack, prices, true))
+    }
+
+    /// The prices of the last sweep prove the rates too high: they fall to what these allow. Says whether they do.
+    fn prove(&mut self, prices: Prices) -> bool {
+        if self.follows { self.keep(prices) } else { self.lower(prices) }
     }
 
     /// Exchanges what is leaving for what the last sweep found, if it can; says whether it did.
