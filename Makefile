@@ -66,6 +66,7 @@ bench: install
 	cargo run --quiet --release -p anabranch-filling --example million
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/max_min.py
+	$(BIN)/python benches/update.py
 	$(BIN)/python benches/batch.py
 	$(BIN)/python benches/zoo.py
 	$(BIN)/python benches/sweep.py 500 0

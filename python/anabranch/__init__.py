@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch import generate
 from anabranch.allocation import Allocation
 from anabranch.allocation_folder import read_allocation
+from anabranch.allocator import Allocator
 from anabranch.batch import Solved, solve_many
 from anabranch.case_table import summarise
 from anabranch.cases import Case, single_failures
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allocation",
+    "Allocator",
     "Case",
     "CertificateError",
     "ConvergenceWarning",

@@ -138,6 +138,11 @@ impl Problem {
         changed.limited()
     }
 
+    /// Whether the paths are the same because one problem was made from the other.
+    pub(crate) fn shares_paths(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.paths, &other.paths)
+    }
+
     /// The problem itself, if something limits every path.
     fn limited(self) -> Result<Self, ProblemError> {
         if self.capacity.iter().all(|c| c.is_finite()) {

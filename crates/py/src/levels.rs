@@ -1,6 +1,6 @@
 //! Max-min fair rates over several paths, their levels and certificate.
 
-use anabranch_fair::{GlobalMaxMin, Level, LevelCertificate, Levelled, certify_levels as certify};
+use anabranch_fair::{Allocator, GlobalMaxMin, Level, LevelCertificate, Levelled, certify_levels as certify};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -85,6 +85,39 @@ impl PyLevelled {
             (level.level, held, links.into_pyarray(py), prices.into_pyarray(py))
         };
         self.0.levels.iter().map(arrays).collect()
+    }
+}
+
+/// Max-min fair rates that follow changes.
+#[pyclass(name = "Allocator", module = "anabranch._core")]
+pub struct PyAllocator(Allocator);
+
+#[pymethods]
+impl PyAllocator {
+    #[new]
+    fn new(py: Python<'_>, problem: &PyProblem) -> Self {
+        Self(py.detach(|| Allocator::new(problem.shared())))
+    }
+
+    /// Goes over to another problem; quickly, if it has the same paths and other numbers.
+    fn follow(&mut self, py: Python<'_>, problem: &PyProblem) {
+        py.detach(|| self.0.follow(problem.shared()));
+    }
+
+    #[getter]
+    fn connection_rates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.connection_rates().into_pyarray(py)
+    }
+
+    /// Exchanges of one path or link for another that the last change took.
+    #[getter]
+    fn exchanges(&self) -> usize {
+        self.0.exchanges()
+    }
+
+    /// The rates of paths too, and their levels.
+    fn levelled(&mut self, py: Python<'_>) -> PyLevelled {
+        PyLevelled(py.detach(|| self.0.levelled()))
     }
 }
 
@@ -174,6 +207,7 @@ fn certify_levels(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyGlobalMaxMin>()?;
+    module.add_class::<PyAllocator>()?;
     module.add_class::<PyLevelled>()?;
     module.add_class::<PyLevelCertificate>()?;
     module.add_function(wrap_pyfunction!(global_max_min, module)?)?;

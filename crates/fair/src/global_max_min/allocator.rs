@@ -30,23 +30,24 @@ impl Allocator {
     /// # Errors
     /// As [`Problem::changed`]; then nothing changes.
     pub fn update(&mut self, changes: Changes) -> Result<(), ProblemError> {
-        let problem = Arc::new(self.problem.changed(changes)?);
-        let before = std::mem::replace(&mut self.problem, problem);
-        let filling = &mut self.filling;
-        if filling.is_sound && filling.columns.follow(&self.problem, &before) {
-            filling.follow(patience(&filling.columns));
-        } else {
-            filling.is_sound = false;
-        }
-        if !filling.is_sound {
-            self.filling = solved(&self.problem);
-        }
+        self.follow(&Arc::new(self.problem.changed(changes)?));
         Ok(())
     }
 
-    /// Another problem, with connections or paths added or taken away: solved from the beginning.
-    pub fn replace(&mut self, problem: &Arc<Problem>) {
-        *self = Self::new(problem);
+    /// Goes over to another problem.
+    ///
+    /// Numbers are followed where the paths are those of [`Problem::changed`]. With other paths or connections, and
+    /// where a connection or link takes part that did not when it was last so, all is solved from the beginning.
+    pub fn follow(&mut self, problem: &Arc<Problem>) {
+        let before = std::mem::replace(&mut self.problem, Arc::clone(problem));
+        let filling = &mut self.filling;
+        let can_follow = filling.is_sound && before.shares_paths(problem) && filling.columns.follow(problem, &before);
+        if can_follow {
+            filling.follow(patience(&filling.columns));
+        }
+        if !can_follow || !filling.is_sound {
+            self.filling = solved(problem);
+        }
     }
 
     /// The rate of each connection.
@@ -77,4 +78,113 @@ fn solved(problem: &Arc<Problem>) -> Filling {
     while !solver.run(usize::MAX) {}
     solver.filling.begin_following();
     solver.filling
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certify_levels::certify_levels;
+    use crate::testing::parts;
+
+    const NONE: f64 = f64::INFINITY;
+
+    /// Links of 4 and 10. Connection 0 may take either, connection 1 the first, connection 2 the second.
+    fn shared() -> Arc<Problem> {
+        Arc::new(Problem::new(parts(&[4.0, 10.0], &[&[&[0], &[1]], &[&[0]], &[&[1]]])).unwrap())
+    }
+
+    fn assert_rates(allocator: &mut Allocator, wanted: &[f64]) {
+        let found = allocator.levelled();
+        let is_close = |rates: &[f64]| rates.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-12 * b);
+        assert!(is_close(&found.connection_rates) && is_close(&allocator.connection_rates()), "{found:?}");
+        let proof = certify_levels(allocator.problem(), &found.path_rates, &found.levels, 1e-12);
+        assert!(found.converged && proof.holds(), "{proof:?}");
+    }
+
+    fn demand(values: [f64; 3]) -> Changes {
+        Changes { demand: Some(values.to_vec()), ..Changes::default() }
+    }
+
+    fn capacity(values: [f64; 2]) -> Changes {
+        Changes { capacity: Some(values.to_vec()), ..Changes::default() }
+    }
+
+    #[test]
+    fn rates_follow_demands_there_and_back() {
+        // 1 holds the first link alone, at 4; 0 and 2 have 5 each of the second. If 1 wants 1, 13 are left for 0 and 2:
+        // 6.5 each, of which 0 has 3 on the first link. If 2 wants 2 besides, 0 has the rest: 11.
+        let mut allocator = Allocator::new(&shared());
+        for (values, wanted) in [
+            ([NONE; 3], [5.0, 4.0, 5.0]),
+            ([NONE, 1.0, NONE], [6.5, 1.0, 6.5]),
+            ([NONE, 1.0, 2.0], [11.0, 1.0, 2.0]),
+            ([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]),
+            ([NONE; 3], [5.0, 4.0, 5.0]),
+        ] {
+            allocator.update(demand(values)).unwrap();
+            assert_rates(&mut allocator, &wanted);
+        }
+    }
+
+    #[test]
+    fn a_change_that_moves_nobody_takes_no_exchange() {
+        // The second link has 12 in place of 10: 0 and 2 have 6 each on the same paths.
+        let mut allocator = Allocator::new(&shared());
+        allocator.update(capacity([4.0, 12.0])).unwrap();
+        assert_eq!(allocator.exchanges(), 0);
+        assert_rates(&mut allocator, &[6.0, 4.0, 6.0]);
+    }
+
+    #[test]
+    fn a_link_that_fails_comes_back() {
+        // Without the second link 2 has nothing, and 0 and 1 have 2 each of the first. Without the first 1 has nothing,
+        // and 0 and 2 have 5 each of the second.
+        let mut allocator = Allocator::new(&shared());
+        for (values, wanted) in [
+            ([4.0, 0.0], [2.0, 2.0, 0.0]),
+            ([4.0, 10.0], [5.0, 4.0, 5.0]),
+            ([0.0, 10.0], [5.0, 0.0, 5.0]),
+            ([0.0, 0.0], [0.0, 0.0, 0.0]),
+            ([4.0, 10.0], [5.0, 4.0, 5.0]),
+        ] {
+            allocator.update(capacity(values)).unwrap();
+            assert_rates(&mut allocator, &wanted);
+        }
+    }
+
+    #[test]
+    fn levels_change_places_with_the_weights() {
+        // With weight 4 connection 1 would be at level 1 with all of the first link, and 0 and 2 at 5: no rate moves.
+        // With weight 1/4 for it 0, 1 and 2 share 14 at one level: 1 has 14 / 9 and the others 56 / 9 each.
+        let mut allocator = Allocator::new(&shared());
+        for (weight, wanted) in [(4.0, [5.0, 4.0, 5.0]), (0.25, [56.0 / 9.0, 14.0 / 9.0, 56.0 / 9.0])] {
+            allocator.update(Changes { weight: Some(vec![1.0, weight, 1.0]), ..Changes::default() }).unwrap();
+            assert_rates(&mut allocator, &wanted);
+        }
+    }
+
+    #[test]
+    fn connections_come_and_go_and_links_begin_to_bind() {
+        // A fourth connection on the second link: all four can have 14 / 4, with 0.5 of connection 0 on the first link.
+        let mut allocator = Allocator::new(&shared());
+        let four = Problem::new(parts(&[4.0, 10.0], &[&[&[0], &[1]], &[&[0]], &[&[1]], &[&[1]]])).unwrap();
+        allocator.follow(&Arc::new(four));
+        assert_rates(&mut allocator, &[3.5; 4]);
+        allocator.follow(&shared());
+        assert_rates(&mut allocator, &[5.0, 4.0, 5.0]);
+        // The second link without limit, for demands of 7: 0 and 2 have them. With 10 again they have 5 each.
+        allocator.update(demand([7.0; 3])).unwrap();
+        allocator.update(capacity([4.0, NONE])).unwrap();
+        assert_rates(&mut allocator, &[7.0, 4.0, 7.0]);
+        allocator.update(capacity([4.0, 10.0])).unwrap();
+        assert_rates(&mut allocator, &[5.0, 4.0, 5.0]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_place_and_changes_nothing() {
+        let mut allocator = Allocator::new(&shared());
+        let error = allocator.update(demand([1.0, -1.0, 1.0])).unwrap_err().to_string();
+        assert!(error.starts_with("connection 1: demand is -1"), "{error}");
+        assert_rates(&mut allocator, &[5.0, 4.0, 5.0]);
+    }
 }

@@ -10,6 +10,9 @@ const ROUNDS: usize = 3;
 /// A rate below this part of the terms that it is the difference of is rounding.
 const ROUNDING: f64 = 4e-15;
 
+/// The same where rates follow from levels one after the other, of which each has the rounding of those before.
+const FOLLOWED: f64 = 1e-13;
+
 /// What can be below 0: a basic path, by its place, the main path of a connection, the slack of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Short {
@@ -58,9 +61,10 @@ impl Filling {
     /// What is furthest below 0 for the length of its factors, as prices then rise the most [forrest1992].
     pub(super) fn shortest(&self) -> Option<(Short, Lack)> {
         let rates = self.basic_rates();
+        let part = if self.follows { FOLLOWED } else { ROUNDING };
         let mut found: Option<(f64, Short, Lack)> = None;
         let mut look = |sum: Sum, short: Short| {
-            let lack = Lack { value: sum.value, rounding: ROUNDING * sum.size };
+            let lack = Lack { value: sum.value, rounding: part * sum.size };
             let measure = sum.value * sum.value / sum.square;
             if lack.value < -lack.rounding && found.is_none_or(|(most, ..)| measure > most) && !self.is_still(short) {
                 found = Some((measure, short, lack));

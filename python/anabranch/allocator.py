@@ -1,0 +1,221 @@
+"""Max-min fair rates that follow changes of demands, weights, capacities and connections."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.errors import ConvergenceWarning
+from anabranch.levelled import LevelledAllocation
+from anabranch.paths import Paths
+from anabranch.problem import Problem, problem_of
+from anabranch.solve import EXACT_TOLERANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Numbers = ArrayLike | Mapping[int, float] | Mapping[str, float]
+
+
+class Allocator:
+    """Max-min fair rates over several paths, kept up to date while what is shared changes.
+
+    It holds the answer to a problem and goes on from there when numbers change. Rates of connections are unique, so
+    they do not depend on the way there; how they are divided among paths may.
+
+    Parameters
+    ----------
+    subject : Problem or Paths
+        What is shared: a problem of arrays, or the paths of demands on a network, in bit/s.
+
+    Attributes
+    ----------
+    problem : Problem
+        As it is now.
+    exchanges : int
+        Exchanges of one path or link for another that the last change took.
+
+    Raises
+    ------
+    ScenarioError
+        A connection that no link and no demand limits.
+    """
+
+    def __init__(self, subject: Problem | Paths) -> None:
+        if not isinstance(subject, (Problem, Paths)):
+            raise TypeError(f"the subject is a {type(subject).__name__}; it must be a Problem or Paths")
+        self._paths = subject if isinstance(subject, Paths) else None
+        self.problem = subject if isinstance(subject, Problem) else problem_of(subject)
+        self._core = _core.Allocator(self.problem.core)
+        self._allocation: LevelledAllocation | None = None
+
+    def __repr__(self) -> str:
+        core = self.problem.core
+        return f"<Allocator {core.connections} connections, {core.paths} paths, {core.links} links>"
+
+    @property
+    def connection_rates(self) -> NDArray[np.float64]:
+        """The rate of each connection."""
+        return self._core.connection_rates
+
+    @property
+    def exchanges(self) -> int:
+        """Exchanges that the last change took."""
+        return self._core.exchanges
+
+    @property
+    def allocation(self) -> LevelledAllocation:
+        """The rates with their levels, tables and proof; made when it is first asked for after a change.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Rounding spoilt it; the message says how far it is from fair.
+        """
+        if self._allocation is None:
+            found = self._core.levelled()
+            self._allocation = LevelledAllocation(
+                self.problem,
+                found.path_rates,
+                found.levels,
+                fairness="max-min",
+                method="dual-simplex",
+                tolerance=EXACT_TOLERANCE,
+                passes=found.exchanges,
+                paths=self._paths,
+            )
+            if self._allocation.shortcoming is not None:
+                warnings.warn(self._allocation.shortcoming, ConvergenceWarning, stacklevel=2)
+        return self._allocation
+
+    def update(
+        self,
+        *,
+        demand: Numbers | None = None,
+        capacity: Numbers | None = None,
+        weight: Numbers | None = None,
+    ) -> NDArray[np.float64]:
+        """Take other numbers for the same paths; what is not given stays. Gives the rate of each connection.
+
+        Parameters
+        ----------
+        demand, weight : array_like of float, or mapping of int or str to float, optional
+            Of all connections, or of some by number or, on a network, by name.
+        capacity : array_like of float, or mapping of int or str to float, optional
+            Of all links, or of some. A link that fails has capacity 0, and its old one again when it is repaired.
+
+        Raises
+        ------
+        ValueError
+            A number that cannot be, or of a connection or link that is not there, or a path that nothing limits any
+            more. Then nothing changes.
+        """
+        old = self.problem
+        changed = old.changed(
+            demand=None if demand is None else self._all("demand", demand, old.demand),
+            capacity=None if capacity is None else self._all("capacity", capacity, old.capacity),
+            weight=None if weight is None else self._all("weight", weight, old.weight),
+        )
+        return self._follow(changed)
+
+    def add(self, paths: Sequence[Sequence[int]], *, demand: float = np.inf, weight: float = 1.0) -> int:
+        """Add a connection with these paths, each the numbers of its links; gives its number, the highest.
+
+        It solves from the beginning, as `remove` does. Only for a problem of arrays.
+
+        Raises
+        ------
+        ValueError
+            A path that cannot be, or that nothing limits, or a number that cannot be; or the problem is of a network.
+        """
+        old, number = self._of_arrays("add"), self.problem.core.connections
+        links = [np.asarray(path, dtype=np.int64) for path in paths]
+        ends = old.path_offsets[-1] + np.cumsum([len(path) for path in links], dtype=np.int64)
+        extra = sum(len(path) for path in links)
+        problem = Problem(
+            old.capacity,
+            np.concatenate([old.path_offsets, ends]),
+            np.concatenate([old.path_links, *links]),
+            np.concatenate([old.path_connection, np.full(len(links), number, dtype=np.uint32)]),
+            np.append(old.demand, demand),
+            np.append(old.weight, weight),
+            coefficient=None if old.coefficient is None else np.append(old.coefficient, np.ones(extra)),
+        )
+        self._follow(problem)
+        return number
+
+    def remove(self, connection: int) -> None:
+        """Take a connection and its paths away; those after it count one less.
+
+        Raises
+        ------
+        ValueError
+            There is no such connection, or the problem is of a network: there a demand of 0 does the same.
+        """
+        old = self._of_arrays("remove")
+        count = old.core.connections
+        if not 0 <= connection < count:
+            raise ValueError(f"there is no connection {connection}; there are {count}, numbered from 0")
+        is_kept = old.path_connection != connection
+        lengths = np.diff(old.path_offsets)
+        entries = np.repeat(is_kept, lengths)
+        owner = old.path_connection[is_kept]
+        problem = Problem(
+            old.capacity,
+            np.concatenate([[0], np.cumsum(lengths[is_kept])]),
+            old.path_links[entries],
+            np.where(owner > connection, owner - 1, owner),
+            np.delete(old.demand, connection),
+            np.delete(old.weight, connection),
+            coefficient=None if old.coefficient is None else old.coefficient[entries],
+        )
+        self._follow(problem)
+
+    def _follow(self, problem: Problem) -> NDArray[np.float64]:
+        self._core.follow(problem.core)
+        self.problem, self._allocation = problem, None
+        return self._core.connection_rates
+
+    def _of_arrays(self, what: str) -> Problem:
+        """Give the problem, if connections may come and go."""
+        if self._paths is not None:
+            raise ValueError(
+                f"the connections are those of demands on a network, and {what} would part from them; make an allocator"
+                " of other paths, or give those that come and go a demand of 0 meanwhile"
+            )
+        return self.problem
+
+    def _all(self, quantity: str, given: Numbers, old: NDArray[np.float64]) -> ArrayLike:
+        """Give the numbers of all connections or links, of which some may be given."""
+        if not isinstance(given, Mapping):
+            return given
+        what = "link" if quantity == "capacity" else "connection"
+        values = old.copy()
+        for key, value in given.items():
+            values[self._number(quantity, what, key, len(old))] = value
+        return values
+
+    def _number(self, quantity: str, what: str, key: int | str, count: int) -> int:
+        if isinstance(key, str):
+            names = self._numbers(what)
+            if key not in names:
+                where = "a problem of arrays has no names" if self._paths is None else "look at the names of the network"
+                raise ValueError(f"{quantity}: there is no {what} `{key}`; {where}")
+            return names[key]
+        if not 0 <= key < count:
+            raise ValueError(f"{quantity}: there is no {what} {key}; there are {count}, numbered from 0")
+        return int(key)
+
+    def _numbers(self, what: str) -> dict[str, int]:
+        """The number of each link or connection by its name."""
+        if self._paths is None:
+            return {}
+        demands = self._paths.demands
+        names = demands.network.core.link_names if what == "link" else demands.core.names
+        return {name: number for number, name in enumerate(names)}
