@@ -1,5 +1,6 @@
 """Max-min fair rates that follow changes, as Python users meet them."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -19,8 +20,7 @@ def test_rates_follow_demands_and_capacities_given_one_by_one_or_all():
     assert allocator.update(demand={1: 1.0}).tolist() == [6.5, 1.0, 6.5]
     assert allocator.update(capacity={1: 0.0}).tolist() == [3.0, 1.0, 0.0]
     assert allocator.update(capacity=[4, 10], demand=np.full(3, np.inf)).tolist() == [5.0, 4.0, 5.0]
-    # With three times the weight of 0, 2 has 7.5 of the second link, and 0 the rest: 1 still has all 4 of the first? At
-    # one level 14 = (1 + 1 + 3) * 2.8: 1 and 0 have 2.8 each, of which 0 has 1.2 on the first link and 1.6 on the other.
+    # Weights of 1, 1 and 3 for the 14 of both links: 1 and 0 have 2.8 each, 0 of that 1.2 on the first link.
     assert allocator.update(weight={2: 3.0}) == pytest.approx([2.8, 2.8, 8.4])
 
 
@@ -30,8 +30,10 @@ def test_an_allocation_is_there_with_its_proof_after_each_change():
     assert first is allocator.allocation
     allocator.update(demand={1: 1.0})
     second = allocator.allocation
-    assert second is not first and first.connection_rates.tolist() == [5.0, 4.0, 5.0]
-    assert second.proof.holds and second.connections["demand"][1] == 1.0
+    assert second is not first
+    assert first.connection_rates.tolist() == [5.0, 4.0, 5.0]
+    assert second.proof.holds
+    assert second.connections["demand"][1] == 1.0
     second.certify()
 
 
@@ -50,15 +52,14 @@ def test_connections_are_added_and_removed():
 def test_a_network_names_its_links_and_connections():
     # Two ways of 10 Mbit/s from a to c, one over b; the two connections have both ways, 20 Mbit/s together.
     rows = [("a", "b"), ("b", "c"), ("a", "c")]
-    import networkx as nx
-
     graph = nx.DiGraph()
     graph.add_edges_from(rows, capacity_bps=10e6, delay_s=1e-3)
     network = ab.from_networkx(graph)
     demands = ab.demands(network, ["a", "a"], ["c", "c"])
     allocator = ab.Allocator(ab.find_paths(demands, 2))
     names = demands.connections["name"].to_list()
-    links = dict(zip(network.links.select("source", "target").iter_rows(), network.links["name"].to_list(), strict=True))
+    ends = network.links.select("source", "target").iter_rows()
+    links = dict(zip(ends, network.links["name"].to_list(), strict=True))
     assert allocator.connection_rates == pytest.approx([10e6, 10e6])
     assert allocator.update(capacity={links["a", "c"]: 0.0}) == pytest.approx([5e6, 5e6])
     assert allocator.update(demand={names[1]: 1e6}) == pytest.approx([9e6, 1e6])

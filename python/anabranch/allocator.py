@@ -205,7 +205,9 @@ class Allocator:
         if isinstance(key, str):
             names = self._numbers(what)
             if key not in names:
-                where = "a problem of arrays has no names" if self._paths is None else "look at the names of the network"
+                where = (
+                    "a problem of arrays has no names" if self._paths is None else "look at the names of the network"
+                )
                 raise ValueError(f"{quantity}: there is no {what} `{key}`; {where}")
             return names[key]
         if not 0 <= key < count:
@@ -213,7 +215,7 @@ class Allocator:
         return int(key)
 
     def _numbers(self, what: str) -> dict[str, int]:
-        """The number of each link or connection by its name."""
+        """Give the number of each link or connection by its name."""
         if self._paths is None:
             return {}
         demands = self._paths.demands
