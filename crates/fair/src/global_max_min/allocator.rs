@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::columns::Takes;
 use super::filling::Filling;
 use super::{GlobalMaxMin, Levelled, levelled, patience};
 use crate::problem::{Changes, Problem, ProblemError};
@@ -36,8 +37,8 @@ impl Allocator {
 
     /// Goes over to another problem.
     ///
-    /// Numbers are followed where the paths are those of [`Problem::changed`]. With other paths or connections, and
-    /// where a connection or link takes part that did not when it was last so, all is solved from the beginning.
+    /// Numbers are followed where the paths are those of [`Problem::changed`]. With other paths or connections, or where
+    /// a capacity becomes infinite or ceases to be, all is solved from the beginning.
     pub fn follow(&mut self, problem: &Arc<Problem>) {
         let before = std::mem::replace(&mut self.problem, Arc::clone(problem));
         let filling = &mut self.filling;
@@ -74,7 +75,7 @@ impl Allocator {
 
 /// A filling that came to its end, ready to follow changes.
 fn solved(problem: &Arc<Problem>) -> Filling {
-    let mut solver = GlobalMaxMin::new(problem);
+    let mut solver = GlobalMaxMin::with(problem, Takes::All);
     while !solver.run(usize::MAX) {}
     solver.filling.begin_following();
     solver.filling

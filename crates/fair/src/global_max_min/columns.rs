@@ -8,6 +8,15 @@ use std::ops::Range;
 
 use crate::problem::Problem;
 
+/// What is taken into the columns.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Takes {
+    /// What can carry something.
+    Carrying,
+    /// Connections without a demand and paths over dead links too, which a change may bring back.
+    All,
+}
+
 /// The part of the problem that is solved; links are its rows, paths are grouped by connection.
 pub(super) struct Columns {
     /// Of each row: its link, its capacity, and what a unit of the link is in the row.
@@ -35,7 +44,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub fn new(problem: &Problem) -> Self {
+    /// Only what can carry something now, or all that a change of numbers may bring back.
+    pub fn new(problem: &Problem, takes: Takes) -> Self {
         let mut columns = Self {
             link: vec![],
             capacity: vec![],
@@ -55,8 +65,8 @@ impl Columns {
             connections_on: vec![],
         };
         let mut row_of = vec![u32::MAX; problem.links()];
-        for c in (0..problem.connections()).filter(|&c| problem.demand(c) > 0.0) {
-            columns.add_connection(problem, c, &mut row_of);
+        for c in (0..problem.connections()).filter(|&c| takes == Takes::All || problem.demand(c) > 0.0) {
+            columns.add_connection(problem, c, takes, &mut row_of);
         }
         columns.scale();
         columns.bound_demands();
@@ -64,10 +74,11 @@ impl Columns {
         columns
     }
 
-    fn add_connection(&mut self, problem: &Problem, c: usize, row_of: &mut [u32]) {
+    fn add_connection(&mut self, problem: &Problem, c: usize, takes: Takes, row_of: &mut [u32]) {
         let own = self.connection.len() as u32;
         for &p in problem.paths_of(c) {
-            if problem.uses_of(p as usize).any(|(l, _)| problem.capacity(l) == 0.0) {
+            let is_dead = problem.uses_of(p as usize).any(|(l, _)| problem.capacity(l) == 0.0);
+            if is_dead && takes == Takes::Carrying {
                 continue;
             }
             for (l, a) in problem.uses_of(p as usize).filter(|&(l, _)| problem.capacity(l).is_finite()) {
@@ -130,38 +141,27 @@ impl Columns {
 
     /// Takes the numbers of a problem with the same paths as the one `before`; says whether it can.
     ///
-    /// It cannot where something takes part that was left out, or a link no longer binds.
+    /// It cannot where a link begins or ceases to bind. Columns that do not hold all cannot follow at all.
     pub fn follow(&mut self, problem: &Problem, before: &Problem) -> bool {
-        if self.leaves_out(problem, before) || self.link.iter().any(|&l| problem.capacity(l as usize).is_infinite()) {
+        let is_other = |l: usize| problem.capacity(l).is_infinite() != before.capacity(l).is_infinite();
+        if (0..problem.links()).any(is_other) {
             return false;
         }
         let mut is_bounded_anew = vec![false; self.connection.len()];
         for row in 0..self.link.len() {
             let capacity = problem.capacity(self.link[row] as usize) * self.row_scale[row];
-            if std::mem::replace(&mut self.capacity[row], capacity) != capacity {
+            if std::mem::replace(&mut self.capacity[row], capacity).to_bits() != capacity.to_bits() {
                 self.connections_on[row].iter().for_each(|&c| is_bounded_anew[c as usize] = true);
             }
         }
         for (c, is_bounded_anew) in is_bounded_anew.into_iter().enumerate() {
             let number = self.connection[c] as usize;
             self.weight[c] = problem.weight(number) * self.rate_scale[c];
-            if is_bounded_anew || problem.demand(number) != before.demand(number) {
+            if is_bounded_anew || problem.demand(number).to_bits() != before.demand(number).to_bits() {
                 self.demand[c] = self.bounded(c, problem.demand(number) * self.rate_scale[c]);
             }
         }
         true
-    }
-
-    /// Whether a link that did not take part may bind now, or carry, or a connection wants something now.
-    fn leaves_out(&self, problem: &Problem, before: &Problem) -> bool {
-        let is_missing = |all: &[u32], number: usize| !all.contains(&(number as u32));
-        let is_other = |&l: &usize| {
-            let old = before.capacity(l);
-            (old == 0.0 || old.is_infinite()) && problem.capacity(l) != old
-        };
-        let is_awake = |&c: &usize| before.demand(c) == 0.0 && problem.demand(c) > 0.0;
-        (0..problem.links()).filter(is_other).any(|l| is_missing(&self.link, l))
-            || (0..problem.connections()).filter(is_awake).any(|c| is_missing(&self.connection, c))
     }
 
     fn list_by_row(&mut self, has_coefficients: bool) {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use crate::problem::{Problem, trim};
 pub use allocator::Allocator;
-use columns::Columns;
+use columns::{Columns, Takes};
 use filling::Filling;
 
 /// A level, who is held there, and the prices that prove it.
@@ -79,7 +79,11 @@ fn patience(columns: &Columns) -> usize {
 impl GlobalMaxMin {
     /// Ready for the first event, at level 0.
     pub fn new(problem: &Arc<Problem>) -> Self {
-        let columns = Columns::new(problem);
+        Self::with(problem, Takes::Carrying)
+    }
+
+    fn with(problem: &Arc<Problem>, takes: Takes) -> Self {
+        let columns = Columns::new(problem, takes);
         let budget = patience(&columns);
         Self { problem: Arc::clone(problem), filling: Filling::new(columns), budget }
     }

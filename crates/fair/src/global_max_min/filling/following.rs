@@ -36,7 +36,9 @@ impl Filling {
         let mut of = std::mem::take(&mut self.prices);
         for Held { level, connections, prices } in std::mem::take(&mut self.held) {
             of.fill(0.0);
-            prices.iter().for_each(|&(row, price)| of[row as usize] = price);
+            for &(row, price) in &prices {
+                of[row as usize] = price;
+            }
             let priced: Vec<u32> = prices.iter().map(|&(row, _)| row).collect();
             let at = Prices { of: &of, priced: &priced };
             self.pricing.sweep(&self.columns, at, &self.main, |p| self.is_basic[p]);
