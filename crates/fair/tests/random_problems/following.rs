@@ -44,7 +44,9 @@ fn random_changes(now: &Problem, first: &Problem, rng: &mut ChaCha8Rng) -> Chang
     }
     if rng.random_bool(0.3) {
         let mut weight: Vec<f64> = (0..connections).map(|c| now.weight(c)).collect();
-        some(connections, rng).into_iter().for_each(|c| weight[c] = rng.random_range(0.3..4.0));
+        for c in some(connections, rng) {
+            weight[c] = rng.random_range(0.3..4.0);
+        }
         changes.weight = Some(weight);
     }
     if rng.random_bool(0.5) {
@@ -65,7 +67,7 @@ fn random_changes(now: &Problem, first: &Problem, rng: &mut ChaCha8Rng) -> Chang
 /// Greatest difference of rates, relative to the rate, or to a thousandth of the greatest.
 fn difference(found: &[f64], wanted: &[f64]) -> f64 {
     let scale = wanted.iter().copied().fold(0.0, f64::max);
-    let relative = |(a, b): (&f64, &f64)| if a == b { 0.0 } else { (a - b).abs() / b.abs().max(1e-3 * scale) };
+    let relative = |(a, b): (&f64, &f64)| (a - b).abs() / b.abs().max(1e-3 * scale).max(f64::MIN_POSITIVE);
     found.iter().zip(wanted).map(relative).fold(0.0, f64::max)
 }
 
