@@ -110,6 +110,12 @@ def test_mistakes_are_told_with_their_place_and_change_nothing():
         allocator.remove(3)
     with pytest.raises(ValueError, match="there is no link 9"):
         allocator.add([[9]])
+    with pytest.raises(ValueError, match="path 4: it has no links"):
+        allocator.add([[]])
+    with pytest.raises(ValueError, match="path_links holds float64"):
+        allocator.add([[0.5]])
+    with pytest.raises(TypeError, match="float"):
+        allocator.update(demand={0.5: 1.0})
     with pytest.raises(TypeError, match="must be a Problem or Paths"):
         ab.Allocator([1.0])
     assert allocator.connection_rates.tolist() == [5.0, 4.0, 5.0]

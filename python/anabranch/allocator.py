@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from operator import index
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,7 +128,8 @@ class Allocator:
     def add(self, paths: Sequence[Sequence[int]], *, demand: float = np.inf, weight: float = 1.0) -> int:
         """Add a connection with these paths, each the numbers of its links; gives its number, the highest.
 
-        It solves from the beginning, as `remove` does. Only for a problem of arrays.
+        Its paths use of their links as much as their rate. It solves from the beginning, as `remove` does. Only for a
+        problem of arrays.
 
         Raises
         ------
@@ -135,7 +137,7 @@ class Allocator:
             A path that cannot be, or that nothing limits, or a number that cannot be; or the problem is of a network.
         """
         old, number = self._of_arrays("add"), self.problem.core.connections
-        links = [np.asarray(path, dtype=np.int64) for path in paths]
+        links = [np.asarray(path) if len(path) else np.zeros(0, dtype=np.uint32) for path in paths]
         ends = old.path_offsets[-1] + np.cumsum([len(path) for path in links], dtype=np.int64)
         extra = sum(len(path) for path in links)
         problem = Problem(
@@ -210,9 +212,10 @@ class Allocator:
                 )
                 raise ValueError(f"{quantity}: there is no {what} `{key}`; {where}")
             return names[key]
-        if not 0 <= key < count:
-            raise ValueError(f"{quantity}: there is no {what} {key}; there are {count}, numbered from 0")
-        return int(key)
+        number = index(key)
+        if not 0 <= number < count:
+            raise ValueError(f"{quantity}: there is no {what} {number}; there are {count}, numbered from 0")
+        return number
 
     def _numbers(self, what: str) -> dict[str, int]:
         """Give the number of each link or connection by its name."""
