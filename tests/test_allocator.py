@@ -70,6 +70,19 @@ def test_a_network_names_its_links_and_connections():
         allocator.add([[0]])
 
 
+def test_what_is_not_proved_is_solved_from_the_beginning(monkeypatch):
+    allocator = ab.Allocator(SHARED)
+    allocator.update(demand={1: 1.0})
+    said = ["numbers lie too far apart", None]
+    monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", property(lambda _: said.pop(0)))
+    assert allocator.allocation.connection_rates.tolist() == [6.5, 1.0, 6.5]
+    assert not said
+    allocator.update(demand={1: 2.0})
+    said += ["numbers lie too far apart", "still", "still"]
+    with pytest.warns(ab.ConvergenceWarning, match="still"):
+        assert allocator.allocation.connection_rates.tolist() == [6.0, 2.0, 6.0]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_a_chain_of_changes_comes_to_the_rates_of_a_fresh_solve(seed):
     rng = np.random.default_rng(seed)

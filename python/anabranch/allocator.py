@@ -74,25 +74,22 @@ class Allocator:
     def allocation(self) -> LevelledAllocation:
         """The rates with their levels, tables and proof; made when it is first asked for after a change.
 
+        If nothing proves them, since numbers lie too far apart, it solves from the beginning.
+
         Warns
         -----
         ConvergenceWarning
-            Rounding spoilt it; the message says how far it is from fair.
+            Rounding spoilt that too; the message says how far it is from fair.
         """
         if self._allocation is None:
-            found = self._core.levelled()
-            self._allocation = LevelledAllocation(
-                self.problem,
-                found.path_rates,
-                found.levels,
-                fairness="max-min",
-                method="dual-simplex",
-                tolerance=EXACT_TOLERANCE,
-                passes=found.exchanges,
-                paths=self._paths,
-            )
-            if self._allocation.shortcoming is not None:
-                warnings.warn(self._allocation.shortcoming, ConvergenceWarning, stacklevel=2)
+            found = self._levelled()
+            if found.shortcoming is not None:
+                # Digits that were lost on the way are there again in a fresh solve.
+                self._core = _core.Allocator(self.problem.core)
+                found = self._levelled()
+            if found.shortcoming is not None:
+                warnings.warn(found.shortcoming, ConvergenceWarning, stacklevel=2)
+            self._allocation = found
         return self._allocation
 
     def update(
@@ -178,6 +175,19 @@ class Allocator:
             coefficient=None if old.coefficient is None else old.coefficient[entries],
         )
         self._follow(problem)
+
+    def _levelled(self) -> LevelledAllocation:
+        found = self._core.levelled()
+        return LevelledAllocation(
+            self.problem,
+            found.path_rates,
+            found.levels,
+            fairness="max-min",
+            method="dual-simplex",
+            tolerance=EXACT_TOLERANCE,
+            passes=found.exchanges,
+            paths=self._paths,
+        )
 
     def _follow(self, problem: Problem) -> NDArray[np.float64]:
         self._core.follow(problem.core)

@@ -27,8 +27,8 @@ def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
         A row for each case, in the order given. ``case``; ``carried``, the sum of all rates; ``met``, that sum by the
         sum of all demands, and ``least_met``, the least rate by its demand (both null where a demand has no limit);
         ``least_level``, the least rate by weight; ``cut_off``, connections with a demand that get nothing;
-        ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``, the processor
-        time. Connections of demand 0 count in none of these. From a network, ``carried_bps`` and
+        ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``,
+        the processor time. Connections of demand 0 count in none of these. From a network, ``carried_bps`` and
         ``least_level_bps``.
     """
     table = pl.DataFrame([_row(one) for one in solved], infer_schema_length=None)
