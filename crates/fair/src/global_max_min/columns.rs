@@ -1,7 +1,8 @@
 //! What takes part: links that can bind, paths that can carry, connections that want something.
 //!
 //! Links of infinite capacity bind nobody, and paths over links of capacity 0 carry nothing; both are left out, and so
-//! are connections without a demand or a path. Links and connections count in units of their own, in which no
+//! are connections without a demand or a path. Where changes are to be followed, such paths and connections stay in: a
+//! link may be repaired, and a demand return. Links and connections count in units of their own, in which no
 //! coefficient is over 1; without coefficients these are the units of the problem.
 
 use std::ops::Range;
@@ -141,7 +142,7 @@ impl Columns {
 
     /// Takes the numbers of a problem with the same paths as the one `before`; says whether it can.
     ///
-    /// It cannot where a link begins or ceases to bind. Columns that do not hold all cannot follow at all.
+    /// It cannot where a link begins or ceases to bind. Only for columns that take in all.
     pub fn follow(&mut self, problem: &Problem, before: &Problem) -> bool {
         let is_other = |l: usize| problem.capacity(l).is_infinite() != before.capacity(l).is_infinite();
         if (0..problem.links()).any(is_other) {
