@@ -67,6 +67,8 @@ bench: install
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/max_min.py
 	$(BIN)/python benches/update.py
+	$(BIN)/python benches/solvers.py --quick
+	$(BIN)/python benches/starts.py
 	$(BIN)/python benches/batch.py
 	$(BIN)/python benches/zoo.py
 	$(BIN)/python benches/sweep.py 500 0

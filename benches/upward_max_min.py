@@ -21,12 +21,13 @@ BUDGET_S = 30.0
 """CPU time after which the way to a tolerance is given up."""
 
 
-def read_problem(name: str) -> ab.Problem:
-    """Read an instance with its gravity demands."""
+def read_problem(name: str, demands: str = "gravity") -> ab.Problem:
+    """Read an instance with its demands of a kind: gravity or uniform."""
     with np.load(INSTANCES / f"{name}.npz") as arrays:
         counts = np.diff(arrays["conn_ptr"])
         connection = np.repeat(np.arange(len(counts)), counts)
-        demand = arrays["conn_demand_gravity"] if "conn_demand_gravity" in arrays else np.full(len(counts), np.inf)
+        kind = f"conn_demand_{demands}"
+        demand = arrays[kind] if kind in arrays else np.full(len(counts), np.inf)
         return ab.Problem(arrays["link_capacity"], arrays["path_ptr"], arrays["path_links"], connection, demand)
 
 
