@@ -29,6 +29,9 @@ LIMIT_S = 60
 SHORT_S, ROUNDS = 1.0, 5
 """What takes less is done so often, and the least time counts."""
 
+COUNTED = 1e-2
+"""Subflows with less of the rate of their connection than this do not count in the residual."""
+
 THETA = 1e-4
 """Rates under this part of the median capacity count as this in q."""
 
@@ -59,7 +62,7 @@ def measure(problem: ab.Problem, method: str) -> tuple[list[Found], list[float],
 def row(problem: ab.Problem, step: Found, seconds: float, peak_mb: float, exact: np.ndarray | None) -> dict:
     """The numbers of a row, by column."""
     rates = problem.core.sum_by_connection(step.path_rates)
-    certificate = problem.core.certify(step.path_rates, 1e-2)
+    certificate = problem.core.certify(step.path_rates, COUNTED)
     found = {
         "method": step.method,
         "cpu_s": round(seconds, 5),
