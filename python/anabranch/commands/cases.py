@@ -19,7 +19,7 @@ from anabranch.batch import Solved, solve_many
 from anabranch.case_table import summarise
 from anabranch.cases import Case, single_failures
 from anabranch.commands.run import INTERRUPTED
-from anabranch.commands.text import printable, time_text
+from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
 from anabranch.problem import problem_of
@@ -179,7 +179,7 @@ def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
     console.print(printed)
     left = len(table) - len(shown)
     if left:
-        console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
+        console.print(more_text(left), highlight=False)
     console.print()
     for line in _summary(cases, table):
         console.print(line, highlight=False, markup=False)

@@ -27,7 +27,7 @@ from anabranch.commands.inputs import (
     load_problem,
 )
 from anabranch.commands.progress import PathCounter, progress_bar
-from anabranch.commands.text import printable
+from anabranch.commands.text import more_text, printable
 from anabranch.demands import demands as make_demands
 from anabranch.errors import ScenarioError
 from anabranch.filters import filters
@@ -191,7 +191,7 @@ def _print(paths: Paths, table: pl.DataFrame, rows: int) -> None:
     console.print(printed)
     left = len(table) - len(shown)
     if left:
-        console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
+        console.print(more_text(left), highlight=False)
     console.print()
     for line in _summary(paths, table):
         console.print(line, highlight=False, markup=False)

@@ -15,7 +15,7 @@ from rich.text import Text
 from anabranch import _core
 from anabranch.commands.inputs import MOST_SEED
 from anabranch.commands.progress import run_bar
-from anabranch.commands.text import count_text, printable, time_text
+from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted, ScenarioError
 from anabranch.folder import check_new, check_place
 from anabranch.scenario import read_plan
@@ -135,7 +135,7 @@ def _print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None
         )
     console.print(table)
     if len(frame) > len(shown):
-        console.print(f"... and {len(frame) - len(shown)} more; --rows 0 shows all", highlight=False)
+        console.print(more_text(len(frame) - len(shown)), highlight=False)
 
 
 def _print_links(console: Console, links: pl.DataFrame) -> None:

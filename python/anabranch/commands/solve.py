@@ -31,7 +31,7 @@ from anabranch.commands.inputs import (
 )
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.run import INTERRUPTED
-from anabranch.commands.text import printable
+from anabranch.commands.text import more_text, printable
 from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.folder import check_place
 from anabranch.methods import REASONS, Method
@@ -282,7 +282,7 @@ def _print(allocation: Allocation, rows: int) -> None:
     console.print(table)
     left = len(frame) - len(shown)
     if left:
-        console.print(f"... and {left} more; --rows 0 shows all", highlight=False)
+        console.print(more_text(left), highlight=False)
     _print_summary(console, allocation, frame)
 
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.commands.progress import LINE_EVERY_S
-from anabranch.commands.text import printable, time_text
+from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _print_tables(files: list[Path], rows: int) -> None:
             frame = pl.read_csv(file, infer_schema_length=None)
             console.print(_table(file, frame, rows))
             if rows and len(frame) > rows:
-                console.print(f"... and {len(frame) - rows} more; --rows 0 shows all", highlight=False)
+                console.print(more_text(len(frame) - rows), highlight=False)
             console.print()
 
 

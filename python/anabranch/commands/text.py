@@ -19,3 +19,8 @@ def count_text(count: float) -> str:
     """Give a large count to three digits: ``1.38 M``."""
     scale, prefix = next((c for c in COUNTS if count >= c[0]), (1.0, ""))
     return f"{count / scale:.3g} {prefix}".rstrip() if prefix else f"{count:.0f}"
+
+
+def more_text(left: int) -> str:
+    """Say how many rows of a table are not shown, and how they would be."""
+    return f"... and {left} more; --rows 0 shows all"
