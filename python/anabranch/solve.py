@@ -268,17 +268,7 @@ def allocate(
         return Allocation(problem, rates, **facts, passes=passes, unmet=unmet, paths=found)
 
     if chosen == "dual-simplex":
-        answer = run_levels(problem, progress)
-        levelled = LevelledAllocation(
-            problem,
-            answer.path_rates,
-            answer.levels,
-            fairness=fairness,
-            method=chosen,
-            tolerance=tolerance,
-            passes=answer.exchanges,
-            paths=found,
-        )
+        levelled = _levelled(problem, found, fairness, tolerance, progress)
         if levelled.shortcoming is None or method is not None:
             return levelled
         chosen = "lp"
@@ -305,6 +295,23 @@ def allocate(
             raise SolveInterrupted(give(solver.allocation(False, tolerance).path_rates, solver.passes)) from stopped
         rates, passes = solver.allocation(unmet is None, tolerance).path_rates, solver.passes
     return give(rates, passes)
+
+
+def _levelled(
+    problem: Problem, found: Paths | None, fairness: str, tolerance: float, progress: Progress | None
+) -> LevelledAllocation:
+    """Find the levels and their proof."""
+    answer = run_levels(problem, progress)
+    return LevelledAllocation(
+        problem,
+        answer.path_rates,
+        answer.levels,
+        fairness=fairness,
+        method="dual-simplex",
+        tolerance=tolerance,
+        passes=answer.exchanges,
+        paths=found,
+    )
 
 
 def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, tolerance: float) -> PricedAllocation:
