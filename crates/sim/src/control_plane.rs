@@ -5,14 +5,14 @@
 //! frames. On a hop that does none of that the frames would change nothing, and are left out.
 
 use anabranch_core::{Bytes, Rate, Time};
+use anabranch_links::Links;
+use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::Frame;
 use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
 use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
-use crate::faults::{Arrivals, Fates};
 use crate::held_back::Behind;
-use crate::link::Links;
 use crate::packet::{ControlPacket, NO_COPIES};
 use crate::repair::Hop;
 use crate::routes::{END, Routes};

@@ -4,11 +4,11 @@
 //! links such a packet is among the control packets (`control_plane.rs`); on links and at the sink it is as others are.
 
 use anabranch_core::{Bytes, Time};
+use anabranch_links::faults::Arrivals;
 use anabranch_proto::Ecn;
 use anabranch_proto::control::Order;
 
 use crate::connections::{State, UNSET};
-use crate::faults::Arrivals;
 use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES, Role};
 use crate::routes::END;
 use crate::world::{Kind, World};

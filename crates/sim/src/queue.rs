@@ -2,7 +2,7 @@
 //!
 //! A link without one serves in the order of arrival, so when a packet enters it is known when it leaves; here it depends
 //! on what comes later. So such a link has an event more for each packet: when it is free again. The packet that is sent
-//! goes over the plain link (`link.rs`), which is empty then, and has its capacity, delay, counts and faults.
+//! goes over the plain link (`anabranch_links`), which is empty then, and has its capacity, delay, counts and faults.
 //!
 //! Where a link has opportunities to send, packets stay in the discipline until one comes: the event is then for each
 //! opportunity before which something waits. At that of a large packet's first byte it goes to the plain link.

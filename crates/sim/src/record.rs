@@ -1,12 +1,12 @@
 //! What is written down during a run, and what is left of it afterwards.
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_links::Totals;
 use anabranch_scenario::plan::{Plan, Record};
 
 use crate::connections::UNSET;
 use crate::engine::Shards;
 use crate::fairness::{Fairness, Gauge};
-use crate::link::Totals;
 use crate::summary::Summary;
 use crate::waits::Wait;
 

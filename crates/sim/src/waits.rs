@@ -4,9 +4,9 @@
 //! A histogram takes 4 kB for each time that the longest wait is twice as long, from 2 us on: some 90 kB for a second, and
 //! under 200 kB for as long as a run can last. There is one for each link and subflow that has had a packet.
 
+use anabranch_links::Links;
 use hdrhistogram::Histogram;
 
-use crate::link::Links;
 use crate::packet::Role;
 use crate::routes::Routes;
 use crate::world::World;

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 use anabranch_core::paths::GroupSearch;
 use anabranch_core::{ConnectionId, LinkId, Rate};
+use anabranch_links::Links;
+use anabranch_links::faults::Fates;
 use anabranch_proto::queues::Item;
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_scenario::plan::{ControlPlane, Limit, LinkPlan, Plan};
@@ -16,8 +18,6 @@ use crate::calendar::{Calendar, Event};
 use crate::capacities::Hearers;
 use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
-use crate::faults::Fates;
-use crate::link::Links;
 use crate::packet::{ControlPacket, Copies, DataPacket, Payload, Role};
 use crate::queue::Queue;
 use crate::record::Grant;

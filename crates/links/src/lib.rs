@@ -1,0 +1,9 @@
+//! Links, whether time is simulated or real: when a packet that enters one arrives, and what befalls it on the way.
+
+mod departures;
+pub mod faults;
+mod link;
+mod opportunities;
+mod schedule;
+
+pub use link::{Links, Totals};
