@@ -115,7 +115,7 @@ impl Links {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.hot.len()
     }
 

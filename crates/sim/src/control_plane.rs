@@ -67,7 +67,7 @@ impl Lanes {
             packets: Slab::default(),
             frames: Slab::default(),
             behind: Behind::new(),
-            of_links: (0..links.len()).map(|l| Lane::new(plan, routes, links, l)).collect(),
+            of_links: (0..links.count()).map(|l| Lane::new(plan, routes, links, l)).collect(),
             fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
             hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
         }

@@ -190,7 +190,7 @@ impl<'p> World<'p> {
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
             is_special: has_data_faults || has_disciplines || has_waits || plan.filters.is_some(),
             lanes: Lanes::new(plan, routes, &links),
-            controls: plan.protocols.iter().map(|protocol| protocol.links(links.len())).collect(),
+            controls: plan.protocols.iter().map(|protocol| protocol.links(links.count())).collect(),
             subflows: Subflow::all(plan, routes),
             connections: Connection::all(plan),
             orders: Orders::default(),

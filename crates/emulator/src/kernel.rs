@@ -1,0 +1,50 @@
+//! What is asked of the kernel by calls that Rust cannot check: TUN devices, precedence, children that end with us.
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+
+/// Where TUN devices come from.
+pub const TUN: &str = "/dev/net/tun";
+
+/// A TUN device of this name in the calling thread's network namespace: who reads gets a packet, who writes sends one.
+///
+/// Neither waits. The device goes when the file is closed.
+pub fn open_tun(name: &str) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TUN)?;
+    // SAFETY: all zeros are a valid `ifreq`, which is plain data.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays 0.
+    for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the file is open, and the kernel reads and writes one `ifreq`, which lives until the call returns.
+    let answer = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
+}
+
+/// Lets the calling thread go before all of ordinary precedence, as soon as it has something to do.
+pub fn take_precedence() -> io::Result<()> {
+    // SAFETY: all zeros are a valid `sched_param`, which is plain data.
+    let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
+    param.sched_priority = 1;
+    // What the thread starts, such as threads of its own, is ordinary again.
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the kernel reads one `sched_param`, which lives until the call returns.
+    let answer = unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Has the kernel kill the program when the thread ends that starts it.
+pub fn end_with_thread(command: &mut Command) {
+    // SAFETY: between fork and exec the closure makes one system call, and neither allocates nor locks.
+    unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
+}

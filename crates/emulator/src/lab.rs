@@ -1,0 +1,200 @@
+//! A lab: the hosts of a plan, its network between them, and the thread that moves packets.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use anabranch_core::{Network as Topology, NodeId, Span, Time};
+use anabranch_scenario::plan::{Plan, way_back};
+use thiserror::Error;
+
+use crate::addresses::{MOST_PATHS, addresses};
+use crate::driver::{Driven, Driver, time_since};
+use crate::host::{Host, Setup};
+use crate::network::Network;
+use crate::report::{LinkReport, Report, faults};
+
+/// So many hosts a lab may have: each takes a thread and a network namespace.
+const MOST_HOSTS: usize = 256;
+
+/// The least MTU that IPv4 has.
+const LEAST_MTU: u32 = 68;
+
+/// The largest packet of IP.
+const MOST_MTU: u32 = 65_535;
+
+/// How a lab is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The largest packet that hosts send, IP header included.
+    pub mtu: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { mtu: 1500 }
+    }
+}
+
+/// A lab that cannot be.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum LabError {
+    #[error("the scenario has no paths; a lab needs one or more")]
+    NoPaths,
+    #[error("the scenario has {0} paths; a lab has addresses for {MOST_PATHS} at most")]
+    Paths(usize),
+    #[error("paths begin and end at {0} nodes; a lab has {MOST_HOSTS} hosts at most")]
+    Hosts(usize),
+    #[error("the MTU is {0} bytes; it must be {LEAST_MTU} to {MOST_MTU}")]
+    Mtu(u32),
+    #[error("node `{node}`: {source}; the emulator needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN")]
+    Host { node: String, source: io::Error },
+    #[error("the thread of the emulator cannot be started: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// The network of a plan in real time, until it is dropped.
+pub struct Lab {
+    network: Arc<Topology>,
+    /// In the order of nodes.
+    hosts: Vec<Host>,
+    least_round_trip: Span,
+    start: Instant,
+    /// Closed to end the driver.
+    stop: Option<UnixStream>,
+    driver: Option<JoinHandle<Driven>>,
+}
+
+/// Why the kernel refuses a lab here; `None` if it does not.
+pub fn lab_refusal() -> Option<String> {
+    let setup = Setup { node: NodeId(0), mtu: LEAST_MTU, addresses: vec![addresses(0)] };
+    let refused = |error| format!("{error}; the emulator needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN");
+    Host::start(&setup).err().map(refused)
+}
+
+impl Lab {
+    /// Makes a host of each node at which a path begins or ends, and joins them by the plan's links. Its time begins now.
+    pub fn start(plan: &Plan, options: Options) -> Result<Self, LabError> {
+        let setups = setups(plan, options.mtu)?;
+        let mut hosts = Vec::new();
+        let mut tuns = Vec::new();
+        for setup in &setups {
+            let node = || plan.network.node(setup.node).name.clone();
+            let (host, tun) = Host::start(setup).map_err(|source| LabError::Host { node: node(), source })?;
+            hosts.push(host);
+            tuns.push((setup.node, tun));
+        }
+        let (stop, stopped) = UnixStream::pair()?;
+        let network = Network::new(plan);
+        let start = Instant::now();
+        let driver = Driver::new(network, tuns, start);
+        let driver = thread::Builder::new().name("emulator".to_owned()).spawn(move || driver.run(&stopped))?;
+        let least_round_trip = least_round_trip(plan);
+        let (stop, driver) = (Some(stop), Some(driver));
+        Ok(Self { network: plan.network.clone(), hosts, least_round_trip, start, stop, driver })
+    }
+
+    /// The host of a node; `None` if no path begins or ends there.
+    pub fn host(&self, node: NodeId) -> Option<&Host> {
+        self.hosts.binary_search_by_key(&node, |host| host.node).ok().map(|place| &self.hosts[place])
+    }
+
+    /// All hosts, in the order of nodes.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The address where a path begins, and that where it ends; paths are counted over all connections.
+    ///
+    /// Packets between the two take the path or its way back. Others between the same hosts take none.
+    ///
+    /// # Panics
+    /// If there is no such path.
+    pub fn addresses(&self, path: usize) -> (IpAddr, IpAddr) {
+        let (from, to) = addresses(path);
+        (from.into(), to.into())
+    }
+
+    /// The time since the beginning: that of capacities that change.
+    pub fn now(&self) -> Time {
+        time_since(self.start)
+    }
+
+    /// Ends the lab, and says what came of it. Programs in it are killed; threads in it have to end by themselves.
+    pub fn finish(mut self) -> Report {
+        let lasted = Span(self.now().0);
+        let lost: u64 = self.hosts.iter().map(Host::dropped).sum();
+        self.stop = None;
+        let driver = self.driver.take().expect("a lab has a driver until it ends");
+        let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let link = |(link, count): (anabranch_core::LinkId, crate::network::Count)| LinkReport {
+            link: self.network.link(link).name.clone(),
+            packets: count.packets,
+            bytes: count.totals.bytes,
+            dropped: count.totals.dropped,
+            marked: count.marked,
+            most_packets: count.totals.most_packets,
+        };
+        let lost = lost + driven.refused;
+        Report {
+            lasted,
+            delivered: driven.delivered,
+            lateness: driven.lateness,
+            busy: driven.busy,
+            has_precedence: driven.has_precedence,
+            strangers: driven.network.strangers(),
+            links: driven.network.counts().map(link).collect(),
+            faults: faults(&driven.lateness, self.least_round_trip, lost, driven.network.overflowed()),
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(driver) = self.driver.take() {
+            // What it panicked of was printed; a panic while another unwinds would end the process.
+            let _ = driver.join();
+        }
+    }
+}
+
+/// The hosts of a plan, in the order of nodes.
+fn setups(plan: &Plan, mtu: u32) -> Result<Vec<Setup>, LabError> {
+    let paths = plan.paths.len();
+    if !(LEAST_MTU..=MOST_MTU).contains(&mtu) {
+        return Err(LabError::Mtu(mtu));
+    }
+    if paths == 0 {
+        return Err(LabError::NoPaths);
+    }
+    if paths > MOST_PATHS {
+        return Err(LabError::Paths(paths));
+    }
+    let mut hosts: BTreeMap<NodeId, Vec<(Ipv4Addr, Ipv4Addr)>> = BTreeMap::new();
+    for path in 0..paths {
+        let links = plan.paths.path(path);
+        let (from, to) = addresses(path);
+        hosts.entry(plan.network.link(links[0]).source).or_default().push((from, to));
+        hosts.entry(plan.network.link(links[links.len() - 1]).target).or_default().push((to, from));
+    }
+    if hosts.len() > MOST_HOSTS {
+        return Err(LabError::Hosts(hosts.len()));
+    }
+    Ok(hosts.into_iter().map(|(node, addresses)| Setup { node, mtu, addresses }).collect())
+}
+
+/// The least time that any path takes there and back, if nothing waits.
+fn least_round_trip(plan: &Plan) -> Span {
+    let delay = |links: &[anabranch_core::LinkId]| links.iter().map(|&l| plan.network.link(l).delay.0).sum::<u64>();
+    let round_trip = |p: usize| {
+        let path = plan.paths.path(p);
+        delay(path) + delay(&way_back(&plan.network, path))
+    };
+    Span((0..plan.paths.len()).map(round_trip).min().unwrap_or(0))
+}

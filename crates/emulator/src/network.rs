@@ -1,0 +1,269 @@
+//! All links of a plan, the packets on them, and where each goes: a state machine that is told the time.
+//!
+//! Time is that of the run: 0 where it begins. What is due is served at the time at which it was due, however late the
+//! driver asks, so that a late driver delays what it delivers and nothing else. The same packets at the same times have
+//! the same fate: it depends on the plan, its seed and these alone.
+//!
+//! A packet's addresses say which path it takes, there or back over the twins of its links. All packets of a path in one
+//! direction are one flow to queue disciplines, as those of a subflow are in the simulator.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use anabranch_core::{LinkId, NodeId, Time};
+use anabranch_links::faults::{Arrivals, Fates};
+use anabranch_links::{Links, Totals};
+use anabranch_proto::queues::Item;
+use anabranch_scenario::plan::{Plan, way_back};
+
+use crate::addresses::addresses;
+use crate::events::{Events, Kind};
+use crate::packet::Packet;
+use crate::queue::Queue;
+
+/// The most bytes that may be under way, so that a link that stands still does not fill the memory.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// A packet that has come to the end of its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The packet, perhaps marked.
+    pub packet: Packet,
+    /// Where.
+    pub node: NodeId,
+    /// When it came there.
+    pub due: Time,
+}
+
+/// What happened on a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets that it took in.
+    pub packets: u64,
+    /// Packets that it marked.
+    pub marked: u64,
+    /// What the simulator counts, too.
+    pub totals: Totals,
+}
+
+/// A path in one direction.
+#[derive(Debug)]
+struct Way {
+    links: Vec<u32>,
+    end: NodeId,
+}
+
+/// A packet on its way.
+#[derive(Debug)]
+pub(crate) struct Underway {
+    pub packet: Packet,
+    pub way: u32,
+    /// How many links of its way it has left behind.
+    passed: u32,
+}
+
+/// All links of a plan in use, and the packets on them.
+pub struct Network {
+    pub(crate) now: u64,
+    /// The links in use, in the order of the plan's network.
+    used: Vec<LinkId>,
+    pub(crate) links: Links,
+    pub(crate) queues: Vec<Option<Queue>>,
+    fates: Vec<Option<Box<Fates>>>,
+    ways: Vec<Way>,
+    by_addresses: HashMap<(IpAddr, IpAddr), u32>,
+    packets: Vec<Option<Underway>>,
+    free: Vec<u32>,
+    bytes: u64,
+    pub(crate) events: Events,
+    delivered: Vec<Delivery>,
+    pub(crate) dropped: Vec<Item>,
+    taken: Vec<u64>,
+    pub(crate) marked: Vec<u64>,
+    strangers: u64,
+    overflowed: u64,
+}
+
+impl Network {
+    /// The network of a plan, empty, with a way there and back for each path.
+    pub fn new(plan: &Plan) -> Self {
+        let both: Vec<[Vec<LinkId>; 2]> = (0..plan.paths.len())
+            .map(|p| [plan.paths.path(p).to_vec(), way_back(&plan.network, plan.paths.path(p))])
+            .collect();
+        let mut used: Vec<LinkId> = both.iter().flatten().flatten().copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        let number = |l: &LinkId| used.binary_search(l).expect("it is in use") as u32;
+        let way = |path: &Vec<LinkId>| Way {
+            links: path.iter().map(number).collect(),
+            end: plan.network.link(path[path.len() - 1]).target,
+        };
+        let ways = both.iter().flatten().map(way).collect();
+        let pairs = (0..both.len()).map(addresses).map(|(from, to)| (IpAddr::from(from), IpAddr::from(to)));
+        let by_addresses = pairs.flat_map(|(from, to)| [(from, to), (to, from)]).zip(0..).collect();
+        let mut links = Links::default();
+        for l in &used {
+            let link = plan.network.link(*l);
+            links.add(link.capacity, link.delay.0, &plan.links[l.index()]);
+        }
+        let seed = plan.run.seed;
+        Self {
+            now: 0,
+            links,
+            queues: used.iter().map(|l| Queue::new(&plan.links[l.index()], seed, l.0)).collect(),
+            fates: used.iter().map(|l| Fates::new(&plan.links[l.index()].data, seed, 2 * l.0)).collect(),
+            ways,
+            by_addresses,
+            packets: Vec::new(),
+            free: Vec::new(),
+            bytes: 0,
+            events: Events::default(),
+            delivered: Vec::new(),
+            dropped: Vec::new(),
+            taken: vec![0; used.len()],
+            marked: vec![0; used.len()],
+            strangers: 0,
+            overflowed: 0,
+            used,
+        }
+    }
+
+    /// A packet comes from where a path begins or ends; one whose addresses are of no path is counted and forgotten.
+    pub fn handle(&mut self, packet: Packet, now: Time) {
+        self.advance(now);
+        let Some(&way) = self.by_addresses.get(&packet.addresses()) else {
+            self.strangers += 1;
+            return;
+        };
+        if self.bytes + u64::from(packet.size()) > MOST_BYTES {
+            self.overflowed += 1;
+            return;
+        }
+        let index = self.insert(Underway { packet, way, passed: 0 });
+        self.enter(index);
+    }
+
+    /// When something happens next; until then there is nothing to pop but what already was.
+    pub fn next_at(&self) -> Option<Time> {
+        if self.delivered.is_empty() { self.events.next_at().map(Time) } else { Some(Time(self.now)) }
+    }
+
+    /// What has arrived by now, in the order of arrival.
+    pub fn pop(&mut self, now: Time) -> impl Iterator<Item = Delivery> {
+        self.advance(now);
+        self.delivered.drain(..)
+    }
+
+    /// The links in use, each with what happened on it.
+    pub fn counts(&self) -> impl Iterator<Item = (LinkId, Count)> {
+        let count =
+            |l: usize| Count { packets: self.taken[l], marked: self.marked[l], totals: self.links.totals(l, self.now) };
+        self.used.iter().enumerate().map(move |(l, &link)| (link, count(l)))
+    }
+
+    /// Packets whose addresses are of no path.
+    pub fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// Packets for which there was no memory.
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed
+    }
+
+    /// Packets on their way.
+    pub fn under_way(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+
+    /// Serves all that is due, each at its time.
+    fn advance(&mut self, now: Time) {
+        while let Some((time, kind)) = self.events.pop(now.0) {
+            self.now = self.now.max(time);
+            match kind {
+                Kind::Arrive(index) => self.on_arrival(index),
+                Kind::Free(link) => self.on_free(link),
+                Kind::Opportunity(link) => self.on_opportunity(link),
+            }
+        }
+        self.now = self.now.max(now.0);
+    }
+
+    fn on_arrival(&mut self, index: u32) {
+        let underway = self.underway(index);
+        underway.passed += 1;
+        let (way, passed) = (underway.way as usize, underway.passed as usize);
+        if passed < self.ways[way].links.len() {
+            return self.enter(index);
+        }
+        let packet = self.remove(index).packet;
+        self.delivered.push(Delivery { packet, node: self.ways[way].end, due: Time(self.now) });
+    }
+
+    /// A packet comes to the next link of its way.
+    fn enter(&mut self, index: u32) {
+        let underway = self.underway(index);
+        let (way, passed) = (underway.way as usize, underway.passed as usize);
+        let link = self.ways[way].links[passed];
+        if self.queues[link as usize].is_some() {
+            self.wait_at(link, index);
+        } else {
+            self.pass(link, index);
+        }
+    }
+
+    /// A packet goes over a link, or is dropped; gives when it will have left.
+    pub(crate) fn pass(&mut self, link: u32, index: u32) -> Option<u64> {
+        let bytes = self.underway(index).packet.size();
+        let Some(arrival) = self.links.enter(link, self.now, bytes) else {
+            self.remove(index);
+            return None;
+        };
+        self.taken[link as usize] += 1;
+        let arrivals = match &mut self.fates[link as usize] {
+            Some(fates) => fates.next(arrival),
+            None => Arrivals { first: Some(arrival), second: None },
+        };
+        match (arrivals.first, arrivals.second) {
+            (None, None) => {
+                self.links.drop_one(link);
+                self.remove(index);
+            }
+            (Some(time), None) | (None, Some(time)) => self.events.schedule(time, Kind::Arrive(index)),
+            (Some(first), Some(second)) => {
+                let Underway { packet, way, passed } = self.underway(index);
+                let copy = Underway { packet: packet.clone(), way: *way, passed: *passed };
+                let copy = self.insert(copy);
+                self.events.schedule(first, Kind::Arrive(index));
+                self.events.schedule(second, Kind::Arrive(copy));
+            }
+        }
+        Some(arrival - self.links.delay(link))
+    }
+
+    /// The packet with this index.
+    pub(crate) fn underway(&mut self, index: u32) -> &mut Underway {
+        self.packets[index as usize].as_mut().expect("a packet under way has its place")
+    }
+
+    fn insert(&mut self, underway: Underway) -> u32 {
+        self.bytes += u64::from(underway.packet.size());
+        if let Some(index) = self.free.pop() {
+            self.packets[index as usize] = Some(underway);
+            return index;
+        }
+        self.packets.push(Some(underway));
+        (self.packets.len() - 1) as u32
+    }
+
+    /// Frees the place of a packet.
+    pub(crate) fn remove(&mut self, index: u32) -> Underway {
+        let underway = self.packets[index as usize].take().expect("a packet under way has its place");
+        self.free.push(index);
+        self.bytes -= u64::from(underway.packet.size());
+        underway
+    }
+}
+
+#[cfg(test)]
+mod tests;
