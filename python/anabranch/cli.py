@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anabranch.commands import check, paths, report, reproduce, run, serve, solve, sweep, topology, trace
+from anabranch.commands import check, emulate, paths, report, reproduce, run, serve, solve, sweep, topology, trace
 from anabranch.commands import list as lists
 from anabranch.commands.run import INTERRUPTED
 from anabranch.errors import SolverError
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 app.command(name="solve", help=solve.HELP)(solve.command)
 app.command(name="run", help=run.HELP)(run.command)
+app.command(name="emulate", help=emulate.HELP)(emulate.command)
 app.command(name="paths", help=paths.HELP)(paths.command)
 app.command(name="check", help=check.HELP)(check.command)
 app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)

@@ -2,6 +2,9 @@
 //!
 //! [`network::Network`] is what happens to packets, and knows no clock; [`Lab`] is hosts, a thread that moves packets
 //! between them when they are due, and a report of how punctual it was. Links are those of the simulator.
+//!
+//! Where there is no Linux there is none of it.
+#![cfg(target_os = "linux")]
 
 pub mod addresses;
 mod driver;

@@ -1,4 +1,5 @@
 //! Labs with real hosts; where the kernel refuses them each test says so, and does nothing.
+#![cfg(target_os = "linux")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -122,6 +123,44 @@ fn a_tcp_connection_gets_what_the_link_carries() {
     assert!(mbps > 80.0 || !report.is_valid() || !report.has_precedence, "{mbps}");
     assert_eq!(report.links[0].link, "l");
     assert!(report.links[0].most_packets <= 200);
+}
+
+#[test]
+fn a_fast_link_carries_what_the_machine_can() {
+    let Some(_turn) = turn() else { return };
+    let (lab, _, to) =
+        start(&plan("[[link]]\nsource = \"a\"\ntarget = \"b\"\ndelay = \"1 ms\"\ncapacity = \"100 Gbit/s\""));
+    let mbps = tcp(&lab, to, 2.0);
+    show(&format!("TCP got {mbps:.0} of 100,000 Mbit/s"), &lab.finish());
+    assert!(mbps > 100.0, "{mbps}");
+}
+
+#[test]
+fn more_datagrams_than_a_link_carries_are_dropped_at_its_queue_alone() {
+    let Some(_turn) = turn() else { return };
+    let (lab, from, to) = start(&pair("50 Mbit/s"));
+    let sink = lab.host(NodeId(1)).unwrap().run(move || UdpSocket::bind(to).unwrap());
+    sink.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    // 100 datagrams of 1,472 bytes, 1,500 with their headers, in each of 100 periods of 10 ms: 120 Mbit/s for a second.
+    let sending = lab.host(NodeId(0)).unwrap().spawn(move || {
+        let socket = UdpSocket::bind(from).unwrap();
+        let begin = Instant::now();
+        for period in 1..=100 {
+            for _ in 0..100 {
+                socket.send_to(&[0; 1472], to).unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(10 * period).saturating_sub(begin.elapsed()));
+        }
+    });
+    let received = std::iter::from_fn(|| sink.recv(&mut [0; 2000]).ok()).count() as u64;
+    sending.join().unwrap();
+    let report = lab.finish();
+    show(&format!("{received} of 10,000 datagrams arrived"), &report);
+    let link = &report.links[0];
+    assert_eq!(link.packets + link.dropped, 10_000);
+    // The link carries 4,167 in a second, and then the 200 that wait.
+    assert!((4_000..=4_700).contains(&link.packets), "{}", link.packets);
+    assert!(received == link.packets || !report.is_valid(), "{received}");
 }
 
 #[test]

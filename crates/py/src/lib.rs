@@ -6,6 +6,8 @@
 use pyo3::prelude::*;
 
 mod arrow;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod fair;
 mod files;
 mod filters;
@@ -32,6 +34,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     generate::register(module)?;
     simulate::register(module)?;
+    #[cfg(target_os = "linux")]
+    emulate::register(module)?;
     files::register(module)?;
     parquet::register(module)?;
     // A digest of all that the module was compiled from.

@@ -1,0 +1,191 @@
+"""``anabranch emulate``: real programs over the network of a scenario, in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch import _core
+from anabranch.commands.run import INTERRUPTED, Scenario, Seed, Sets
+from anabranch.commands.text import count_text, printable, time_text
+from anabranch.errors import ScenarioError
+from anabranch.scenario import read_plan
+
+HELP = """Run programs over the network of a scenario, in real time and with real packets.
+
+Each node at which paths begin or end is a host with a network of its own, on this machine. Each path has an address at
+both ends; packets between the two take its links and their twins back, with their queues, capacities, delays and
+faults. What the connections of the scenario would send is not sent: the programs send.
+
+A program finds the addresses of its host in ANABRANCH_ADDRESSES, and those of the other ends, in the same order, in
+ANABRANCH_PEERS. The lab ends when all programs of --at have ended, or at Ctrl-C; those of --serve are stopped then.
+Needs Linux, root, and the program ip (iproute2).
+"""
+
+LOOK_S = 0.02
+"""How often it is seen whether programs have ended."""
+
+PATIENCE_S = 2.0
+"""So long programs may take to end that are asked to."""
+
+NOT_VALID = 3
+"""Exit code: the lab was not what the scenario describes."""
+
+At = Annotated[
+    list[str] | None,
+    typer.Option("--at", metavar="NODE=COMMAND", help="Run a command line at a node, and wait for it. Repeatable."),
+]
+Serve = Annotated[
+    list[str] | None,
+    typer.Option("--serve", metavar="NODE=COMMAND", help="The same, started first and not waited for. Repeatable."),
+]
+
+
+class Programs:
+    """The programs of a lab: each a group of processes, and whether it is waited for."""
+
+    def __init__(self, lab: _core.Lab, aside: bool) -> None:
+        self.lab, self.aside = lab, aside
+        self.groups: list[tuple[int, str, bool]] = []
+
+    def start(self, node: str, line: str, is_awaited: bool) -> None:
+        """Start a command line at a node."""
+        ends = [(p.source, p.source_address, p.target_address) for p in self.lab.paths]
+        ends += [(p.target, p.target_address, p.source_address) for p in self.lab.paths]
+        own = [(address, peer) for name, address, peer in ends if name == node]
+        environment = [
+            ("ANABRANCH_NODE", node),
+            ("ANABRANCH_ADDRESSES", " ".join(address for address, _ in own)),
+            ("ANABRANCH_PEERS", " ".join(peer for _, peer in own)),
+        ]
+        self.groups.append((self.lab.start(node, line, environment, self.aside), f"{node}={line}", is_awaited))
+
+    def wait(self) -> None:
+        """Wait until all have ended that are waited for; for ever if none is."""
+        awaited = [place for place, (_, _, is_awaited) in enumerate(self.groups) if is_awaited]
+        while not awaited or None in [self.lab.codes()[place] for place in awaited]:
+            time.sleep(LOOK_S)
+
+    def stop(self) -> None:
+        """End all that run: first with a word, then without."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for (group, _, _), code in zip(self.groups, self.lab.codes(), strict=True):
+                # What a shell started may be there when the shell is not.
+                if code is None or number == signal.SIGKILL:
+                    with suppress(ProcessLookupError):
+                        os.killpg(group, number)
+            end = time.monotonic() + PATIENCE_S
+            while None in self.lab.codes() and time.monotonic() < end:
+                time.sleep(LOOK_S)
+
+    def outcomes(self) -> list[dict[str, Any]]:
+        """Give the command line of each that was waited for, and its exit code."""
+        rows = zip(self.groups, self.lab.codes(), strict=True)
+        return [{"program": program, "code": code} for (_, program, is_awaited), code in rows if is_awaited]
+
+
+def command(
+    scenario: Scenario,
+    at: At = None,
+    serve: Serve = None,
+    seed: Seed = None,
+    sets: Sets = None,
+    mtu: Annotated[int, typer.Option(metavar="BYTES", help="The largest packet that hosts send.")] = 1500,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON instead; what programs print goes to stderr.")
+    ] = False,
+) -> None:
+    """Run `HELP`."""
+    wanted = [(*_split(text), False) for text in serve or ()] + [(*_split(text), True) for text in at or ()]
+    if not hasattr(_core, "Lab"):
+        raise OSError("the emulator needs Linux")
+    lab = _core.Lab(read_plan(scenario, seed=seed, sets=sets or ()).core, mtu)
+    if not as_json:
+        _print_paths(lab.paths)
+    programs, stopped = Programs(lab, as_json), False
+    # Who asks the command to end wants its programs to end, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for node, line, is_awaited in wanted:
+            programs.start(node, line, is_awaited)
+        programs.wait()
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        outcomes = programs.outcomes()
+        programs.stop()
+        report = lab.finish()
+    assert report is not None, "a lab ends once"
+    if as_json:
+        typer.echo(json.dumps({"programs": outcomes, **report}, indent=1, allow_nan=False))
+    else:
+        _print(report, outcomes)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
+    if not report["is_valid"]:
+        raise typer.Exit(NOT_VALID)
+    if any(outcome["code"] for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _split(text: str) -> tuple[str, str]:
+    node, sign, line = text.partition("=")
+    if not sign or not line.strip():
+        raise ScenarioError(f"{text}: it must be NODE=COMMAND, such as 'west=ping -c 3 $ANABRANCH_PEERS'")
+    return node, line
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place == 0 or heading in {"from", "to", "address"} else "right")
+    return table
+
+
+def _console() -> Console:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    return console
+
+
+def _print_paths(paths: list[_core.LabPath]) -> None:
+    table = _table("connection", "from", "address", "to", "address")
+    for path in paths:
+        source, target = (Text(printable(name)) for name in (path.source, path.target))
+        table.add_row(Text(printable(path.connection)), source, path.source_address, target, path.target_address)
+    console = _console()
+    console.print(table)
+    console.print()
+
+
+def _print(report: dict[str, Any], outcomes: list[dict[str, Any]]) -> None:
+    console = _console()
+    table = _table("link", "packets", "bytes", "dropped", "marked", "longest queue")
+    for link in report["links"]:
+        most = f"{link['most_packets']} packet{'' if link['most_packets'] == 1 else 's'}"
+        counts = (str(link[name]) for name in ("packets", "bytes", "dropped", "marked"))
+        table.add_row(Text(printable(link["link"])), *counts, most)
+    console.print()
+    console.print(table)
+    console.print()
+    for outcome in outcomes:
+        ended = {None: "was still running", 0: "ended well"}.get(outcome["code"], f"ended with {outcome['code']}")
+        console.print(f"{printable(outcome['program'])}: {ended}", highlight=False, markup=False)
+    p50, p99, most = (time_text(report[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
+    packets = f"{count_text(report['delivered_packets'])} packets in {time_text(report['lasted_s'])}"
+    console.print(f"{packets}; late by {p50} (median), {p99} (99 of 100), {most} (most)", highlight=False)
+    if report["strangers"]:
+        console.print(f"note: {report['strangers']} packets were between addresses of different paths", highlight=False)
+    if not report["has_precedence"]:
+        console.print("note: the kernel gave the emulator no precedence (SCHED_FIFO), so packets may be late")
+    for fault in report["faults"]:
+        console.print(f"NOT VALID: {fault}", highlight=False)
