@@ -31,11 +31,19 @@ const NANOSECOND: u64 = 1000;
 /// What is later counts as this late: an hour in nanoseconds.
 const LATEST: u64 = 3600 * 1_000_000_000;
 
+/// The device of a host.
+struct Tun {
+    node: NodeId,
+    file: File,
+    /// Whether a program in the host has removed it.
+    is_gone: bool,
+}
+
 /// What moves the packets of a lab.
 pub struct Driver {
     network: Network,
-    /// The devices, in the order of their nodes.
-    tuns: Vec<(NodeId, File)>,
+    /// In the order of nodes.
+    tuns: Vec<Tun>,
     start: Instant,
     /// In nanoseconds.
     lateness: Histogram<u64>,
@@ -71,6 +79,7 @@ impl Driver {
     /// The devices are in the order of their nodes.
     pub fn new(network: Network, tuns: Vec<(NodeId, File)>, start: Instant) -> Self {
         let lateness = Histogram::new_with_max(LATEST, 3).expect("three digits are few");
+        let tuns = tuns.into_iter().map(|(node, file)| Tun { node, file, is_gone: false }).collect();
         Self { network, tuns, start, lateness, refused: 0 }
     }
 
@@ -107,9 +116,9 @@ impl Driver {
     /// Hands over all that is due.
     fn deliver(&mut self) {
         for delivery in self.network.pop(time_since(self.start)) {
-            let place = self.tuns.binary_search_by_key(&delivery.node, |(node, _)| *node);
-            let (_, tun) = &self.tuns[place.expect("each end of a path has a device")];
-            if { tun }.write(delivery.packet.as_bytes()).is_err() {
+            let place = self.tuns.binary_search_by_key(&delivery.node, |tun| tun.node);
+            let mut file = &self.tuns[place.expect("each end of a path has a device")].file;
+            if file.write(delivery.packet.as_bytes()).is_err() {
                 self.refused += 1;
             }
             let late = time_since(self.start).0.saturating_sub(delivery.due.0);
@@ -119,7 +128,9 @@ impl Driver {
 
     /// Sleeps until something is due or comes; says whether all is over, and which devices have packets.
     fn wait(&self, stop: &UnixStream) -> (bool, Vec<usize>) {
-        let files = self.tuns.iter().map(|(_, tun)| tun.as_fd());
+        // One that is gone is ready for ever.
+        let places: Vec<usize> = (0..self.tuns.len()).filter(|&place| !self.tuns[place].is_gone).collect();
+        let files = places.iter().map(|&place| self.tuns[place].file.as_fd());
         let mut all: Vec<PollFd> =
             files.chain([stop.as_fd()]).map(|file| PollFd::new(file, PollFlags::POLLIN)).collect();
         let next = self.network.next_at();
@@ -134,21 +145,24 @@ impl Driver {
         }
         let is_ready = |fd: &PollFd| fd.any().unwrap_or(true);
         let is_over = all.last().is_some_and(is_ready);
-        (is_over, (0..self.tuns.len()).filter(|&place| is_ready(&all[place])).collect())
+        (is_over, places.into_iter().zip(&all).filter(|(_, fd)| is_ready(fd)).map(|(place, _)| place).collect())
     }
 
     /// Takes some packets from a device.
     fn read(&mut self, place: usize, buffer: &mut [u8]) {
         for _ in 0..BATCH {
-            let (_, tun) = &self.tuns[place];
-            match { tun }.read(buffer) {
+            let mut file = &self.tuns[place].file;
+            match file.read(buffer) {
                 Ok(bytes) => {
                     if let Some(packet) = Packet::read(&buffer[..bytes]) {
                         self.network.handle(packet, time_since(self.start));
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return,
+                Err(error) => {
+                    self.tuns[place].is_gone = error.kind() != ErrorKind::WouldBlock;
+                    return;
+                }
             }
         }
     }

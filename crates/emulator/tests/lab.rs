@@ -181,6 +181,18 @@ fn a_program_runs_in_a_host_and_ends_with_it() {
 }
 
 #[test]
+fn a_device_that_a_program_removes_does_not_keep_the_lab_busy() {
+    let Some(_turn) = turn() else { return };
+    let (lab, ..) = start(&pair("100 Mbit/s"));
+    let mut ip = Command::new("ip");
+    ip.args(["link", "del", "lab0"]);
+    assert!(lab.host(NodeId(1)).unwrap().command(ip).unwrap().wait().unwrap().success());
+    std::thread::sleep(Duration::from_millis(300));
+    let report = lab.finish();
+    assert!(report.busy.seconds() < 0.1, "{report:?}");
+}
+
+#[test]
 fn a_lab_that_cannot_be_says_why() {
     let plan = pair("100 Mbit/s");
     let refused = |plan: &Plan, mtu| Lab::start(plan, Options { mtu }).err().map(|error: LabError| error.to_string());
