@@ -120,6 +120,7 @@ impl Driver {
             let mut file = &self.tuns[place.expect("each end of a path has a device")].file;
             if file.write(delivery.packet.as_bytes()).is_err() {
                 self.refused += 1;
+                continue;
             }
             let late = time_since(self.start).0.saturating_sub(delivery.due.0);
             self.lateness.saturating_record(late / NANOSECOND);
@@ -140,8 +141,7 @@ impl Driver {
         });
         match ppoll(&mut all, timeout, None) {
             Ok(_) | Err(Errno::EINTR) => {}
-            // The list is at fault, and will be the next time.
-            Err(_) => return (true, Vec::new()),
+            Err(error) => panic!("the devices are open, but cannot be waited for: {error}"),
         }
         let is_ready = |fd: &PollFd| fd.any().unwrap_or(true);
         let is_over = all.last().is_some_and(is_ready);

@@ -3,6 +3,19 @@
 //! [`network::Network`] is what happens to packets, and knows no clock; [`Lab`] is hosts, a thread that moves packets
 //! between them when they are due, and a report of how punctual it was. Links are those of the simulator.
 //!
+//! ```no_run
+//! # use anabranch_emulator::{Lab, LabError, Options};
+//! # fn measure(plan: &anabranch_scenario::plan::Plan, source: anabranch_core::NodeId) -> Result<(), LabError> {
+//! let lab = Lab::start(plan, Options::default())?;
+//! let (from, to) = lab.addresses(0); // where the first path begins and ends
+//! let host = lab.host(source).expect("the path begins there");
+//! let socket = host.run(move || std::net::UdpSocket::bind((from, 0)))?; // of the host, and of use on any thread
+//! socket.send_to(b"over the links of the path", (to, 7000))?;
+//! println!("{:?}", lab.finish());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Where there is no Linux there is none of it.
 #![cfg(target_os = "linux")]
 
