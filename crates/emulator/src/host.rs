@@ -130,7 +130,7 @@ fn configure(script: &str) -> io::Result<()> {
     if output.status.success() { Ok(()) } else { Err(io::Error::other(says.trim().replace('\n', "; "))) }
 }
 
-/// Packets that a device table counts as not sent: the eleventh number after the device's name.
+/// Packets that a device table counts as not sent: the twelfth number after the device's name.
 fn dropped_in(table: &str) -> Option<u64> {
     let numbers = table.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))?;
     numbers.split_whitespace().nth(11)?.parse().ok()
