@@ -1,6 +1,6 @@
 """Time c-SLEN and progressive filling on the instances of ../shared/data/te; prints a Markdown table.
 
-Arguments: names of instances; all if none are given.
+c-SLEN starts where `solve` lets it. Arguments: names of instances; all if none are given.
 """
 
 import sys
@@ -11,6 +11,7 @@ import numpy as np
 
 import anabranch as ab
 from anabranch import _core
+from anabranch.methods import START_RATIO
 
 INSTANCES = Path(__file__).parents[2] / "shared" / "data" / "te"
 MULTIPATH = ("b4_k8", "uninett_k16_s640", "uninett_k16", "gtsce_k16", "uscarrier_k16", "cogentco_k16", "kdl_k16_s62500")
@@ -39,7 +40,7 @@ def cpu(call) -> tuple[float, object]:
 
 
 def passes_to(problem: ab.Problem, tolerance: float) -> str:
-    solver = _core.c_slen(problem.core, "equal")
+    solver = _core.c_slen(problem.core, START_RATIO)
     began = time.process_time()
     while not solver.run("certificate", tolerance, solver.passes + 10):
         if time.process_time() - began > BUDGET_S:
@@ -49,7 +50,7 @@ def passes_to(problem: ab.Problem, tolerance: float) -> str:
 
 def time_multipath(name: str) -> str:
     problem = read_problem(name)
-    index_s, solver = cpu(lambda: _core.c_slen(problem.core, "equal"))
+    index_s, solver = cpu(lambda: _core.c_slen(problem.core, START_RATIO))
     times = [cpu(solver.advance)[0] for _ in range(PASSES)]
     stop_s, _ = cpu(lambda: solver.has_met("certificate", 1e-3))
     answer = solver.allocation(False, 1e-3)

@@ -157,7 +157,7 @@ def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
         ab.ConvergenceWarning,
         match=r"stopped after 5 passes with a residual of 0\.167 \(tolerance 0\.01\): raise max_passes",
     ):
-        allocation = ab.solve(problem, max_passes=5)
+        allocation = ab.solve(problem, start="equal", max_passes=5)
     assert not allocation.converged
     with pytest.raises(ab.CertificateError, match=r"no link holds it back: its best one is 0\.167"):
         allocation.certify()
@@ -173,6 +173,21 @@ def test_arguments_of_the_wrong_kind_are_told(diamond):
     ]:
         with pytest.raises(TypeError, match=said):
             ab.solve(*arguments)
+
+
+def test_upward_max_min_starts_from_geometric_portions():
+    # c0 has a link of 3 first and a short cut of 1 second, c1 has two links of 2 and shares the first.
+    problem = ab.Problem([3.0, 1.0, 2.0], [0, 1, 2, 4, 5], [0, 1, 0, 2, 2], [0, 0, 1, 1])
+    for method in ("c-slen", "iewf"):
+        found, tilted, equal = (
+            ab.solve(problem, method=method, tolerance=0.05, **start).path_rates
+            for start in ({}, {"start": 0.3}, {"start": "equal"})
+        )
+        assert found.tolist() == tilted.tolist()
+        assert found.tolist() != equal.tolist()
+    # Where each connection has one path there is nothing to choose, and a start does no harm.
+    single = ab.Problem([3.0], [0, 1, 2], [0, 0], [0, 1])
+    assert ab.solve(single, start=0.5).connection_rates.tolist() == [1.5, 1.5]
 
 
 def test_numpy_scalars_will_do_for_options():

@@ -72,7 +72,7 @@ def solve_many(
     method: Method | None = None,
     paths: int | Paths | None = None,
     metric: Metric | NDArray[np.float64] | None = None,
-    start: str | float | ArrayLike = "equal",
+    start: str | float | ArrayLike | None = None,
     alpha: float | None = None,
     tolerance: float | None = None,
     max_passes: int = 10_000,

@@ -38,6 +38,12 @@ METHODS: dict[str, tuple[str, ...]] = {
 PRICED = ("proportional", "alpha")
 """Kinds of fairness that come with prices."""
 
+STARTING = ("c-slen", "iewf", "adaptive-water-filler", "equi-depth-binner")
+"""Methods that begin with a portion for each path, and take one."""
+
+START_RATIO = 0.3
+"""Of the geometric portions from which c-SLEN and IEWF start if none are given: docs/how-fast-how-fair.md says why."""
+
 REASONS: dict[str, str] = {
     "progressive-filling": "no connection has more than one path, and one filling of the links is exact",
     "dual-simplex": "connections have several paths, and it is exact, with prices that prove each level",
@@ -46,6 +52,11 @@ REASONS: dict[str, str] = {
     "lp": "the dual simplex method lost digits to rounding, and a chain of linear programs may lose fewer",
 }
 """Why a method is the usual one."""
+
+
+def usual_start(method: str) -> str | float:
+    """Give the starting portions of a method where none are given."""
+    return START_RATIO if method in {"c-slen", "iewf"} else "equal"
 
 
 def usual_method(problem: Problem, fairness: str) -> str:

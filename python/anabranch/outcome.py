@@ -20,6 +20,7 @@ from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
 from anabranch.experiment_traces import sets_of
 from anabranch.fluid_run import FluidRun, follow_fluid
+from anabranch.methods import STARTING
 from anabranch.optimum import Optimum
 from anabranch.problem import Problem, problem_of
 from anabranch.scenario import read_plan, read_scenario
@@ -153,6 +154,8 @@ def execute(
         problem,
         fairness="max-min" if run.method == "lp" else "upward-max-min",
         method=run.method,
+        # Where the papers start.
+        start="equal" if run.method in STARTING else None,
         tolerance=run.tolerance,
         max_passes=run.passes,
         stop_change=stop_change,

@@ -14,7 +14,7 @@ from anabranch.demands import Demands
 from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.exact import global_max_min
 from anabranch.levelled import LevelledAllocation
-from anabranch.methods import METHODS, PRICED, usual_method
+from anabranch.methods import METHODS, PRICED, usual_method, usual_start
 from anabranch.network import Network, rate_bps
 from anabranch.passes import run_levels, run_passes, start_solver
 from anabranch.paths import Metric, Paths, find_paths
@@ -50,7 +50,7 @@ def solve(
     method: Method | None = ...,
     paths: int | Paths | None = ...,
     metric: Metric | NDArray[np.float64] | None = ...,
-    start: str | float | ArrayLike = ...,
+    start: str | float | ArrayLike | None = ...,
     alpha: float | None = ...,
     tolerance: float | None = ...,
     max_passes: int = ...,
@@ -69,7 +69,7 @@ def solve(
     *,
     fairness: Fairness = ...,
     method: Method | None = ...,
-    start: str | float | ArrayLike = ...,
+    start: str | float | ArrayLike | None = ...,
     alpha: float | None = ...,
     tolerance: float | None = ...,
     max_passes: int = ...,
@@ -88,7 +88,7 @@ def solve(
     method: Method | None = None,
     paths: int | Paths | None = None,
     metric: Metric | NDArray[np.float64] | None = None,
-    start: str | float | ArrayLike = "equal",
+    start: str | float | ArrayLike | None = None,
     alpha: float | None = None,
     tolerance: float | None = None,
     max_passes: int = 10_000,
@@ -124,9 +124,10 @@ def solve(
         If neither this nor `metric` is given, those that came with the demands, or else 4.
     metric : {"hops", "delay"} or ndarray of float64, shape (links,), optional
         What makes a path short, if they are to be found; hops if not given.
-    start : {"equal"}, float or array_like
+    start : {"equal"}, float or array_like, optional
         Starting portions of the methods that iterate: equal, geometric (``ratio ** rank``; favours the shortest path),
         or one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
+        If not given, 0.3 for c-SLEN and IEWF, equal for approximations; [ludena2021] starts from equal portions.
     alpha : float, optional
         From 0.1 to 100, for alpha fairness only; 1 is proportional fairness.
     tolerance : float, optional
@@ -244,7 +245,7 @@ def allocate(
     *,
     fairness: str,
     method: str | None,
-    start: str | float | ArrayLike,
+    start: str | float | ArrayLike | None,
     alpha: float | None,
     tolerance: float,
     max_passes: int,
@@ -256,6 +257,7 @@ def allocate(
     """Solve a problem, of these paths if they are of a network; the choice is checked, and nobody is warned."""
     chosen = usual_method(problem, fairness) if method is None else method
     chosen_options = check_options(chosen, dict(options))
+    portions = usual_start(chosen) if start is None else start
     if unit is not None and chosen != "iewf":
         raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
     change = _rate(stop_change, "stop_change", problem=found is None)
@@ -279,13 +281,13 @@ def allocate(
         if "first_level" in chosen_options:
             level = _rate(chosen_options["first_level"], "first_level", problem=found is None)
             chosen_options["first_level"] = level
-        rates, passes = approximate(problem, chosen, chosen_options, start=start, progress=progress)
+        rates, passes = approximate(problem, chosen, chosen_options, start=portions, progress=progress)
     elif chosen == "lp":
         rates, passes = global_max_min(problem, progress=progress)
     elif chosen == "progressive-filling":
         rates, passes = problem.core.max_min().path_rates, 1
     else:
-        solver = start_solver(problem, chosen, start, _rate(unit, "unit", problem=found is None))
+        solver = start_solver(problem, chosen, portions, _rate(unit, "unit", problem=found is None))
         try:
             unmet = run_passes(solver, tolerance, change, max_passes, progress)
         except KeyboardInterrupt as stopped:

@@ -242,7 +242,7 @@ pub enum ControlPlane {
 /// Which rates are the fair ones that granted rates are set beside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
-    /// Max-min where every connection has one path, upward max-min otherwise.
+    /// Max-min where every connection has one path; otherwise upward max-min, as c-SLEN finds it from equal portions.
     #[default]
     MaxMin,
     /// Proportional.

@@ -34,7 +34,7 @@ from anabranch.commands.run import INTERRUPTED
 from anabranch.commands.text import more_text, printable
 from anabranch.errors import CertificateError, ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.folder import check_place
-from anabranch.methods import REASONS, Method
+from anabranch.methods import REASONS, START_RATIO, Method
 from anabranch.page import allocation_content, write_report
 from anabranch.paths import Paths, find_paths
 from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
@@ -102,7 +102,13 @@ def command(
     paths: PathCount = None,
     path_kind: PathKind = None,
     metric: PathMetric = None,
-    start: Annotated[str, typer.Option(help="Starting portions: equal, or the ratio of geometric ones.")] = "equal",
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="Starting portions: equal, or the ratio of geometric ones;"
+            f" {START_RATIO} if not given, equal for approximations."
+        ),
+    ] = None,
     unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
     ratio: Annotated[float | None, typer.Option(help="Of SWAN's levels or geometric bins; 2 if not given.")] = None,
     first_level: Annotated[
@@ -241,8 +247,8 @@ def _origin(context: typer.Context) -> dict[str, Any]:
     return options
 
 
-def _start(start: str) -> str | float:
-    if start == "equal":
+def _start(start: str | None) -> str | float | None:
+    if start is None or start == "equal":
         return start
     try:
         return float(start)

@@ -58,7 +58,7 @@ pub struct RunTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FairnessChoice {
-    /// Max-min where every connection has one path, upward max-min otherwise.
+    /// Max-min where every connection has one path; otherwise upward max-min, as c-SLEN finds it from equal portions.
     #[default]
     MaxMin,
     /// Proportional: what weighted Vegas aims at.
