@@ -145,6 +145,12 @@ def test_options_out_of_range_are_told():
         ({"unit": 0.1}, "c-slen takes none"),
         ({"paths": 3}, "with demands, paths or a metric besides"),
         ({"method": "iewf", "unit": 1e-12}, "give one of"),
+        (
+            {"method": "dual-simplex", "start": 0.3},
+            "a start was given, and dual-simplex takes none; leave it out, or take c-slen, iewf",
+        ),
+        ({"fairness": "max-min", "start": "equal"}, "the usual method for max-min takes none; leave it out, or take"),
+        ({"fairness": "proportional", "start": 0.3}, "for proportional takes none; leave it out$"),
     ]:
         with pytest.raises(ValueError, match=said):
             ab.solve(problem, **options)

@@ -119,7 +119,7 @@ def solve_many(
     ConvergenceWarning
         As `solve`, with the name of the case.
     """
-    tolerance = check_choice(fairness, method, alpha, tolerance, max_passes)
+    tolerance = check_choice(fairness, method, start, alpha, tolerance, max_passes)
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; it must be 1 or more")
     given: Iterator[Case]

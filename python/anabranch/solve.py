@@ -14,7 +14,7 @@ from anabranch.demands import Demands
 from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.exact import global_max_min
 from anabranch.levelled import LevelledAllocation
-from anabranch.methods import METHODS, PRICED, usual_method, usual_start
+from anabranch.methods import METHODS, PRICED, STARTING, usual_method, usual_start
 from anabranch.network import Network, rate_bps
 from anabranch.passes import run_levels, run_passes, start_solver
 from anabranch.paths import Metric, Paths, find_paths
@@ -186,7 +186,7 @@ def solve(
     -----
     All connections are there at once: when they start and stop is for the simulation of a scenario.
     """
-    tolerance = check_choice(fairness, method, alpha, tolerance, max_passes)
+    tolerance = check_choice(fairness, method, start, alpha, tolerance, max_passes)
     found: Paths | None = None
     if isinstance(network, Problem):
         if demands is not None or paths is not None or metric is not None:
@@ -217,13 +217,24 @@ def solve(
 
 
 def check_choice(
-    fairness: str, method: str | None, alpha: float | None, tolerance: float | None, max_passes: int
+    fairness: str,
+    method: str | None,
+    start: str | float | ArrayLike | None,
+    alpha: float | None,
+    tolerance: float | None,
+    max_passes: int,
 ) -> float:
     """Refuse what cannot be chosen for any problem; give the tolerance, the usual one if none is given."""
     if fairness not in METHODS:
         raise ValueError(f'fairness is "{fairness}"; it must be one of {", ".join(METHODS)}')
     if method is not None and method not in METHODS[fairness]:
         raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
+    starts = method in STARTING if method is not None else fairness == "upward-max-min"
+    if start is not None and not starts:
+        taker = method or f"the usual method for {fairness}"
+        takers = ", ".join(other for other in METHODS[fairness] if other in STARTING)
+        remedy = f"leave it out, or take {takers}" if takers else "leave it out"
+        raise ValueError(f"a start was given, and {taker} takes none; {remedy}")
     is_priced = fairness in PRICED
     if is_priced == (alpha is None) and fairness != "proportional":
         wanted = "give one, such as alpha=2" if is_priced else f"{fairness} takes none; leave it out"
