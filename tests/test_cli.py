@@ -6,12 +6,17 @@ import os
 import random
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+import anabranch as ab
+from anabranch import cli
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 ANABRANCH = Path(sys.executable).with_name("anabranch")
@@ -136,6 +141,32 @@ def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_pa
     assert done.returncode == 1
     assert "c-slen stopped after 5 passes with a residual of 0.167 (tolerance 0.01): raise max_passes" in done.stderr
     assert "NOT certified" in done.stdout
+
+
+def test_ctrl_c_keeps_the_passes_made_until_then_and_leaves_by_its_own_code(tmp_path, monkeypatch, capsys):
+    @contextmanager
+    def pressed_after_the_first_pass():
+        def tell(stage, _done, _total):
+            if stage == "passes":
+                signal.raise_signal(signal.SIGINT)
+
+        yield tell
+
+    out = tmp_path / "part"
+    words = ["solve", SCENARIOS / "continent.toml", "--demands", "gravity:1Tbit/s", "--rows", "1", "--out", out]
+    monkeypatch.setattr("anabranch.commands.solve.progress_bar", pressed_after_the_first_pass)
+    monkeypatch.setattr(sys, "argv", ["anabranch", *map(str, words)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 130
+    told = capsys.readouterr()
+    assert re.search(r"^anabranch: c-slen stopped after 1 pass with .*: Ctrl-C stopped it", told.err)
+    assert "... and 1055 more" in told.out
+    assert "NOT certified" in told.out
+    part = ab.read_allocation(out)
+    assert part.passes == 1
+    assert part.connection_rates.sum() > 0
+    assert "Ctrl-C stopped it" in part.unmet
 
 
 def test_topology_info_convert_and_generate_go_round(topology, tmp_path):
