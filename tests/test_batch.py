@@ -127,6 +127,12 @@ def test_a_summary_knows_no_share_where_demands_have_no_limit_and_leaves_out_who
     assert (some["carried"], some["met"], some["least_level"], some["cut_off"]) == (2.0, 1.0, 2.0, 0)
 
 
+def test_a_summary_of_no_cases_has_the_columns_of_others():
+    problem = ab.Problem([4.0], [0, 1], [0], [0])
+    assert ab.summarise([]).schema == ab.summarise(ab.solve_many([problem])).schema
+    assert ab.summarise([]).is_empty()
+
+
 def test_an_error_names_its_case_and_comes_after_the_answers_before_it(bridge):
     good = ab.demands(bridge, ["a"], ["d"])
     graph = nx.Graph([("a", "b", {"capacity": "1 Mbit/s"})])

@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     from anabranch.batch import Solved
 
 
+COLUMNS: dict[str, type[pl.DataType]] = {
+    "case": pl.String,
+    "carried": pl.Float64,
+    "met": pl.Float64,
+    "least_met": pl.Float64,
+    "least_level": pl.Float64,
+    "cut_off": pl.Int64,
+    "saturated_links": pl.Int64,
+    "method": pl.String,
+    "converged": pl.Boolean,
+    "certified": pl.Boolean,
+    "residual": pl.Float64,
+    "cpu_s": pl.Float64,
+}
+"""The columns by what they hold; of networks, rates have the unit in their name besides."""
+
+
 def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
     """Make a table of many cases; of what is solved, no more is kept.
 
@@ -29,11 +46,13 @@ def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
         ``least_level``, the least rate by weight; ``cut_off``, connections with a demand that get nothing;
         ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``,
         the processor time. Connections of demand 0 count in none of these. From a network, ``carried_bps`` and
-        ``least_level_bps``.
+        ``least_level_bps``. Without any case there are the columns, and no row.
     """
-    table = pl.DataFrame([_row(one) for one in solved], infer_schema_length=None)
-    shares = {"met", "least_met", "least_level", "least_level_bps"} & set(table.columns)
-    return table.cast(dict.fromkeys(shares, pl.Float64))
+    rows = [_row(one) for one in solved]
+    if not rows:
+        return pl.DataFrame(schema=COLUMNS)
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return table.cast({name: COLUMNS[name.removesuffix("_bps")] for name in table.columns})
 
 
 def _row(solved: Solved) -> dict[str, Any]:
