@@ -254,7 +254,7 @@ def test_starting_portions_are_equal_geometric_or_given():
     entries = Entries(ab.Problem([9.0], [0, 1, 2, 3], [0, 0, 0], [1, 0, 1]))
     np.testing.assert_allclose(starting_portions(entries, "equal"), [0.5, 1.0, 0.5])
     np.testing.assert_allclose(starting_portions(entries, 0.5), [2 / 3, 1.0, 1 / 3])
-    np.testing.assert_allclose(starting_portions(entries, [1.0, 5.0, 3.0]), [0.25, 1.0, 0.75])
+    np.testing.assert_allclose(starting_portions(entries, np.array([1.0, 5.0, 3.0])), [0.25, 1.0, 0.75])
 
 
 def test_options_that_do_not_fit_are_told():
@@ -270,7 +270,7 @@ def test_options_that_do_not_fit_are_told():
         ("equi-depth-binner", {"bins": 0}, "bins is 0; it must be 1 or more"),
         ("adaptive-water-filler", {"start": 0.0}, "the ratio of the starting portions is 0"),
         ("adaptive-water-filler", {"start": [1.0]}, "1 starting portions for 3 paths"),
-        ("adaptive-water-filler", {"start": [1.0, 0.0, 1.0]}, "path 1: its starting portion is 0.0"),
+        ("adaptive-water-filler", {"start": [1.0, 0.0, 1.0]}, "path 1: its starting portion is 0;"),
         ("adaptive-water-filler", {"start": "random"}, 'start is "random"'),
     ]:
         with pytest.raises(ValueError, match=re.escape(said)):

@@ -142,7 +142,7 @@ def test_options_out_of_range_are_told():
         ({"start": [1.0, 0.0]}, "path 1: its starting portion is 0; it must be positive"),
         ({"stop_change": 0}, "stop_change is 0; it must be positive"),
         ({"stop_change": "1 kbit/s"}, "the problem has a unit of its own"),
-        ({"unit": 0.1}, "c-slen takes none"),
+        ({"unit": 0.1}, "the usual method for upward-max-min takes none"),
         ({"paths": 3}, "with demands, paths or a metric besides"),
         ({"method": "iewf", "unit": 1e-12}, "give one of"),
         (

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anabranch import _core
+from anabranch.choice import EXACT_TOLERANCE
 from anabranch.errors import ConvergenceWarning
 from anabranch.levelled import LevelledAllocation
 from anabranch.paths import Paths
 from anabranch.problem import Problem, problem_of
-from anabranch.solve import EXACT_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,25 +12,27 @@ from dataclasses import dataclass
 from functools import partial
 from operator import length_hint
 from threading import Event
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
+from anabranch.allocate import allocate
 from anabranch.cases import Case, cases_of, named
+from anabranch.choice import choose
 from anabranch.demands import Demands
+from anabranch.demands import demands as some_demands
 from anabranch.errors import ConvergenceWarning
 from anabranch.network import Network
 from anabranch.paths import Paths
 from anabranch.problem import Problem
-from anabranch.solve import allocate, check_choice, paths_of, refuse_unreachable
+from anabranch.solve import paths_of, refuse_unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from anabranch.allocation import Allocation
-    from anabranch.approximate import Options
-    from anabranch.methods import Fairness, Method
+    from anabranch.choice import Asked, Choice
     from anabranch.paths import Metric
     from anabranch.solve import Progress
 
@@ -68,20 +70,12 @@ def solve_many(
     cases: Network | Iterable[Case | Problem],
     demands: Iterable[Demands] | Mapping[str, Demands] | None = None,
     *,
-    fairness: Fairness = "upward-max-min",
-    method: Method | None = None,
     paths: int | Paths | None = None,
     metric: Metric | NDArray[np.float64] | None = None,
-    start: str | float | ArrayLike | None = None,
-    alpha: float | None = None,
-    tolerance: float | None = None,
-    max_passes: int = 10_000,
-    stop_change: float | str | None = None,
-    unit: float | str | None = None,
     allow_unreachable: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
-    **options: Unpack[Options],
+    **asked: Unpack[Asked],
 ) -> Iterator[Solved]:
     """Solve many cases, several at a time, and give the answers in their order.
 
@@ -95,14 +89,14 @@ def solve_many(
         A network with many `demands`; or cases, such as `single_failures` makes, or problems.
     demands : iterable of Demands, or mapping of str to Demands
         On this network, perhaps with names. Paths are found once for those of connections between the same nodes.
-    fairness, method, start, alpha, tolerance, max_passes, stop_change, unit, **options
-        As for `solve`, and for all cases alike.
     paths, metric, allow_unreachable
         As for `solve`, with a network. Paths that are found already serve all demands between the same nodes.
     threads : int, optional
         So many cases at a time; as many as there are processors if not given. Water-fillers go one by one.
     progress : callable, optional
         Called with a stage (``"paths"``, ``"cases"``), how much of it is done, and how much there is.
+    **asked
+        ``fairness``, ``method`` and all else that `solve` takes, for all cases alike.
 
     Yields
     ------
@@ -119,15 +113,15 @@ def solve_many(
     ConvergenceWarning
         As `solve`, with the name of the case.
     """
-    tolerance = check_choice(fairness, method, start, alpha, tolerance, max_passes)
+    choice = choose(**asked)
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; it must be 1 or more")
-    given: Iterator[Case]
     if isinstance(cases, Network):
         if not isinstance(demands, Iterable) or isinstance(demands, Demands):
             raise TypeError(
                 f"the second argument is a {type(demands).__name__}; it must be many Demands on the network"
             )
+        _check_search(cases, paths, metric)
         total = length_hint(demands)
         given = cases_of(_by_name(demands), partial(_paths, cases, paths, metric, allow_unreachable, progress))
     else:
@@ -137,19 +131,14 @@ def solve_many(
             raise TypeError(f"the first argument is a {type(cases).__name__}; it must be a Network, cases or problems")
         total = length_hint(cases)
         given = _as_cases(cases)
-    choice = {
-        "fairness": fairness,
-        "method": method,
-        "start": start,
-        "alpha": alpha,
-        "tolerance": tolerance,
-        "max_passes": max_passes,
-        "stop_change": stop_change,
-        "unit": unit,
-        **options,
-    }
-    at_once = 1 if method in ONE_BY_ONE else threads or os.cpu_count() or 1
+    at_once = 1 if choice.method in ONE_BY_ONE else threads or os.cpu_count() or 1
     return _answers(given, total, choice, at_once, progress)
+
+
+def _check_search(network: Network, paths: int | Paths | None, metric: Metric | NDArray[np.float64] | None) -> None:
+    """Refuse a search for paths that no demands could be given any by."""
+    if not isinstance(paths, Paths) or metric is not None:
+        paths_of(network, some_demands(network, [], []), paths, metric, None)
 
 
 def _by_name(demands: Iterable[Demands] | Mapping[str, Demands]) -> Iterable[tuple[str, Demands]]:
@@ -194,7 +183,7 @@ def _as_cases(given: Iterable[Case | Problem]) -> Iterator[Case]:
 
 
 def _answers(
-    cases: Iterator[Case], total: int, choice: dict[str, Any], threads: int, progress: Progress | None
+    cases: Iterator[Case], total: int, choice: Choice, threads: int, progress: Progress | None
 ) -> Iterator[Solved]:
     """Solve on so many threads, a few cases ahead of what is asked for."""
     stopped = Event()
@@ -228,14 +217,14 @@ def _answers(
         pool.shutdown(cancel_futures=True)
 
 
-def _solved(case: Case, choice: dict[str, Any], stopped: Event) -> Solved:
+def _solved(case: Case, choice: Choice, stopped: Event) -> Solved:
     def look(_stage: str, _done: int, _total: int) -> None:
         if stopped.is_set():
             raise _StoppedError
 
     began = time.thread_time()
     with named(case.name):
-        allocation = allocate(case.problem, case.paths, progress=look, **choice)
+        allocation = allocate(case.problem, case.paths, choice, look)
     # Here, where it is one of several threads, and not when somebody asks.
     _ = allocation.certificate, allocation.shortcoming
     return Solved(case.name, allocation, time.thread_time() - began)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from anabranch import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    import numpy as np
+    from numpy.typing import NDArray
 
     from anabranch.problem import Problem
 
@@ -23,19 +22,12 @@ LOOK_S = 0.2
 
 
 def start_solver(
-    problem: Problem, method: str, start: str | float | ArrayLike, unit: float | None
+    problem: Problem, method: str, start: str | float | NDArray[np.float64], unit: float | None
 ) -> _core.CSlen | _core.Iewf:
     """Begin c-SLEN or IEWF with these portions; `unit` is for IEWF alone."""
-    if isinstance(start, str):
-        portions: str | float | NDArray[np.float64] = start
-    else:
-        given = np.asarray(start, dtype=float)
-        if given.ndim > 1:
-            raise ValueError(f"start has {given.ndim} axes; it must be a ratio, or one portion for each path")
-        portions = float(given) if given.ndim == 0 else np.ascontiguousarray(given)
     if method == "iewf":
-        return _core.iewf(problem.core, portions, unit)
-    return _core.c_slen(problem.core, portions)
+        return _core.iewf(problem.core, start, unit)
+    return _core.c_slen(problem.core, start)
 
 
 def run_passes(

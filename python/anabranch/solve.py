@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
-import numpy as np
-
-from anabranch import _core
-from anabranch.allocation import Allocation
-from anabranch.approximate import OPTIONS, Options, check_options
+from anabranch.allocate import allocate
+from anabranch.choice import MOST_PASSES, choose
 from anabranch.demands import Demands
-from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
-from anabranch.exact import global_max_min
-from anabranch.levelled import LevelledAllocation
-from anabranch.methods import METHODS, PRICED, STARTING, usual_method, usual_start
-from anabranch.network import Network, rate_bps
-from anabranch.passes import run_levels, run_passes, start_solver
+from anabranch.errors import ConvergenceWarning, ScenarioError
+from anabranch.network import Network
 from anabranch.paths import Metric, Paths, find_paths
-from anabranch.priced import PricedAllocation
 from anabranch.problem import Problem, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from anabranch.allocation import Allocation
+    from anabranch.approximate import Options
+    from anabranch.choice import Asked
     from anabranch.methods import Fairness, Method
 
     Progress = Callable[[str, int, int], None]
 
 DEFAULT_PATHS = 4
-
-STOPPED = "Ctrl-C stopped it; solve again, and let it run to the end"
-
-DEFAULT_TOLERANCE = 1e-2
-"""Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""
-
-EXACT_TOLERANCE = 1e-6
-"""For proportional and alpha fairness, whose method goes as far as numbers let it."""
 
 
 @overload
@@ -46,37 +34,17 @@ def solve(
     network: Network,
     demands: Demands,
     *,
-    fairness: Fairness = ...,
-    method: Method | None = ...,
     paths: int | Paths | None = ...,
     metric: Metric | NDArray[np.float64] | None = ...,
-    start: str | float | ArrayLike | None = ...,
-    alpha: float | None = ...,
-    tolerance: float | None = ...,
-    max_passes: int = ...,
-    stop_change: float | str | None = ...,
-    unit: float | str | None = ...,
     allow_unreachable: bool = ...,
     progress: Progress | None = ...,
-    **options: Unpack[Options],
+    **asked: Unpack[Asked],
 ) -> Allocation: ...
 
 
 @overload
 def solve(
-    network: Problem,
-    demands: None = ...,
-    *,
-    fairness: Fairness = ...,
-    method: Method | None = ...,
-    start: str | float | ArrayLike | None = ...,
-    alpha: float | None = ...,
-    tolerance: float | None = ...,
-    max_passes: int = ...,
-    stop_change: float | str | None = ...,
-    unit: float | str | None = ...,
-    progress: Progress | None = ...,
-    **options: Unpack[Options],
+    network: Problem, demands: None = ..., *, progress: Progress | None = ..., **asked: Unpack[Asked]
 ) -> Allocation: ...
 
 
@@ -91,7 +59,7 @@ def solve(
     start: str | float | ArrayLike | None = None,
     alpha: float | None = None,
     tolerance: float | None = None,
-    max_passes: int = 10_000,
+    max_passes: int = MOST_PASSES,
     stop_change: float | str | None = None,
     unit: float | str | None = None,
     allow_unreachable: bool = False,
@@ -186,7 +154,17 @@ def solve(
     -----
     All connections are there at once: when they start and stop is for the simulation of a scenario.
     """
-    tolerance = check_choice(fairness, method, start, alpha, tolerance, max_passes)
+    choice = choose(
+        fairness=fairness,
+        method=method,
+        start=start,
+        alpha=alpha,
+        tolerance=tolerance,
+        max_passes=max_passes,
+        stop_change=stop_change,
+        unit=unit,
+        **options,
+    )
     found: Paths | None = None
     if isinstance(network, Problem):
         if demands is not None or paths is not None or metric is not None:
@@ -197,162 +175,10 @@ def solve(
         if not allow_unreachable:
             refuse_unreachable(found)
         problem = problem_of(found)
-    allocation = allocate(
-        problem,
-        found,
-        fairness=fairness,
-        method=method,
-        start=start,
-        alpha=alpha,
-        tolerance=tolerance,
-        max_passes=max_passes,
-        stop_change=stop_change,
-        unit=unit,
-        progress=progress,
-        **options,
-    )
+    allocation = allocate(problem, found, choice, progress)
     if allocation.shortcoming is not None:
         warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=2)
     return allocation
-
-
-def check_choice(
-    fairness: str,
-    method: str | None,
-    start: str | float | ArrayLike | None,
-    alpha: float | None,
-    tolerance: float | None,
-    max_passes: int,
-) -> float:
-    """Refuse what cannot be chosen for any problem; give the tolerance, the usual one if none is given."""
-    if fairness not in METHODS:
-        raise ValueError(f'fairness is "{fairness}"; it must be one of {", ".join(METHODS)}')
-    if method is not None and method not in METHODS[fairness]:
-        raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
-    starts = method in STARTING if method is not None else fairness == "upward-max-min"
-    if start is not None and not starts:
-        taker = method or f"the usual method for {fairness}"
-        takers = ", ".join(other for other in METHODS[fairness] if other in STARTING)
-        remedy = f"leave it out, or take {takers}" if takers else "leave it out"
-        raise ValueError(f"a start was given, and {taker} takes none; {remedy}")
-    is_priced = fairness in PRICED
-    if is_priced == (alpha is None) and fairness != "proportional":
-        wanted = "give one, such as alpha=2" if is_priced else f"{fairness} takes none; leave it out"
-        raise ValueError(f"alpha is {alpha}; {wanted}")
-    if fairness == "proportional" and alpha not in {None, 1}:
-        raise ValueError(f'alpha is {alpha}; for proportional it is 1: leave it out, or take fairness "alpha"')
-    if tolerance is None:
-        tolerance = EXACT_TOLERANCE if is_priced else DEFAULT_TOLERANCE
-    if not 0.0 < tolerance < 1.0:
-        raise ValueError(f"tolerance is {tolerance}; it must be over 0 and under 1")
-    if max_passes < 1:
-        raise ValueError(f"max_passes is {max_passes}; it must be 1 or more")
-    return tolerance
-
-
-def allocate(
-    problem: Problem,
-    found: Paths | None,
-    *,
-    fairness: str,
-    method: str | None,
-    start: str | float | ArrayLike | None,
-    alpha: float | None,
-    tolerance: float,
-    max_passes: int,
-    stop_change: float | str | None,
-    unit: float | str | None,
-    progress: Progress | None,
-    **options: Unpack[Options],
-) -> Allocation:
-    """Solve a problem, of these paths if they are of a network; the choice is checked, and nobody is warned."""
-    chosen = usual_method(problem, fairness) if method is None else method
-    chosen_options = check_options(chosen, dict(options))
-    portions = usual_start(chosen) if start is None else start
-    if unit is not None and chosen != "iewf":
-        raise ValueError(f"a unit was given, and {chosen} takes none; leave it out, or take IEWF")
-    change = _rate(stop_change, "stop_change", problem=found is None)
-    if fairness in PRICED:
-        return _priced(problem, found, fairness, 1.0 if alpha is None else float(alpha), tolerance)
-    unmet: str | None = None
-
-    def give(rates: NDArray[np.float64], passes: int) -> Allocation:
-        facts: dict[str, Any] = {"fairness": fairness, "method": chosen, "tolerance": tolerance}
-        return Allocation(problem, rates, **facts, passes=passes, unmet=unmet, paths=found)
-
-    if chosen == "dual-simplex":
-        levelled = _levelled(problem, found, fairness, tolerance, progress)
-        if levelled.shortcoming is None or method is not None:
-            return levelled
-        chosen = "lp"
-    if chosen in OPTIONS:
-        # Only now: scipy's sparse matrices take longer to load than most problems take to solve.
-        from anabranch.approximate.methods import approximate
-
-        if "first_level" in chosen_options:
-            level = _rate(chosen_options["first_level"], "first_level", problem=found is None)
-            chosen_options["first_level"] = level
-        rates, passes = approximate(problem, chosen, chosen_options, start=portions, progress=progress)
-    elif chosen == "lp":
-        rates, passes = global_max_min(problem, progress=progress)
-    elif chosen == "progressive-filling":
-        rates, passes = problem.core.max_min().path_rates, 1
-    else:
-        solver = start_solver(problem, chosen, portions, _rate(unit, "unit", problem=found is None))
-        try:
-            unmet = run_passes(solver, tolerance, change, max_passes, progress)
-        except KeyboardInterrupt as stopped:
-            if solver.passes == 0:
-                raise
-            unmet = STOPPED
-            raise SolveInterrupted(give(solver.allocation(False, tolerance).path_rates, solver.passes)) from stopped
-        rates, passes = solver.allocation(unmet is None, tolerance).path_rates, solver.passes
-    return give(rates, passes)
-
-
-def _levelled(
-    problem: Problem, found: Paths | None, fairness: str, tolerance: float, progress: Progress | None
-) -> LevelledAllocation:
-    """Find the levels and their proof."""
-    answer = run_levels(problem, progress)
-    return LevelledAllocation(
-        problem,
-        answer.path_rates,
-        answer.levels,
-        fairness=fairness,
-        method="dual-simplex",
-        tolerance=tolerance,
-        passes=answer.exchanges,
-        paths=found,
-    )
-
-
-def _priced(problem: Problem, found: Paths | None, fairness: str, alpha: float, tolerance: float) -> PricedAllocation:
-    """Maximise the utility."""
-    priced = _core.alpha_fair(problem.core, alpha)
-    return PricedAllocation(
-        problem,
-        priced.path_rates,
-        priced.link_prices,
-        alpha=alpha,
-        fairness=fairness,
-        method="interior-point",
-        tolerance=tolerance,
-        passes=priced.steps,
-        paths=found,
-    )
-
-
-def _rate(given: float | str | None, what: str, *, problem: bool) -> float | None:
-    """Give a rate in the unit of the problem; text has a unit only where the problem is a network's, in bit/s."""
-    if given is None:
-        return None
-    if isinstance(given, str) and problem:
-        raise ValueError(f'{what} is "{given}", and the problem has a unit of its own; give a number in that unit')
-    rate = rate_bps(given, what)
-    if not 0.0 < rate < float("inf"):
-        raise ValueError(f"{what} is {given}; it must be positive and finite")
-    return rate
 
 
 def paths_of(

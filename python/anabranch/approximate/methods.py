@@ -14,8 +14,6 @@ from anabranch.approximate.water_fillers import adaptive_water_filler, approxima
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
-
     from anabranch.approximate.entries import Floats
     from anabranch.problem import Problem
 
@@ -39,7 +37,7 @@ def approximate(
     method: str,
     options: dict[str, Any],
     *,
-    start: str | float | ArrayLike = "equal",
+    start: str | float | Floats = "equal",
     progress: Progress | None = None,
 ) -> tuple[Floats, int]:
     """Give path rates that overload nothing, and how many programs or passes they took; options are checked.
@@ -59,7 +57,7 @@ def approximate(
 
 
 def _found(
-    entries: Entries, method: str, options: dict[str, Any], start: str | float | ArrayLike, progress: Progress | None
+    entries: Entries, method: str, options: dict[str, Any], start: str | float | Floats, progress: Progress | None
 ) -> tuple[Floats, int]:
     if method == "water-filling":
         return water_filling(entries), 1

@@ -26,8 +26,6 @@ from anabranch.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
-
     from anabranch.approximate.entries import Entries, Floats, Numbers
 
     Progress = Callable[[str, int, int], None]
@@ -69,7 +67,7 @@ def approximate_water_filler(entries: Entries) -> Floats:
 
 
 def adaptive_water_filler(
-    entries: Entries, start: str | float | ArrayLike, iterations: int, progress: Progress | None
+    entries: Entries, start: str | float | Floats, iterations: int, progress: Progress | None
 ) -> tuple[Floats, int]:
     """Give path rates, and how many passes were made: fewer than asked for if all demands are met."""
     connection, problem = entries.connection, entries.problem
@@ -87,24 +85,20 @@ def adaptive_water_filler(
     return rates, done
 
 
-def starting_portions(entries: Entries, start: str | float | ArrayLike) -> Floats:
-    """Give the portions to begin with: equal, geometric by rank, or as given; they sum to 1 for each connection."""
+def starting_portions(entries: Entries, start: str | float | Floats) -> Floats:
+    """Give the portions to begin with: equal, geometric by rank, or as given; they sum to 1 for each connection.
+
+    What they are was checked, but for how many there are.
+    """
     connection = entries.connection
-    given = np.asarray(start)
     if isinstance(start, str):
-        if start != "equal":
-            raise ValueError(f'start is "{start}"; it must be "equal", a ratio, or a portion for each path')
         given = np.ones(len(connection))
-    elif given.ndim == 0:
-        ratio = float(given)
-        if not 0.0 < ratio <= 1.0:
-            raise ValueError(f"the ratio of the starting portions is {ratio:g}; it must be over 0 and at most 1")
-        given = np.maximum(ratio ** _rank(connection), LEAST_PORTION)
-    elif given.shape != connection.shape:
-        raise ValueError(f"{given.size} starting portions for {len(connection)} paths; give one for each")
-    elif not (np.isfinite(given).all() and (given > 0).all()):
-        path = int(np.flatnonzero(~(np.isfinite(given) & (given > 0)))[0])
-        raise ValueError(f"path {path}: its starting portion is {given[path]}; it must be positive and finite")
+    elif isinstance(start, float):
+        given = np.maximum(start ** _rank(connection), LEAST_PORTION)
+    else:
+        given = start
+        if given.shape != connection.shape:
+            raise ValueError(f"{given.size} starting portions for {len(connection)} paths; give one for each")
     top = np.zeros(len(entries.most))
     np.maximum.at(top, connection, given)
     scaled = given / top[connection]

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
+from anabranch.choice import DEFAULT_TOLERANCE, EXACT_TOLERANCE, MOST_PASSES
 from anabranch.commands.cases import check_cases, give_cases, refuse_other_pairs, solve_cases
 from anabranch.commands.inputs import (
     Capacity,
@@ -37,7 +38,7 @@ from anabranch.folder import check_place
 from anabranch.methods import REASONS, START_RATIO, Method
 from anabranch.page import allocation_content, write_report
 from anabranch.paths import Paths, find_paths
-from anabranch.solve import DEFAULT_PATHS, DEFAULT_TOLERANCE, EXACT_TOLERANCE
+from anabranch.solve import DEFAULT_PATHS
 from anabranch.solve import solve as solve_network
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    max_passes: Annotated[int, typer.Option(min=1, max=2**62, help="A solver not done by then fails.")] = 10_000,
+    max_passes: Annotated[int, typer.Option(min=1, max=2**62, help="A solver not done by then fails.")] = MOST_PASSES,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of demands made by a rule.")] = 1,
     allow_unreachable: Annotated[
         bool, typer.Option("--allow-unreachable", help="Give demands without any path the rate 0.")
