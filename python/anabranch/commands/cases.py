@@ -22,6 +22,7 @@ from anabranch.commands.run import INTERRUPTED
 from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
+from anabranch.paths import Paths
 from anabranch.problem import problem_of
 from anabranch.solve import paths_of, refuse_unreachable
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from anabranch.demands import Demands
     from anabranch.network import Network
-    from anabranch.paths import Paths
 
 INTACT = "nothing"
 """The case in which nothing fails, by what fails."""
@@ -88,16 +88,6 @@ def check_cases(demands: list[str], *, each_failure: bool, threads: int | None, 
         raise ScenarioError("--threads is for many cases; give --each-failure or several --demands too")
 
 
-def refuse_other_pairs(paths: Paths, matrices: dict[str, Demands]) -> None:
-    """Refuse demands that are not between the same nodes as those the paths were found for."""
-    for name, demands in matrices.items():
-        if not paths.serves(demands):
-            raise ScenarioError(
-                f"--demands {name}: it has other pairs of nodes than the first, for which --path-kind found the paths;"
-                " solve it alone, or leave --path-kind out"
-            )
-
-
 def solve_cases(
     network: Network,
     matrices: dict[str, Demands],
@@ -110,6 +100,8 @@ def solve_cases(
 ) -> Cases:
     """Solve the cases; after Ctrl-C, give those that were done."""
     solved: Iterable[Solved]
+    if isinstance(ways["paths"], Paths):
+        _refuse_other_pairs(ways["paths"], matrices)
     if each_failure:
         (demands,) = matrices.values()
         paths = paths_of(network, demands, ways["paths"], ways["metric"], tell)
@@ -128,6 +120,16 @@ def solve_cases(
         if not found.rows:
             raise
     return found
+
+
+def _refuse_other_pairs(paths: Paths, matrices: dict[str, Demands]) -> None:
+    """Refuse demands that are not between the same nodes as those the paths were found for."""
+    for name, demands in matrices.items():
+        if not paths.serves(demands):
+            raise ScenarioError(
+                f"--demands {name}: it has other pairs of nodes than the first, for which --path-kind found the paths;"
+                " solve it alone, or leave --path-kind out"
+            )
 
 
 def give_cases(cases: Cases, *, rows: int, as_json: bool, out: Path | None, origin: dict[str, Any]) -> None:
