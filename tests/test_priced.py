@@ -51,6 +51,17 @@ def test_demands_from_kilobits_to_gigabits_are_shared_in_few_steps(alpha, total)
     assert allocation.passes < 60
 
 
+@pytest.mark.parametrize("total", ["1 Tbit/s", "3 Tbit/s", "9 Tbit/s"])
+def test_large_alphas_are_found_where_small_demands_are_worth_fifty_powers_of_ten_more(total):
+    network = ab.read_scenario(CONTINENT).network
+    demands = ab.gravity(network, total)
+    for alpha, most in ((4.0, 100), (8.0, 250)):
+        allocation = ab.solve(network, demands, fairness="alpha", alpha=alpha, paths=4)
+        assert allocation.converged
+        assert allocation.certify().holds
+        assert allocation.passes < most
+
+
 def test_a_network_has_prices_by_name(tmp_path):
     # a - b of 6 Mbit/s for both; each pays 1 / 3 Mbit/s for a bit/s.
     graph = nx.Graph()

@@ -87,22 +87,55 @@ pub fn alpha_fair(problem: &Arc<Problem>, alpha: f64) -> Result<Priced, UtilityE
     if !ALPHAS.contains(&alpha) {
         return Err(UtilityError::Alpha(alpha));
     }
-    let mut scaled = Scaled::new(problem, alpha, Guess::Filled);
+    let scaled = Scaled::new(problem, alpha, Guess::Filled);
     check_range(&scaled)?;
-    let mut solved = interior::solve(&scaled);
-    if solved.error > FOUND {
-        // Seldom, and only where numbers lie far apart: another way to the optimum may be open.
-        let other = Scaled::new(problem, alpha, Guess::Claimed);
-        let found = interior::solve(&other);
-        if found.error < solved.error {
-            (scaled, solved) = (other, Solved { steps: solved.steps + found.steps, ..found });
-        }
-    }
+    let Attempt { scaled, solved } = optimum(problem, scaled);
     let (mut path_rates, link_prices) = unscale(problem, &scaled, &solved);
     trim(problem, &mut path_rates);
     let connection_rates = problem.sum_by_connection(&path_rates);
     let converged = solved.error <= FOUND;
     Ok(Priced { path_rates, connection_rates, link_prices, steps: solved.steps, converged })
+}
+
+/// The optimum, from `first` or another guess; that is needed seldom, and only where numbers lie far apart.
+fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
+    let alpha = first.alpha;
+    let mut best = Attempt::from(first);
+    if best.solved.error > FOUND {
+        best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Claimed)));
+    }
+    if best.solved.error > FOUND && alpha > 1.0 {
+        // A gentler utility is easier, and its rates are not far off.
+        let gentler = Attempt::from(Scaled::new(problem, alpha / 2.0, Guess::Filled));
+        let (rates, _) = unscale(problem, &gentler.scaled, &gentler.solved);
+        best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Near(&rates))));
+        best.solved.steps += gentler.solved.steps;
+    }
+    best
+}
+
+/// What came of a guess.
+struct Attempt {
+    scaled: Scaled,
+    solved: Solved,
+}
+
+impl Attempt {
+    fn from(scaled: Scaled) -> Self {
+        let mut solved = interior::solve(&scaled);
+        if !scaled.bears_out(&solved.point.left) {
+            solved.error = f64::INFINITY;
+        }
+        Self { scaled, solved }
+    }
+
+    /// The better of two, with the steps of both.
+    fn or(self, other: Self) -> Self {
+        let steps = self.solved.steps + other.solved.steps;
+        let mut better = if other.solved.error < self.solved.error { other } else { self };
+        better.solved.steps = steps;
+        better
+    }
 }
 
 /// Refuses utilities whose prices or money no number can hold.

@@ -11,6 +11,11 @@
 //!
 //! The unit of money is the greatest `weight^alpha * Y^(1 - alpha)`. Capacities, weights and rates may lie tens of powers
 //! of ten apart; what meets in a sum is money, or shares of a link.
+//!
+//! Where a demand is met, it decides nothing how much more than its paths cost its connection would pay. So a demand far
+//! below the levels of those that links hold back is taken to be met, and its value is lowered, as if its level were
+//! just below theirs: `value * (demand / weight / enough)^alpha`. With large alphas, values would lie tens of powers of
+//! ten apart otherwise, and what others pay would be lost beside what small demands would.
 
 use std::sync::Arc;
 
@@ -31,6 +36,8 @@ pub(super) struct Scaled {
     pub level: Vec<f64>,
     pub value: Vec<f64>,
     pub room: Vec<f64>,
+    /// Of each group: whether its demand is so small that it is taken to be met.
+    is_small: Vec<bool>,
     /// Of each path in the grouped order: its number in the problem, and where it starts.
     pub path: Vec<u32>,
     pub first: Vec<f64>,
@@ -45,11 +52,13 @@ pub(super) struct Scaled {
 }
 
 /// What the first guess of the rates is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guess {
+#[derive(Clone, Copy)]
+pub(super) enum Guess<'a> {
     /// Nearly what some passes of c-SLEN give, and a part of its claim for what gets next to nothing there.
     Filled,
-    /// What each path gets if the paths on a link share it by weight.
+    /// The same, from given rates of paths.
+    Near(&'a [f64]),
+    /// What each path gets if the paths on a link share it by weight; no demand is taken to be met.
     Claimed,
 }
 
@@ -62,8 +71,17 @@ const GIVEN: f64 = 0.9;
 /// Passes of c-SLEN for the first guess.
 const PASSES: usize = 10;
 
+/// The part of a demand that may be left of it where it counts as met.
+const MET: f64 = 1e-7;
+
+/// The part of its demand under which a link holds a connection back, in a guess.
+const SHORT: f64 = 0.9;
+
+/// So many times what the paths of others cost is a price that no path comes to.
+const DEAR: f64 = 10.0;
+
 impl Scaled {
-    pub fn new(problem: &Arc<Problem>, alpha: f64, guess: Guess) -> Self {
+    pub fn new(problem: &Arc<Problem>, alpha: f64, guess: Guess<'_>) -> Self {
         let is_open = |path: u32| problem.links_of(path as usize).iter().all(|&l| problem.capacity(l as usize) > 0.0);
         let live: Vec<Vec<u32>> = (0..problem.connections())
             .map(|c| if problem.demand(c) > 0.0 { problem.paths_of(c) } else { &[] })
@@ -71,13 +89,17 @@ impl Scaled {
             .collect();
         let (link, row_of) = rows(problem, &live);
         let claimed = claimed(problem, &live);
-        let rates: Vec<f64> = match guess {
-            Guess::Claimed => claimed.iter().map(|claimed| FILLED * claimed).collect(),
-            Guess::Filled => filled(problem)
-                .iter()
-                .zip(&claimed)
-                .map(|(filled, claimed)| FILLED * (GIVEN * filled + (1.0 - GIVEN) * claimed))
-                .collect(),
+        let near = |rates: &[f64]| -> Vec<f64> {
+            let both = rates.iter().zip(&claimed);
+            both.map(|(rate, claimed)| FILLED * (GIVEN * rate + (1.0 - GIVEN) * claimed)).collect()
+        };
+        let (rates, enough) = match guess {
+            Guess::Claimed => (claimed.iter().map(|claimed| FILLED * claimed).collect(), 0.0),
+            Guess::Near(rates) => (near(rates), enough(problem, alpha, &live, rates)),
+            Guess::Filled => {
+                let rates = filled(problem);
+                (near(&rates), enough(problem, alpha, &live, &rates))
+            }
         };
         let mut scaled = Self { alpha, offsets: vec![0], use_offsets: vec![0], link, ..Self::default() };
         for (c, paths) in live.iter().enumerate().filter(|(_, paths)| !paths.is_empty()) {
@@ -96,7 +118,10 @@ impl Scaled {
             scaled.guess.push(total);
             scaled.level.push(level);
             scaled.room.push(problem.demand(c) / total);
-            scaled.value.push(problem.weight(c).ln() + (1.0 - alpha) * level.ln());
+            let wanted = problem.demand(c) / problem.weight(c);
+            scaled.is_small.push(wanted < enough);
+            let lowered = if wanted < enough { alpha * (wanted / enough).ln() } else { 0.0 };
+            scaled.value.push(problem.weight(c).ln() + (1.0 - alpha) * level.ln() + lowered);
         }
         scaled.unit_ln = scaled.value.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         scaled.least_ln = scaled.value.iter().copied().fold(f64::INFINITY, f64::min);
@@ -117,6 +142,11 @@ impl Scaled {
     /// Whether the first guess has a connection's demand met, but for the part of it that is left free.
     pub fn is_met(&self, group: usize) -> bool {
         self.room[group] <= 1.001 / (GIVEN * FILLED)
+    }
+
+    /// Whether the demands that were taken to be met are, with this much left of each.
+    pub fn bears_out(&self, left: &[f64]) -> bool {
+        (0..self.groups()).all(|g| !self.is_small[g] || left[g] <= MET * self.room[g])
     }
 
     pub fn paths_of(&self, group: usize) -> std::ops::Range<usize> {
@@ -150,6 +180,18 @@ fn rows(problem: &Problem, live: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
         }
     }
     (link, row_of)
+}
+
+/// A level at which a connection would pay for any path, if `rates` are about right; 0 if links hold nobody back.
+///
+/// Who is held back at the level y pays `y^-alpha` for a path, and no link on it costs more. So no path costs more than
+/// its hops times what is paid at the least of these levels.
+fn enough(problem: &Problem, alpha: f64, live: &[Vec<u32>], rates: &[f64]) -> f64 {
+    let rate = |c: usize| live[c].iter().map(|&path| rates[path as usize]).sum::<f64>();
+    let held = (0..live.len()).filter(|&c| !live[c].is_empty() && rate(c) < SHORT * problem.demand(c));
+    let least = held.map(|c| rate(c) / problem.weight(c)).fold(f64::INFINITY, f64::min);
+    let hops = live.iter().flatten().map(|&path| problem.links_of(path as usize).len()).max().unwrap_or(1);
+    if least.is_finite() { least * (DEAR * hops as f64).powf(-1.0 / alpha) } else { 0.0 }
 }
 
 /// What some passes of c-SLEN give each path.

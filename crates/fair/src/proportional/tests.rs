@@ -124,6 +124,30 @@ fn demands_are_met_and_leave_the_rest() {
 }
 
 #[test]
+fn demands_far_below_all_others_are_met_and_move_nobody_under_any_alpha() {
+    // Links of 10 and 4; 1e-9 goes over both, and leaves 10 and 4 to two each. For alpha 8 it would pay up to 1e72.
+    let flows: [&[&[u32]]; 5] = [&[&[0, 1]], &[&[0]], &[&[0]], &[&[1]], &[&[1]]];
+    let mixed = problem(&[10.0, 4.0], &flows, &[1e-9, NONE, NONE, NONE, NONE], &[]);
+    for alpha in [0.5, 1.0, 8.0, 16.0] {
+        let solved = certified(&mixed, alpha);
+        assert_close(&solved.connection_rates, &[1e-9, 5.0, 5.0, 2.0, 2.0], 1e-8);
+        assert_close(&solved.link_prices, &[5f64.powf(-alpha), 2f64.powf(-alpha)], 1e-8);
+    }
+}
+
+#[test]
+fn a_small_demand_that_takes_much_is_not_taken_to_be_met() {
+    // A link of 10. A unit of the second takes a million of it, so it pays a million times what the first does:
+    // alpha 1/2 gives x2^-1/2 = 1e6 x1^-1/2, x2 = 1e-12 x1, and x1 + 1e6 x2 = 10. Its demand of 5e-7 would fit.
+    let mut both = parts(&[10.0], &[&[&[0]], &[&[0]]]);
+    both.demand = vec![NONE, 5e-7];
+    both.coefficient = vec![1.0, 1e6];
+    let rates = certified(&Arc::new(Problem::new(both).unwrap()), 0.5).connection_rates;
+    let x = 10.0 / (1.0 + 1e-6);
+    assert_close(&[rates[0], rates[1] * 1e12], &[x, x], 1e-6);
+}
+
+#[test]
 fn what_is_dead_or_endless_is_defined() {
     // A link of capacity 0: the first connection gets nothing at any price, the second goes around it. A demand of
     // 0, a connection without a path, a link without limit.
