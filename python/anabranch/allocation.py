@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from anabranch import _core
+from anabranch.allocation_tables import connection_table, link_table, subflow_table
 from anabranch.approximate import OPTIONS
 from anabranch.comparison import Comparison, compare_rates
 from anabranch.errors import CertificateError
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from anabranch.paths import Paths
     from anabranch.problem import Problem
-
-UNHELD = -2
-"""The number that the core gives where nothing holds a path back."""
 
 FEASIBLE = 1e-9
 """Relative overload that is rounding."""
@@ -229,30 +227,6 @@ class Allocation:
         return f"connection {self._connection(connection)}, path {rank}"
 
     @cached_property
-    def _primary(self) -> NDArray[np.int64]:
-        """For each connection its subflow of the greatest rate, or -1 if it has no path."""
-        connection = self.problem.path_connection
-        primary = np.full(self.problem.core.connections, -1, dtype=np.int64)
-        # By rising rate within each connection, so that the greatest is written last; the first of equals wins.
-        order = np.lexsort((-np.arange(len(connection)), self.path_rates, connection))
-        primary[connection[order]] = order
-        return primary
-
-    def _held_by(self, numbers: NDArray[np.int64]) -> pl.Series:
-        """Bottleneck numbers as what holds back: "link", "demand" or "nothing"."""
-        kinds = np.array(["link", "nothing", "demand"], dtype=object)
-        return pl.Series("held_by", kinds[np.minimum(numbers, 0)].tolist(), dtype=pl.String)
-
-    def _names(self, numbers: NDArray[np.int64]) -> pl.Series:
-        """Bottleneck numbers as names of links; null for a demand or nothing."""
-        if self.paths is None:
-            names = [str(i) for i in range(self.problem.core.links)]
-        else:
-            names = self.paths.demands.network.core.link_names
-        table = np.array([*names, None, None], dtype=object)
-        return pl.Series("bottleneck", table[numbers].tolist(), dtype=pl.String)
-
-    @cached_property
     def connections(self) -> pl.DataFrame:
         """A row for each connection, in the order given.
 
@@ -262,42 +236,7 @@ class Allocation:
         ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``, and
         the weight is the ``claim``: weight times QoS factor.
         """
-        demand = self.problem.demand
-        bottlenecks = np.append(self.certificate.bottlenecks, UNHELD)
-        limited = pl.Series(demand).is_finite()
-        frame = pl.DataFrame(
-            {
-                "rate": self.connection_rates,
-                "demand": pl.Series(demand).set(~limited, None),
-                "weight": self.problem.weight,
-                "level": self.certificate.levels,
-                "bottleneck": self._names(bottlenecks[self._primary]),
-                "held_by": self._held_by(bottlenecks[self._primary]),
-                "paths": np.bincount(self.problem.path_connection, minlength=len(demand)),
-            }
-        )
-        met = pl.when(pl.col("demand") > 0).then(pl.col("rate") / pl.col("demand")).otherwise(1.0)
-        met = pl.when(pl.col("demand").is_null()).then(None).otherwise(met)
-        frame = frame.with_columns(met.alias("met"))
-        if self.paths is None:
-            columns = ["connection", "rate", "demand", "met", "weight", "level", "bottleneck", "held_by", "paths"]
-            return frame.with_row_index("connection").select(columns)
-        names = self.paths.demands.connections.select("name", "source", "target")
-        units = {"rate": "rate_bps", "demand": "demand_bps", "level": "level_bps", "weight": "claim"}
-        order = [
-            "name",
-            "source",
-            "target",
-            "rate_bps",
-            "demand_bps",
-            "met",
-            "claim",
-            "level_bps",
-            "bottleneck",
-            "held_by",
-            "paths",
-        ]
-        return pl.concat([names, frame.rename(units)], how="horizontal").select(order)
+        return connection_table(self)
 
     @cached_property
     def subflows(self) -> pl.DataFrame:
@@ -306,24 +245,7 @@ class Allocation:
         ``connection``, ``rank`` (1 for the connection's first path), ``path`` (its nodes), ``rate`` (``rate_bps``),
         ``portion`` of the connection's rate, ``bottleneck``, ``held_by``.
         """
-        connection = self.problem.path_connection
-        total = self.connection_rates[connection]
-        portion = np.divide(self.path_rates, total, out=np.zeros_like(total), where=total > 0)
-        columns: dict[str, Any] = {
-            "connection": connection,
-            "rate": self.path_rates,
-            "portion": portion,
-            "bottleneck": self._names(self.certificate.bottlenecks),
-            "held_by": self._held_by(self.certificate.bottlenecks),
-        }
-        frame = pl.DataFrame(columns)
-        frame = frame.with_columns((pl.int_range(pl.len()).over("connection") + 1).alias("rank"))
-        if self.paths is None:
-            return frame.select("connection", "rank", "rate", "portion", "bottleneck", "held_by")
-        names = np.array(self.paths.demands.core.names, dtype=object)
-        return frame.with_columns(
-            pl.Series("connection", names[connection].tolist(), dtype=pl.String), self.paths.nodes()
-        ).select("connection", "rank", "path", pl.col("rate").alias("rate_bps"), "portion", "bottleneck", "held_by")
+        return subflow_table(self)
 
     @cached_property
     def links(self) -> pl.DataFrame:
@@ -332,22 +254,7 @@ class Allocation:
         From a network also ``name``, ``source``, ``target``; ``capacity_bps`` and ``load_bps``. The utilisation of a
         link of capacity 0 is null.
         """
-        capacity = self.problem.capacity
-        frame = pl.DataFrame(
-            {
-                "capacity": capacity,
-                "load": self.certificate.loads,
-                "subflows": np.bincount(self.problem.path_links, minlength=len(capacity)),
-            }
-        )
-        utilisation = pl.when(pl.col("capacity") > 0).then(pl.col("load") / pl.col("capacity"))
-        frame = frame.with_columns(utilisation.alias("utilisation"))
-        if self.paths is None:
-            return frame.with_row_index("link").select("link", "capacity", "load", "utilisation", "subflows")
-        names = self.paths.demands.network.links.select("name", "source", "target")
-        frame = frame.rename({"capacity": "capacity_bps", "load": "load_bps"})
-        order = ["name", "source", "target", "capacity_bps", "load_bps", "utilisation", "subflows"]
-        return pl.concat([names, frame], how="horizontal").select(order)
+        return link_table(self)
 
     def summary(self) -> dict[str, Any]:
         """Give what was asked, what came out and how it was proved, as plain values."""
