@@ -25,6 +25,7 @@ use anabranch_core::{Bytes, Span};
 
 pub use packets::{Ack, Chunk, NO_RATE, Segment};
 pub use relay::{InputSettings, Marking, Relay, Told};
+pub use rtt::Rtt;
 pub use scheduler::Scheduler;
 pub use sink::Sink;
 pub use source::Source;

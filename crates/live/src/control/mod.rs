@@ -1,0 +1,272 @@
+//! Congestion control of real connections by the window controls of `anabranch_proto`: the very code that is simulated.
+//!
+//! noq makes a controller for each path, which knows nothing of the others. Ours are seats at one control: a [`Group`] has
+//! the control of a connection over all of its paths, and is the factory that noq asks for a controller whenever a path
+//! begins. A controller that is dropped leaves. There is a group for each connection.
+//!
+//! Windows are in packets of a path's MTU. noq tells that packets were marked (ECN) but not how many, so controls that
+//! count marks cannot serve.
+
+mod slot;
+mod subflow;
+#[cfg(test)]
+mod tests;
+mod under_way;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use anabranch_core::{Bytes, Rate, Time};
+use anabranch_proto::Protocol;
+use anabranch_proto::control::ConnectionView;
+use anabranch_proto::protocols::{Control, PROTOCOLS};
+use anabranch_proto::window::WindowControl;
+
+pub use self::slot::Slot;
+use self::subflow::Subflow;
+
+/// The most paths that a connection may have open at a time.
+pub const MOST_PATHS: usize = 16;
+
+/// Subflows of a control: as many paths again may still be leaving.
+pub const SLOTS: usize = 2 * MOST_PATHS;
+
+/// Packets in the first window of a path [rfc6928].
+const FIRST_WINDOW: f64 = 10.0;
+
+/// Windows are not less, in packets [rfc9002, sec. 7.2]: a small packet under way would hold back all larger ones.
+const LEAST_WINDOW: f64 = 2.0;
+
+/// What controls take for the size of a packet; their paces are converted to packets of a path's MTU.
+const PACKET: Bytes = Bytes(1200);
+
+/// Why a protocol cannot control a real connection.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsuited {
+    /// There is none of this name.
+    #[error("there is no protocol `{name}`; {} can control real connections", suited().join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// Its rates come from links.
+    #[error("{title} needs links that take part in it, and real ones do not; {} need none", suited().join(", "))]
+    NeedsLinks {
+        /// Its name.
+        title: &'static str,
+    },
+    /// It goes by the share of marked packets.
+    #[error(
+        "{title} counts the packets that links have marked, and QUIC as it is here tells only that there were some; {} \
+         need no counts",
+        suited().join(", ")
+    )]
+    CountsMarks {
+        /// Its name.
+        title: &'static str,
+    },
+}
+
+/// The names of the protocols that can control real connections.
+pub fn suited() -> Vec<&'static str> {
+    let suits = |name: &&str| Protocol::named(name).is_some_and(|protocol| check(&protocol).is_ok());
+    PROTOCOLS.iter().map(|(name, _, _)| *name).filter(suits).collect()
+}
+
+/// The protocol of this name with its default parameters, if it can control real connections.
+pub fn named(name: &str) -> Result<Protocol, Unsuited> {
+    let protocol = Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })?;
+    check(&protocol).map(|()| protocol)
+}
+
+/// Whether a protocol can control real connections.
+pub fn check(protocol: &Protocol) -> Result<(), Unsuited> {
+    let (terms, title) = (protocol.terms(), protocol.title());
+    match () {
+        () if !terms.keeps_windows() => Err(Unsuited::NeedsLinks { title }),
+        () if terms.is_scalable() => Err(Unsuited::CountsMarks { title }),
+        () => Ok(()),
+    }
+}
+
+/// The control of a connection over all of its paths.
+pub struct Group {
+    start: Instant,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    controls: Controls,
+    subflows: Vec<Option<Open>>,
+}
+
+/// A subflow in use.
+struct Open {
+    path: Subflow,
+    mtu: u16,
+}
+
+/// What a path is at, for reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathState {
+    /// In packets.
+    pub window: f64,
+    /// In bytes.
+    pub window_bytes: u64,
+    /// The smoothed round trip in seconds; 0 before the first.
+    pub rtt: f64,
+    /// How fast it may send; `None` as soon as the window lets it.
+    pub pace: Option<Rate>,
+}
+
+impl Group {
+    /// A group without paths, whose time begins now.
+    pub fn new(protocol: &Protocol) -> Result<Arc<Self>, Unsuited> {
+        Self::since(protocol, Instant::now())
+    }
+
+    /// A group without paths, whose time begins at `start`.
+    pub fn since(protocol: &Protocol, start: Instant) -> Result<Arc<Self>, Unsuited> {
+        Ok(Self::with(start, Controls::new(protocol)?))
+    }
+
+    fn with(start: Instant, controls: Controls) -> Arc<Self> {
+        let subflows = (0..SLOTS).map(|_| None).collect();
+        Arc::new(Self { start, inner: Mutex::new(Inner { controls, subflows }) })
+    }
+
+    /// Puts another protocol in control. Paths that are open begin anew under it, so this is for the time before data
+    /// flow.
+    pub fn choose(&self, protocol: &Protocol) -> Result<(), Unsuited> {
+        let mut controls = Controls::new(protocol)?;
+        let now = self.time(Instant::now());
+        let inner = &mut *self.lock();
+        for subflow in (0..SLOTS).filter(|&subflow| inner.subflows[subflow].is_some()) {
+            let (control, own) = controls.of(subflow);
+            control.open(own, now);
+        }
+        inner.controls = controls;
+        Ok(())
+    }
+
+    /// Which paths share links, by a number for each slot; those that it does not name are in group 0.
+    pub fn regroup(&self, groups: &[u32]) {
+        let mut all = [0; SLOTS];
+        all.iter_mut().zip(groups).for_each(|(group, told)| *group = *told);
+        if let Controls::Joint(control) = &mut self.lock().controls {
+            control.regroup(&all);
+        }
+    }
+
+    /// What the path of a slot is at; `None` if the slot is free.
+    pub fn state(&self, slot: usize) -> Option<PathState> {
+        let inner = &mut *self.lock();
+        inner.settle(slot);
+        let open = inner.subflows.get(slot)?.as_ref()?;
+        let (control, own) = inner.controls.of(slot);
+        Some(PathState {
+            window: control.window(own),
+            window_bytes: window_bytes(control.window(own), open.mtu),
+            rtt: open.path.rtt(),
+            pace: control.pace(own).map(|pace| Rate(pace.0 * scale(open.mtu))),
+        })
+    }
+
+    /// The slots in use.
+    pub fn slots(&self) -> Vec<usize> {
+        let inner = self.lock();
+        (0..SLOTS).filter(|&slot| inner.subflows[slot].is_some()).collect()
+    }
+
+    /// The time of protocols.
+    fn time(&self, now: Instant) -> Time {
+        let nanoseconds = now.saturating_duration_since(self.start).as_nanos();
+        Time(u64::try_from(nanoseconds.saturating_mul(1000)).unwrap_or(u64::MAX))
+    }
+
+    /// A panic in one path does not take the others along: windows are numbers at any time.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the first slot that is free.
+    fn enter(&self, now: Time, mtu: u16) -> Option<usize> {
+        let inner = &mut *self.lock();
+        let slot = inner.subflows.iter().position(Option::is_none)?;
+        inner.subflows[slot] = Some(Open { path: Subflow::default(), mtu });
+        let (control, own) = inner.controls.of(slot);
+        control.open(own, now);
+        Some(slot)
+    }
+
+    fn leave(&self, slot: usize) {
+        let inner = &mut *self.lock();
+        inner.subflows[slot] = None;
+        let (control, own) = inner.controls.of(slot);
+        control.close(own);
+    }
+}
+
+impl Inner {
+    /// Tells the control of what was acknowledged on the path of a slot.
+    fn settle(&mut self, slot: usize) {
+        let Some(Some(open)) = self.subflows.get_mut(slot) else { return };
+        let (control, own) = self.controls.of(slot);
+        open.path.settle(control, own);
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("slots", &self.slots()).finish_non_exhaustive()
+    }
+}
+
+/// What decides: one control for all paths, or, of protocols that serve one path, one for each.
+enum Controls {
+    Joint(Box<dyn WindowControl>),
+    Each(Vec<Box<dyn WindowControl>>),
+}
+
+impl Controls {
+    fn new(protocol: &Protocol) -> Result<Self, Unsuited> {
+        check(protocol)?;
+        let control = |subflows| {
+            let view = ConnectionView {
+                subflows,
+                claim: 1.0,
+                demand: Rate(f64::INFINITY),
+                packet: PACKET,
+                first_window: FIRST_WINDOW,
+            };
+            match protocol.source(&view) {
+                Control::Windows(control) => Ok(control),
+                Control::Rates(_) => Err(Unsuited::NeedsLinks { title: protocol.title() }),
+            }
+        };
+        if protocol.terms().many_paths {
+            control(SLOTS).map(Self::Joint)
+        } else {
+            (0..SLOTS).map(|_| control(1)).collect::<Result<_, _>>().map(Self::Each)
+        }
+    }
+
+    /// The control of a slot, and which of its subflows that is.
+    fn of(&mut self, slot: usize) -> (&mut dyn WindowControl, usize) {
+        match self {
+            Self::Joint(control) => (control.as_mut(), slot),
+            Self::Each(controls) => (controls[slot].as_mut(), 0),
+        }
+    }
+}
+
+/// A window in packets as bytes of packets of this size.
+fn window_bytes(window: f64, mtu: u16) -> u64 {
+    (window.max(LEAST_WINDOW) * f64::from(mtu)) as u64
+}
+
+/// How much larger packets are than controls take them to be.
+fn scale(mtu: u16) -> f64 {
+    f64::from(mtu) / PACKET.0 as f64
+}

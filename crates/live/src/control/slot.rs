@@ -1,0 +1,161 @@
+//! A seat at the control of a connection, as noq's controller of a path.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anabranch_proto::window::{Signal, WindowControl};
+use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
+
+use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, scale, window_bytes};
+
+/// Bits in a byte.
+const BITS: f64 = 8.0;
+
+/// The controller of a path: it keeps nothing itself, and tells its group.
+///
+/// noq copies it when the path moves to other addresses; the copies have one seat, which is free again when the last of
+/// them is gone.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub(super) group: Arc<Group>,
+    /// `None` if all seats were taken: then the window is the least.
+    seat: Option<Arc<Seat>>,
+    first_mtu: u16,
+}
+
+#[derive(Debug)]
+struct Seat {
+    group: Arc<Group>,
+    slot: usize,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.group.leave(self.slot);
+    }
+}
+
+impl ControllerFactory for Group {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let slot = self.enter(self.time(now), current_mtu);
+        let seat = slot.map(|slot| Arc::new(Seat { group: self.clone(), slot }));
+        Box::new(Slot { group: self, seat, first_mtu: current_mtu })
+    }
+}
+
+impl Slot {
+    /// Which slot of the group it is; `None` if there was none left.
+    pub fn number(&self) -> Option<usize> {
+        self.seat.as_ref().map(|seat| seat.slot)
+    }
+
+    /// A packet is acknowledged.
+    pub(super) fn on_acked(&self, now: Instant, sent: Instant, pn: u64) {
+        let (now, sent) = (self.group.time(now), self.group.time(sent));
+        self.with(|open, control, own| {
+            open.path.settle(control, own);
+            open.path.on_acked(now, pn, sent);
+        });
+    }
+
+    /// Does something with the path and its control, if there is a seat.
+    fn with<T>(&self, act: impl FnOnce(&mut Open, &mut dyn WindowControl, usize) -> T) -> Option<T> {
+        let slot = self.number()?;
+        let inner = &mut *self.group.lock();
+        let open = inner.subflows[slot].as_mut()?;
+        let (control, own) = inner.controls.of(slot);
+        Some(act(open, control, own))
+    }
+}
+
+impl Controller for Slot {
+    fn on_packet_sent(&mut self, now: Instant, _bytes: u16, pn: u64) {
+        let now = self.group.time(now);
+        self.with(|open, control, own| {
+            open.path.settle(control, own);
+            if open.path.on_sent(now, pn) {
+                control.on_idle(own);
+            }
+        });
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        self.with(|open, _, _| open.path.on_full());
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        _bytes: u64,
+        pn: u64,
+        _app_limited: bool,
+        _rtt: &noq_proto::RttEstimator,
+    ) {
+        self.on_acked(now, sent, pn);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, _in_flight: u64, app_limited: bool, _largest: Option<u64>) {
+        let now = self.group.time(now);
+        self.with(|open, _, _| open.path.on_end(now, app_limited));
+    }
+
+    fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, _now: Instant) {
+        self.with(|open, _, _| open.path.on_lost(pn));
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        _sent: Instant,
+        is_persistent_congestion: bool,
+        is_ecn: bool,
+        _lost_bytes: u64,
+        _largest_lost_pn: u64,
+    ) {
+        let now = self.group.time(now);
+        let signal = match (is_ecn, is_persistent_congestion) {
+            (true, _) => Signal::Mark,
+            (false, true) => Signal::Timeout,
+            (false, false) => Signal::Loss,
+        };
+        self.with(|open, control, own| {
+            if let Some((signal, in_flight)) = open.path.on_signal(signal) {
+                control.on_signal(own, signal, in_flight, now);
+            }
+        });
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.with(|open, _, _| open.mtu = new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        let window = self.with(|open, control, own| {
+            open.path.settle(control, own);
+            window_bytes(control.window(own), open.mtu)
+        });
+        window.unwrap_or_else(|| window_bytes(LEAST_WINDOW, self.first_mtu))
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.window();
+        let pace = self.with(|open, control, own| control.pace(own).map(|pace| pace.0 * scale(open.mtu) / BITS));
+        metrics.pacing_rate = pace.flatten().map(|bytes| bytes as u64);
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        window_bytes(FIRST_WINDOW, self.first_mtu)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,190 @@
+//! A path as noq tells of it, put in the words of a window control.
+//!
+//! noq tells of acknowledgements packet by packet, then that this was all, and only then of losses and marks that they
+//! show. A control hears of these first, as from our own source, and then of all that was acknowledged in one. So what was
+//! acknowledged is kept until noq asks for the window.
+
+use anabranch_core::{Span, Time};
+use anabranch_proto::transport::{Rtt, Settings};
+use anabranch_proto::window::{Acked, Delivery, Signal, WindowControl};
+
+use super::under_way::{Sent, UnderWay};
+
+/// What acknowledgements that came at one time have brought.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    now: Time,
+    /// Packets under way before them.
+    before: u32,
+    packets: u32,
+    newest: Option<Sent>,
+    /// Whether there was nothing to send when they came.
+    is_starved: bool,
+    is_complete: bool,
+}
+
+/// The packets lost of which noq has not yet said that this was all.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    /// Packets under way before.
+    before: u32,
+    newest: u64,
+}
+
+/// A path of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Subflow {
+    under_way: UnderWay,
+    rtt: Rtt,
+    batch: Option<Batch>,
+    lost: Option<Lost>,
+    /// The newest packet acknowledged.
+    acknowledged: Option<u64>,
+    /// Packets with lesser numbers had been sent when a loss or a mark was last found.
+    recovery: u64,
+    /// The round ends when those with lesser numbers are acknowledged or lost.
+    round: u64,
+    /// Packets with lesser numbers were sent in a window that was full.
+    limited: u64,
+    last_sent: Time,
+    delivered: u64,
+    delivered_at: Time,
+    first_at: Time,
+    /// Rates say little of the path until so many are delivered, since there was too little to send.
+    starved_until: u64,
+}
+
+impl Subflow {
+    /// A packet leaves, to which noq gave a number. Whether nothing was sent for longer than a retransmission timeout.
+    pub(super) fn on_sent(&mut self, now: Time, noq_number: u64) -> bool {
+        let mut is_idle = false;
+        if self.under_way.count() == 0 {
+            let least = Settings::default().least_wait;
+            let idle = Span(now.0.saturating_sub(self.last_sent.0));
+            is_idle = self.under_way.next() > 0 && self.rtt.patience().is_some_and(|wait| idle > wait.max(least));
+            (self.delivered_at, self.first_at) = (now, now);
+        }
+        self.last_sent = now;
+        let sent = Sent {
+            number: self.under_way.next(),
+            at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_at: self.first_at,
+            is_limited: self.delivered < self.starved_until,
+        };
+        self.under_way.push(noq_number, sent);
+        is_idle
+    }
+
+    /// More could have been sent, had the window been larger.
+    pub(super) fn on_full(&mut self) {
+        self.limited = self.under_way.next();
+    }
+
+    /// A packet is acknowledged.
+    pub(super) fn on_acked(&mut self, now: Time, noq_number: u64, sent_at: Time) {
+        let before = self.under_way.count();
+        let Some(sent) = self.under_way.take(noq_number, Some(sent_at)) else { return };
+        let empty = Batch { now, before, packets: 0, newest: None, is_starved: false, is_complete: false };
+        let batch = self.batch.get_or_insert(empty);
+        batch.packets += 1;
+        if batch.newest.is_none_or(|newest| newest.number < sent.number) {
+            batch.newest = Some(sent);
+        }
+    }
+
+    /// All is told that was acknowledged at this time.
+    pub(super) fn on_end(&mut self, now: Time, is_starved: bool) {
+        if let Some(acknowledged) = self.acknowledged {
+            self.under_way.forget_before(acknowledged);
+        }
+        if is_starved {
+            self.starved_until = self.delivered + u64::from(self.under_way.count()).max(1);
+        }
+        let Some(batch) = &mut self.batch else { return };
+        (batch.is_complete, batch.is_starved) = (true, is_starved);
+        let Some(newest) = batch.newest else { return };
+        self.acknowledged = self.acknowledged.max(Some(newest.number));
+        self.rtt.on_sample(round_trip(now, &newest));
+    }
+
+    /// A packet is lost; [`Self::on_signal`] follows.
+    pub(super) fn on_lost(&mut self, noq_number: u64) {
+        let before = self.batch.map_or(self.under_way.count(), |batch| batch.before);
+        let Some(sent) = self.under_way.take(noq_number, None) else { return };
+        let lost = self.lost.get_or_insert(Lost { before, newest: 0 });
+        lost.newest = lost.newest.max(sent.number);
+    }
+
+    /// All is told that was lost, or marks were found: what the control is to hear of it, with how many packets were under
+    /// way; `None` if it was told of what was under way already.
+    pub(super) fn on_signal(&mut self, signal: Signal) -> Option<(Signal, u32)> {
+        let lost = self.lost.take();
+        let (newest, before) = if signal == Signal::Mark {
+            let batch = self.batch?;
+            (batch.newest?.number, batch.before)
+        } else {
+            let lost = lost?;
+            (lost.newest, lost.before)
+        };
+        if newest < self.recovery {
+            return None;
+        }
+        self.recovery = self.under_way.next();
+        Some((signal, before))
+    }
+
+    /// Tells the control of what was acknowledged, once all is known of it.
+    pub(super) fn settle(&mut self, control: &mut dyn WindowControl, subflow: usize) {
+        let Some(batch) = self.batch.take_if(|batch| batch.is_complete) else { return };
+        let ends_round = self.under_way.first() >= self.round;
+        if ends_round {
+            self.round = self.under_way.next();
+        }
+        // As in TCP, a window of which more than half was used may grow, though it was a pace that held packets back.
+        let is_used = !batch.is_starved && control.window(subflow) < 2.0 * f64::from(batch.before);
+        let was_full = batch.newest.is_some_and(|newest| newest.number < self.limited);
+        let acked = Acked {
+            now: batch.now,
+            packets: batch.packets,
+            marked: 0,
+            rtt: batch.newest.map(|newest| round_trip(batch.now, &newest)),
+            smoothed: self.rtt.smoothed(),
+            in_flight: (batch.before, self.under_way.count()),
+            is_limited: was_full || is_used,
+            ends_round,
+            is_recovering: self.under_way.first() < self.recovery,
+            delivery: self.delivery(&batch),
+        };
+        control.on_ack(subflow, &acked);
+    }
+
+    /// How fast packets were delivered since the newest acknowledged one was sent.
+    fn delivery(&mut self, batch: &Batch) -> Option<Delivery> {
+        self.delivered += u64::from(batch.packets);
+        self.delivered_at = batch.now;
+        let newest = batch.newest?;
+        let sending = newest.at.0.saturating_sub(newest.first_at.0);
+        let arriving = batch.now.0.saturating_sub(newest.delivered_at.0);
+        self.first_at = newest.at;
+        let seconds = Span(sending.max(arriving)).seconds();
+        let rate = (self.delivered - newest.delivered) as f64 / seconds;
+        (seconds > 0.0).then_some(Delivery {
+            rate,
+            before: newest.delivered,
+            delivered: self.delivered,
+            is_limited_by_source: newest.is_limited,
+        })
+    }
+
+    /// The smoothed round trip in seconds; 0 before the first.
+    pub(super) fn rtt(&self) -> f64 {
+        self.rtt.smoothed()
+    }
+}
+
+/// From when a packet was sent until it is acknowledged, in seconds.
+fn round_trip(now: Time, sent: &Sent) -> f64 {
+    Span(now.0.saturating_sub(sent.at.0).max(1)).seconds()
+}

@@ -1,0 +1,276 @@
+//! What window controls are told, where noq's calls are made by hand.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anabranch_core::{Rate, Time};
+use anabranch_proto::Protocol;
+use anabranch_proto::window::{Acked, Signal, WindowControl};
+use noq::congestion::{Controller, ControllerFactory};
+
+use super::{Controls, Group, SLOTS, Slot, Unsuited, check, named, suited};
+
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    Open(usize),
+    Close(usize),
+    Acked(usize, Acked),
+    Signal(usize, Signal, u32),
+    Idle(usize),
+}
+
+/// A control with a window of 4 packets and a pace of 9.6 Mbit/s, which writes down what it is told.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<Told>>>);
+
+impl Recorder {
+    fn write(&self, told: Told) {
+        self.0.lock().unwrap().push(told);
+    }
+
+    /// What it was told since the last time.
+    fn read(&self) -> Vec<Told> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// The one acknowledgement that it was told of since the last time.
+    fn acked(&self) -> Acked {
+        match self.read()[..] {
+            [Told::Acked(0, acked)] => acked,
+            ref told => panic!("{told:?}"),
+        }
+    }
+}
+
+impl WindowControl for Recorder {
+    fn open(&mut self, subflow: usize, _now: Time) {
+        self.write(Told::Open(subflow));
+    }
+
+    fn close(&mut self, subflow: usize) {
+        self.write(Told::Close(subflow));
+    }
+
+    fn on_ack(&mut self, subflow: usize, acked: &Acked) {
+        self.write(Told::Acked(subflow, *acked));
+    }
+
+    fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _now: Time) {
+        self.write(Told::Signal(subflow, signal, in_flight));
+    }
+
+    fn on_idle(&mut self, subflow: usize) {
+        self.write(Told::Idle(subflow));
+    }
+
+    fn window(&self, _subflow: usize) -> f64 {
+        4.0
+    }
+
+    fn pace(&self, _subflow: usize) -> Option<Rate> {
+        Some(Rate(9.6e6))
+    }
+}
+
+/// A path under a recorder, and the instant at which it began.
+struct Path {
+    recorder: Recorder,
+    start: Instant,
+    slot: Slot,
+}
+
+impl Path {
+    fn new() -> Self {
+        let (recorder, start) = (Recorder::default(), Instant::now());
+        let group = Group::with(start, Controls::Joint(Box::new(recorder.clone())));
+        let slot = enter(&group, start);
+        assert!(matches!(recorder.read()[..], [Told::Open(0)]));
+        Self { recorder, start, slot }
+    }
+
+    fn at(&self, ms: u64) -> Instant {
+        self.start + Duration::from_millis(ms)
+    }
+
+    fn send(&mut self, ms: u64, numbers: std::ops::Range<u64>) {
+        let now = self.at(ms);
+        numbers.for_each(|number| self.slot.on_packet_sent(now, 1200, number));
+    }
+
+    /// Packets that were sent at one time are acknowledged.
+    fn ack(&mut self, ms: u64, sent_ms: u64, numbers: std::ops::Range<u64>) {
+        let (now, sent) = (self.at(ms), self.at(sent_ms));
+        let last = numbers.end - 1;
+        numbers.for_each(|number| self.slot.on_acked(now, sent, number));
+        self.slot.on_end_acks(now, 0, false, Some(last));
+    }
+
+    fn lose(&mut self, ms: u64, numbers: std::ops::Range<u64>, is_persistent: bool) {
+        let (now, last) = (self.at(ms), numbers.end - 1);
+        numbers.for_each(|number| self.slot.on_packet_lost(1200, number, now));
+        self.slot.on_congestion_event(now, now, is_persistent, false, 1200, last);
+    }
+}
+
+fn enter(group: &Arc<Group>, now: Instant) -> Slot {
+    *group.clone().build(now, 1200).into_any().downcast::<Slot>().expect("a group makes slots")
+}
+
+#[test]
+fn what_is_acknowledged_at_a_time_is_told_as_one_when_the_window_is_asked_for() {
+    let mut path = Path::new();
+    path.send(0, 0..4);
+    path.slot.on_cwnd_limited();
+    path.ack(10, 0, 0..3);
+    assert!(path.recorder.read().is_empty(), "losses may still follow");
+    assert_eq!(path.slot.window(), 4 * 1200);
+    let acked = path.recorder.acked();
+    assert_eq!((acked.packets, acked.in_flight, acked.marked), (3, (4, 1), 0));
+    assert_eq!((acked.rtt, acked.smoothed), (Some(0.01), 0.01));
+    assert!(acked.is_limited && !acked.is_recovering);
+    // The first round began before anything was sent; the next ends when all four are acknowledged.
+    assert!(acked.ends_round);
+    // 3 packets in the 10 ms since the newest of them was sent: 300 a second.
+    let delivery = acked.delivery.unwrap();
+    assert!((delivery.rate - 300.0).abs() < 1e-6 && (delivery.before, delivery.delivered) == (0, 3), "{delivery:?}");
+    path.slot.window();
+    assert!(path.recorder.read().is_empty(), "it is told once");
+}
+
+#[test]
+fn a_round_ends_when_all_is_acknowledged_that_was_under_way_at_the_end_of_the_last() {
+    let mut path = Path::new();
+    path.send(0, 0..4);
+    path.ack(10, 0, 0..1);
+    path.slot.window();
+    path.recorder.read();
+    let mut ends = |ms: u64, numbers: std::ops::Range<u64>| {
+        path.ack(ms, 0, numbers);
+        path.slot.window();
+        path.recorder.acked().ends_round
+    };
+    assert_eq!([ends(11, 1..2), ends(12, 2..3), ends(13, 3..4)], [false, false, true]);
+}
+
+#[test]
+fn losses_are_told_before_what_shows_them_and_once_for_what_is_under_way() {
+    let mut path = Path::new();
+    path.send(0, 0..6);
+    path.ack(10, 0, 3..4);
+    path.lose(10, 0..1, false);
+    path.slot.window();
+    let told = path.recorder.read();
+    let [Told::Signal(0, Signal::Loss, 6), Told::Acked(0, acked)] = told[..] else { panic!("{told:?}") };
+    assert!(acked.is_recovering && acked.in_flight == (6, 4), "{acked:?}");
+    // 1 and 2 were under way then, as were 4 and 5; 6 to 9 are sent afterwards, and six are left.
+    path.send(11, 6..10);
+    path.lose(12, 1..3, false);
+    assert!(path.recorder.read().is_empty());
+    path.ack(13, 11, 9..10);
+    path.lose(13, 4..7, false);
+    assert!(matches!(path.recorder.read()[..], [Told::Signal(0, Signal::Loss, 6)]));
+}
+
+#[test]
+fn persistent_congestion_is_a_timeout_and_ecn_is_a_mark() {
+    let mut path = Path::new();
+    path.send(0, 0..4);
+    path.ack(10, 0, 0..1);
+    path.slot.on_congestion_event(path.at(10), path.at(0), false, true, 0, 0);
+    path.slot.window();
+    let told = path.recorder.read();
+    assert!(matches!(told[..], [Told::Signal(0, Signal::Mark, 4), Told::Acked(0, _)]), "{told:?}");
+    path.send(20, 4..8);
+    path.ack(900, 20, 7..8);
+    path.lose(900, 1..7, true);
+    assert!(matches!(path.recorder.read()[..], [Told::Signal(0, Signal::Timeout, 7)]));
+}
+
+#[test]
+fn a_window_that_is_not_used_is_not_limited() {
+    let mut path = Path::new();
+    path.send(0, 0..2);
+    path.ack(10, 0, 0..2);
+    path.slot.window();
+    // Two packets of a window of four: more than half of it was not used.
+    assert!(!path.recorder.acked().is_limited);
+}
+
+#[test]
+fn a_pause_of_more_than_a_timeout_is_told() {
+    let mut path = Path::new();
+    path.send(0, 0..1);
+    path.ack(10, 0, 0..1);
+    path.slot.window();
+    path.recorder.read();
+    // The round trip is 10 ms, so the wait is the least: 200 ms.
+    path.send(150, 1..2);
+    assert!(path.recorder.read().is_empty());
+    path.ack(160, 150, 1..2);
+    path.slot.window();
+    path.recorder.read();
+    path.send(400, 2..3);
+    assert!(matches!(path.recorder.read()[..], [Told::Idle(0)]));
+}
+
+#[test]
+fn windows_and_paces_follow_the_mtu() {
+    let mut path = Path::new();
+    // Controls take packets to be of 1200 bytes: 9.6 Mbit/s are 1000 of them a second.
+    assert_eq!(path.slot.metrics().pacing_rate, Some(1_200_000));
+    path.slot.on_mtu_update(9000);
+    assert_eq!((path.slot.window(), path.slot.metrics().pacing_rate), (36_000, Some(9_000_000)));
+}
+
+#[test]
+fn a_path_that_moves_keeps_its_slot_and_leaves_it_with_its_last_copy() {
+    let path = Path::new();
+    let group = path.slot.group.clone();
+    let moved = path.slot.clone_box();
+    let second = enter(&group, path.start);
+    assert!(matches!(path.recorder.read()[..], [Told::Open(1)]));
+    drop(path.slot);
+    assert_eq!(group.slots(), [0, 1]);
+    drop(moved);
+    assert!(matches!(path.recorder.read()[..], [Told::Close(0)]));
+    assert_eq!((group.slots(), group.state(0)), (vec![1], None));
+    // The next path takes the slot that is free.
+    let third = enter(&group, path.start);
+    assert_eq!((third.number(), second.number()), (Some(0), Some(1)));
+}
+
+#[test]
+fn a_path_too_many_has_the_least_window() {
+    let group = Group::new(&named("lia").unwrap()).unwrap();
+    let slots: Vec<Slot> = (0..=SLOTS).map(|_| enter(&group, Instant::now())).collect();
+    assert_eq!((slots[SLOTS - 1].number(), slots[SLOTS].number()), (Some(SLOTS - 1), None));
+    assert_eq!((slots[0].window(), slots[SLOTS].window()), (12_000, 2_400));
+}
+
+#[test]
+fn another_control_begins_with_the_paths_that_are_open() {
+    let group = Group::new(&named("lia").unwrap()).unwrap();
+    let mut slot = enter(&group, Instant::now());
+    slot.on_packet_sent(Instant::now(), 1200, 0);
+    for name in suited() {
+        group.choose(&named(name).unwrap()).unwrap();
+        group.regroup(&[1, 1, 2]);
+        assert!(group.state(0).is_some_and(|state| state.window >= 1.0), "{name}");
+        assert!(slot.window() >= 2_400, "{name}");
+    }
+}
+
+#[test]
+fn protocols_that_need_links_or_counts_of_marks_are_refused() {
+    let of = |name| check(&Protocol::named(name).unwrap());
+    for name in ["reno", "cubic", "uncoupled", "lia", "olia", "balia", "ewtcp", "wvegas", "vegas", "nmcc", "bbr"] {
+        assert_eq!(of(name), Ok(()), "{name}");
+    }
+    for name in ["dctcp", "abc", "lgc", "lgcc", "log-rate"] {
+        assert!(matches!(of(name), Err(Unsuited::CountsMarks { .. })), "{name}");
+    }
+    for name in ["d-slen", "xcp", "rcp"] {
+        assert!(matches!(of(name), Err(Unsuited::NeedsLinks { .. })), "{name}");
+    }
+    assert!(matches!(named("linux"), Err(Unsuited::Unknown { .. })));
+}

@@ -1,0 +1,130 @@
+//! The packets of a path that are under way: numbered anew, since noq counts from 0 in each of the handshake's spaces.
+
+use std::collections::VecDeque;
+
+use anabranch_core::Time;
+
+/// From one packet that is acknowledged to those before it by so many numbers or more, all are lost: noq's and RFC 9002's
+/// threshold [rfc9002, sec. 6.1.1].
+const LOST_BEFORE: u64 = 3;
+
+/// Where packet numbers are not in order, as during the handshake, so many packets are searched one by one.
+const SEARCHED: usize = 64;
+
+/// A packet as it was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// Its number here, from 0.
+    pub(super) number: u64,
+    pub(super) at: Time,
+    /// Packets delivered by then, when the last was told of, and when that had been sent.
+    pub(super) delivered: u64,
+    pub(super) delivered_at: Time,
+    pub(super) first_at: Time,
+    /// Whether the source had had too little to send.
+    pub(super) is_limited: bool,
+}
+
+/// The packets under way, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    /// With noq's number for each; `None` for those acknowledged or lost since.
+    packets: VecDeque<(u64, Option<Sent>)>,
+    /// The number here of the first of them.
+    first: u64,
+    count: u32,
+}
+
+impl UnderWay {
+    /// A packet is sent, to which noq gave a number; its number here is [`Self::next`].
+    pub(super) fn push(&mut self, noq_number: u64, sent: Sent) {
+        self.packets.push_back((noq_number, Some(sent)));
+        self.count += 1;
+    }
+
+    /// A packet is acknowledged or lost; `None` if it is not under way. The time at which it was sent tells numbers of
+    /// several spaces apart, where it is known.
+    pub(super) fn take(&mut self, noq_number: u64, at: Option<Time>) -> Option<Sent> {
+        let is_it = |(number, sent): &(u64, Option<Sent>)| {
+            *number == noq_number && sent.is_some_and(|sent| at.is_none_or(|at| at == sent.at))
+        };
+        let guess = self.packets.partition_point(|&(number, _)| number < noq_number);
+        let index = if self.packets.get(guess).is_some_and(is_it) {
+            guess
+        } else {
+            self.packets.iter().take(SEARCHED).position(is_it)?
+        };
+        let taken = self.packets[index].1.take();
+        self.count -= 1;
+        self.trim();
+        taken
+    }
+
+    /// Forgets those that noq forgot without a word, once it has looked for losses after `acknowledged`: probes of the
+    /// path's MTU that were lost, and packets of a handshake that is over.
+    pub(super) fn forget_before(&mut self, acknowledged: u64) {
+        while self.first + LOST_BEFORE <= acknowledged {
+            let Some((_, sent)) = self.packets.pop_front() else { return };
+            self.first += 1;
+            self.count -= u32::from(sent.is_some());
+        }
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.packets.front().is_some_and(|(_, sent)| sent.is_none()) {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The number of the oldest, or of the next if there is none.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number of the next that is sent.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.packets.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(under_way: &mut UnderWay, noq_number: u64, at: u64) {
+        let number = under_way.next();
+        let at = Time(at);
+        let sent = Sent { number, at, delivered: 0, delivered_at: at, first_at: at, is_limited: false };
+        under_way.push(noq_number, sent);
+    }
+
+    #[test]
+    fn numbers_of_the_handshakes_spaces_are_told_apart_by_time() {
+        // Two Initial packets, then one of the handshake and one of data, all three spaces counted from 0.
+        let mut under_way = UnderWay::default();
+        [(0, 10), (1, 20), (0, 30), (0, 40)].iter().for_each(|&(number, at)| sent(&mut under_way, number, at));
+        assert_eq!(under_way.take(0, Some(Time(40))).map(|sent| sent.number), Some(3));
+        assert_eq!(under_way.take(0, Some(Time(10))).map(|sent| sent.number), Some(0));
+        assert_eq!((under_way.count(), under_way.first(), under_way.next()), (2, 1, 4));
+        assert!(under_way.take(0, Some(Time(40))).is_none(), "it is taken once");
+    }
+
+    #[test]
+    fn a_packet_that_is_never_told_of_is_forgotten_three_behind() {
+        let mut under_way = UnderWay::default();
+        (0..6).for_each(|number| sent(&mut under_way, number, number));
+        // 0 was a probe that got lost; 1 to 3 are acknowledged.
+        (1..4).for_each(|number| assert!(under_way.take(number, None).is_some()));
+        under_way.forget_before(2);
+        assert_eq!((under_way.first(), under_way.count()), (0, 3));
+        under_way.forget_before(3);
+        assert_eq!((under_way.first(), under_way.count()), (4, 2));
+    }
+}
