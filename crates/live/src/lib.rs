@@ -3,3 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+mod paths;
+pub mod security;
+pub mod session;
+pub mod sockets;
+pub mod url;
+
+pub use paths::PathReport;

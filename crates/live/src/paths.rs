@@ -1,0 +1,295 @@
+//! The paths of a connection: opened one after another, watched, and opened anew when they come back.
+//!
+//! A client has a route for each pair of a local and a remote address. A path that stays silent is given up; its route is
+//! tried again, ever less often, as long as the connection lives. A server sees paths come and go.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use noq::{Connection, FourTuple, PathError, PathEvent, PathId, PathStats, PathStatus};
+use tokio::time::{Instant, sleep_until};
+use tokio_stream::StreamExt;
+
+use crate::control::{MOST_PATHS, Slot};
+
+/// When a path is tried again that the peer has no room for yet: it needs a moment after the handshake.
+const SOON: Duration = Duration::from_millis(5);
+
+/// So many times it is tried as soon as that.
+const SOON_TRIES: u32 = 400;
+
+/// How long the next path waits for one that does not answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// When a path is tried again that was lost: at first, and at most.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(8));
+
+/// The most addresses of a peer that are told apart; those that come later take the place of ones that are gone.
+const MOST_ROUTES: usize = 2 * MOST_PATHS;
+
+/// What a path has carried, over all times that it was open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathReport {
+    /// Its addresses, as people read them.
+    pub label: String,
+    /// Whether it is open now.
+    pub is_open: bool,
+    /// How often it was opened.
+    pub openings: u32,
+    /// Bytes of UDP payload.
+    pub sent_bytes: u64,
+    /// Bytes of UDP payload.
+    pub received_bytes: u64,
+    /// Packets.
+    pub sent_packets: u64,
+    /// Packets that were found to be lost.
+    pub lost_packets: u64,
+    /// The round trip in seconds.
+    pub rtt_s: f64,
+    /// What may be under way, in bytes.
+    pub window_bytes: u64,
+}
+
+/// A pair of addresses, and the paths that there were between them.
+struct Route {
+    local: Option<IpAddr>,
+    remote: SocketAddr,
+    /// The last path.
+    path: Option<noq::Path>,
+    is_open: bool,
+    openings: u32,
+    /// What earlier paths carried.
+    before: Counts,
+    /// How often it was tried in vain since it was last open.
+    failures: u32,
+    /// When it is to be tried; `None` while there is a path.
+    due: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    sent_bytes: u64,
+    received_bytes: u64,
+    sent_packets: u64,
+    lost_packets: u64,
+}
+
+impl Counts {
+    fn with(self, stats: &PathStats) -> Self {
+        Self {
+            sent_bytes: self.sent_bytes + stats.udp_tx.bytes,
+            received_bytes: self.received_bytes + stats.udp_rx.bytes,
+            sent_packets: self.sent_packets + stats.sent_packets,
+            lost_packets: self.lost_packets + stats.lost_packets,
+        }
+    }
+}
+
+impl Route {
+    fn new(local: Option<IpAddr>, remote: SocketAddr) -> Self {
+        Self {
+            local,
+            remote,
+            path: None,
+            is_open: false,
+            openings: 0,
+            before: Counts::default(),
+            failures: 0,
+            due: None,
+        }
+    }
+
+    /// A path begins here.
+    fn begin(&mut self, path: noq::Path) {
+        if let Some(last) = self.path.replace(path) {
+            self.before = self.before.with(&last.stats());
+        }
+        self.due = None;
+    }
+
+    fn is_of(&self, id: PathId) -> bool {
+        self.path.as_ref().is_some_and(|path| path.id() == id)
+    }
+
+    fn report(&self) -> PathReport {
+        let stats = self.path.as_ref().map(noq::Path::stats).unwrap_or_default();
+        let counts = self.before.with(&stats);
+        let local = self.local.filter(|local| !local.is_unspecified());
+        PathReport {
+            label: local.map_or_else(|| self.remote.to_string(), |local| format!("{local} - {}", self.remote)),
+            is_open: self.is_open,
+            openings: self.openings,
+            sent_bytes: counts.sent_bytes,
+            received_bytes: counts.received_bytes,
+            sent_packets: counts.sent_packets,
+            lost_packets: counts.lost_packets,
+            rtt_s: stats.rtt.as_secs_f64(),
+            window_bytes: stats.cwnd,
+        }
+    }
+}
+
+/// The paths of a connection.
+#[derive(Clone)]
+pub(crate) struct Paths {
+    connection: Connection,
+    routes: Arc<Mutex<Vec<Route>>>,
+    is_client: bool,
+}
+
+impl Paths {
+    /// Those of a client over these routes; the first is open already.
+    pub(crate) fn of_client(connection: Connection, routes: Vec<(Option<IpAddr>, SocketAddr)>) -> Self {
+        let mut routes: Vec<Route> = routes.into_iter().map(|(local, remote)| Route::new(local, remote)).collect();
+        for route in &mut routes {
+            route.due = Some(Instant::now());
+        }
+        Self::new(connection, routes, true)
+    }
+
+    /// Those of a server, which its client opens.
+    pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
+        Self::new(connection, vec![Route::new(None, remote)], false)
+    }
+
+    fn new(connection: Connection, mut routes: Vec<Route>, is_client: bool) -> Self {
+        if let (Some(route), Some(path)) = (routes.first_mut(), connection.path(PathId::ZERO)) {
+            route.begin(path);
+            (route.is_open, route.openings) = (true, 1);
+        }
+        Self { connection, routes: Arc::new(Mutex::new(routes)), is_client }
+    }
+
+    pub(crate) fn report(&self) -> Vec<PathReport> {
+        self.lock().iter().map(Route::report).collect()
+    }
+
+    /// The slot of each route at the control of the connection; `None` for those without a path.
+    pub(crate) fn slots(&self) -> Vec<Option<usize>> {
+        let of = |route: &Route| {
+            let id = route.path.as_ref().filter(|_| route.is_open)?.id();
+            self.connection.congestion_state(id)?.into_any().downcast::<Slot>().ok()?.number()
+        };
+        self.lock().iter().map(of).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Route>> {
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens what is to be open and watches it, until the connection ends.
+    pub(crate) async fn keep(self) {
+        let mut events = self.connection.path_events();
+        // The route that is being opened, and until when the next waits for it.
+        let mut opening: Option<(usize, Instant)> = None;
+        loop {
+            let now = Instant::now();
+            opening = opening.filter(|&(route, until)| until > now && self.is_opening(route));
+            if opening.is_none() {
+                opening = self.open_next(now).await.map(|route| (route, now + PATIENCE));
+            }
+            let wake = opening.map(|(_, until)| until).or_else(|| self.next_due());
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(Ok(event)) => self.on_event(&event),
+                    Some(Err(_)) => self.look_for_lost(),
+                    None => return,
+                },
+                () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
+                _ = self.connection.closed() => return,
+            }
+        }
+    }
+
+    fn is_opening(&self, route: usize) -> bool {
+        let route = &self.lock()[route];
+        !route.is_open && route.due.is_none()
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.lock().iter().filter_map(|route| route.due).min()
+    }
+
+    /// Tries the first route that is due; which, if a path has begun there.
+    async fn open_next(&self, now: Instant) -> Option<usize> {
+        let (index, local, remote) = {
+            let routes = self.lock();
+            let is_due = |route: &Route| route.due.is_some_and(|due| due <= now);
+            let index = routes.iter().position(is_due)?;
+            (index, routes[index].local, routes[index].remote)
+        };
+        let opening = self.connection.open_path(FourTuple::new(remote, local), PathStatus::Available);
+        let path = opening.path_id().and_then(|id| self.connection.path(id));
+        // It has failed at once, or is dropped: events tell of what comes of it.
+        let error = if path.is_none() { opening.await.err() } else { None };
+        let route = &mut self.lock()[index];
+        if let Some(path) = path {
+            route.begin(path);
+            return Some(index);
+        }
+        let is_early = matches!(error, Some(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached));
+        let wait = if is_early && route.failures < SOON_TRIES { SOON } else { BACK_OFF.1 };
+        route.failures += 1;
+        route.due = Some(now + wait);
+        None
+    }
+
+    fn on_event(&self, event: &PathEvent) {
+        match event {
+            PathEvent::Established { id, .. } => self.on_open(*id),
+            PathEvent::Abandoned { id, .. } => {
+                if let Some(route) = self.lock().iter_mut().find(|route| route.is_of(*id)) {
+                    lose(route, self.is_client);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_open(&self, id: PathId) {
+        let mut routes = self.lock();
+        if !self.is_client
+            && let Some(path) = self.connection.path(id)
+            && let Ok(remote) = path.remote_address()
+        {
+            place(&mut routes, remote).begin(path);
+        }
+        if let Some(route) = routes.iter_mut().find(|route| route.is_of(id)) {
+            (route.is_open, route.failures) = (true, 0);
+            route.openings += 1;
+        }
+    }
+
+    /// Events were missed.
+    fn look_for_lost(&self) {
+        for route in self.lock().iter_mut() {
+            if route.path.as_ref().is_some_and(|path| path.remote_address().is_err()) && route.due.is_none() {
+                lose(route, self.is_client);
+            }
+        }
+    }
+}
+
+/// The path of a route is gone.
+fn lose(route: &mut Route, is_client: bool) {
+    route.is_open = false;
+    if is_client {
+        let wait = BACK_OFF.0.saturating_mul(1 << route.failures.min(8)).min(BACK_OFF.1);
+        route.failures += 1;
+        route.due = Some(Instant::now() + wait);
+    }
+}
+
+/// Where a server writes down what comes from an address.
+fn place(routes: &mut Vec<Route>, remote: SocketAddr) -> &mut Route {
+    let known = routes.iter().position(|route| route.remote == remote && !route.is_open);
+    let is_full = routes.len() >= MOST_ROUTES;
+    let index = known.or_else(|| routes.iter().position(|route| is_full && !route.is_open)).unwrap_or(routes.len());
+    if index == routes.len() {
+        routes.push(Route::new(None, remote));
+    } else if routes[index].remote != remote {
+        routes[index] = Route::new(None, remote);
+    }
+    &mut routes[index]
+}

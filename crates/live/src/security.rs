@@ -1,0 +1,273 @@
+//! Who a server is, and how a client knows it: TLS 1.3, always checked.
+//!
+//! A server has a certificate, read from files or made at its start. A client knows it by the SHA-256 of the certificate,
+//! which stands in the server's URL, or by who signed it. There is no way to connect without either.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use ring::digest::{SHA256, digest};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring as provider, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme, version};
+
+/// What both ends must speak.
+pub const ALPN: &[u8] = b"anabranch/1";
+
+/// Digits of a fingerprint.
+const DIGITS: usize = 64;
+
+/// Why an identity or a trust cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum SecurityError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file has no such thing in it.
+    #[error("{}: it has no {what} in PEM", path.display())]
+    Lacks {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        what: &'static str,
+    },
+    /// A certificate and its key do not go together, or are of no use.
+    #[error("the certificate or its key cannot be used: {0}")]
+    Unusable(rustls::Error),
+    /// No certificate could be made.
+    #[error("no certificate could be made: {0}")]
+    NotMade(rcgen::Error),
+    /// There is nobody to trust.
+    #[error("this system has no certificates to trust; give a fingerprint or a file of certificates")]
+    NobodyTrusted,
+    /// A text is no fingerprint.
+    #[error("`{0}` is not a fingerprint; it must be the {DIGITS} hexadecimal digits of a SHA-256")]
+    NoFingerprint(String),
+}
+
+/// The SHA-256 of a certificate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    fn of(certificate: &CertificateDer<'_>) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = SecurityError;
+
+    fn from_str(text: &str) -> Result<Self, SecurityError> {
+        let wrong = || SecurityError::NoFingerprint(text.to_owned());
+        if text.len() != DIGITS || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// A certificate with its key: who a server is.
+#[derive(Debug)]
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// One made now, which clients know by its fingerprint only.
+    pub fn made() -> Result<Self, SecurityError> {
+        let made = rcgen::generate_simple_self_signed(["anabranch".to_owned()]).map_err(SecurityError::NotMade)?;
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        Ok(Self { chain: vec![made.cert.into()], key: key.into() })
+    }
+
+    /// One of two PEM files.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, SecurityError> {
+        let chain = certificates(certificate)?;
+        let lacks = |_| SecurityError::Lacks { path: key.to_owned(), what: "private key" };
+        Ok(Self { chain, key: PrivateKeyDer::from_pem_slice(&read(key)?).map_err(lacks)? })
+    }
+
+    /// What clients may know it by.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.chain[0])
+    }
+
+    /// The TLS of a server with this identity.
+    pub(crate) fn tls(&self) -> Result<QuicServerConfig, SecurityError> {
+        let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(SecurityError::Unusable)?
+            .with_no_client_auth()
+            .with_single_cert(self.chain.clone(), self.key.clone_key())
+            .map_err(SecurityError::Unusable)?;
+        tls.alpn_protocols = vec![ALPN.to_vec()];
+        QuicServerConfig::try_from(tls).map_err(|_| no_suite())
+    }
+}
+
+/// How a client knows the server.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Its certificate has one of these fingerprints.
+    Pins(Vec<Fingerprint>),
+    /// Its certificate is good for its name, signed by one of those in a PEM file.
+    Authorities(PathBuf),
+    /// Its certificate is good for its name, signed by one that this system trusts.
+    System,
+}
+
+impl Trust {
+    /// The TLS of a client with this trust.
+    pub(crate) fn tls(&self) -> Result<QuicClientConfig, SecurityError> {
+        let builder = rustls::ClientConfig::builder_with_provider(crypto())
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(SecurityError::Unusable)?;
+        let mut tls = match self {
+            Self::Pins(pins) => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Pinned { pins: pins.clone(), crypto: crypto() }))
+                .with_no_client_auth(),
+            Self::Authorities(path) => {
+                builder.with_root_certificates(roots(certificates(path)?)?).with_no_client_auth()
+            }
+            Self::System => {
+                let found = rustls_native_certs::load_native_certs().certs;
+                builder.with_root_certificates(roots(found)?).with_no_client_auth()
+            }
+        };
+        tls.alpn_protocols = vec![ALPN.to_vec()];
+        QuicClientConfig::try_from(tls).map_err(|_| no_suite())
+    }
+}
+
+fn crypto() -> Arc<CryptoProvider> {
+    Arc::new(provider::default_provider())
+}
+
+fn no_suite() -> SecurityError {
+    SecurityError::Unusable(rustls::Error::General("it has no cipher that QUIC begins with".to_owned()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, SecurityError> {
+    fs::read(path).map_err(|error| SecurityError::Unreadable { path: path.to_owned(), error })
+}
+
+/// All certificates of a PEM file; there is one at least.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
+    let text = read(path)?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect();
+    if chain.is_empty() {
+        return Err(SecurityError::Lacks { path: path.to_owned(), what: "certificate" });
+    }
+    Ok(chain)
+}
+
+fn roots(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, SecurityError> {
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(certificates);
+    if added == 0 { Err(SecurityError::NobodyTrusted) } else { Ok(roots) }
+}
+
+/// Takes servers whose certificate has one of these fingerprints, and who hold its key.
+#[derive(Debug)]
+struct Pinned {
+    pins: Vec<Fingerprint>,
+    crypto: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let found = Fingerprint::of(end_entity);
+        if self.pins.contains(&found) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let pins: Vec<String> = self.pins.iter().map(ToString::to_string).collect();
+        let wanted = pins.join(" or ");
+        Err(rustls::Error::General(format!("the server's certificate has the fingerprint {found}, not {wanted}")))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("QUIC needs TLS 1.3".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.crypto.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_reads_as_it_is_written() {
+        let fingerprint = Identity::made().unwrap().fingerprint();
+        assert_eq!(fingerprint.to_string().parse::<Fingerprint>().unwrap(), fingerprint);
+        for wrong in ["", "12", &"g".repeat(64), &"é".repeat(32), &"a".repeat(65)] {
+            let error = wrong.parse::<Fingerprint>().unwrap_err();
+            assert!(matches!(error, SecurityError::NoFingerprint(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_refused() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let error = Identity::read(&path, &path).unwrap_err();
+        assert!(matches!(error, SecurityError::Lacks { what: "certificate", .. }), "{error}");
+        let error = Trust::Authorities("no/such.pem".into()).tls().map(|_| ()).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read no/such.pem: "), "{error}");
+    }
+}

@@ -1,0 +1,303 @@
+//! Connections over several paths: a server that takes them, a client that makes them, and what both have then.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch_proto::Protocol;
+use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq::{Connection, Endpoint, EndpointConfig, TokioRuntime, TransportConfig, VarInt};
+use tokio::task::JoinHandle;
+
+use crate::control::{Group, MOST_PATHS, Unsuited, named};
+use crate::paths::{PathReport, Paths};
+use crate::security::{Identity, SecurityError, Trust};
+use crate::sockets::{Local, SocketError, Sockets};
+
+/// A path without an answer for so long is given up, and so is a connection.
+const IDLE: Duration = Duration::from_millis(2500);
+
+/// How often an idle path says that it is there.
+const KEEP_ALIVE: Duration = Duration::from_millis(500);
+
+/// Bytes that a peer may send on a connection before they are read.
+const RECEIVE_WINDOW: u32 = 32 << 20;
+
+/// The same of a stream. noq ends a connection where a stream has more than 1024 gaps, so packets of 1200 bytes of which
+/// every other is lost must come to less; who needs more under way takes several streams.
+const STREAM_WINDOW: u32 = 2 << 20;
+
+/// Bytes that are kept until they are acknowledged: as many windows, at the least, and at the most.
+const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
+
+/// The most streams of each kind that a peer may have open at a time.
+const MOST_STREAMS: u32 = 64;
+
+/// From so many connections on, a newcomer must show first that it is where it says.
+const MOST_UNPROVEN: usize = 32;
+
+/// From so many on, newcomers are refused.
+const MOST_CONNECTIONS: usize = 1024;
+
+/// Why there is no connection, or no more.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// No socket.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// No identity or no trust.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
+    /// The control that was asked for cannot be.
+    #[error(transparent)]
+    Unsuited(#[from] Unsuited),
+    /// The endpoint cannot be made.
+    #[error("no endpoint can be made: {0}")]
+    NoEndpoint(io::Error),
+    /// There is no such host.
+    #[error("there is no address of `{host}`{}", reason.as_ref().map_or_else(String::new, |error| format!(": {error}")))]
+    NoHost {
+        /// Its name.
+        host: String,
+        /// What the resolver says.
+        reason: Option<io::Error>,
+    },
+    /// More paths than there may be.
+    #[error("{0} paths are too many for a connection; it may have {MOST_PATHS}")]
+    TooManyPaths(usize),
+    /// What was given to connect cannot be.
+    #[error("cannot connect: {0}")]
+    WrongPlace(noq::ConnectError),
+    /// The handshake failed.
+    #[error("no connection to {remote}: {reason}")]
+    Refused {
+        /// The address of the peer.
+        remote: SocketAddr,
+        /// What was wrong.
+        reason: noq::ConnectionError,
+    },
+}
+
+/// An endpoint that takes connections.
+#[derive(Clone)]
+pub struct Server {
+    endpoint: Endpoint,
+    tls: Arc<QuicServerConfig>,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// A server of this identity at these addresses; port 0 is any that is free. To be called in a tokio runtime.
+    pub async fn bind(locals: &[Local], identity: &Identity) -> Result<Self, SessionError> {
+        let tls = Arc::new(identity.tls()?);
+        let sockets = Sockets::bind(locals).await?;
+        let address = sockets.addresses()[0];
+        let mut config = noq::ServerConfig::with_crypto(tls.clone());
+        config.max_incoming(MOST_CONNECTIONS);
+        let endpoint = endpoint(sockets, Some(config))?;
+        Ok(Self { endpoint, tls, address })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next that wants to connect; `None` once the server is closed.
+    pub async fn next(&self) -> Option<Arrival> {
+        loop {
+            let incoming = self.endpoint.accept().await?;
+            let open = self.endpoint.open_connections();
+            if open > MOST_CONNECTIONS {
+                incoming.refuse();
+            } else if open > MOST_UNPROVEN && incoming.may_retry() {
+                // If it cannot be told, it tries again by itself.
+                let _ = incoming.retry();
+            } else {
+                return Some(Arrival { incoming, tls: self.tls.clone() });
+            }
+        }
+    }
+
+    /// Ends all connections, and takes no more.
+    pub async fn close(&self) {
+        close(&self.endpoint).await;
+    }
+}
+
+/// Somebody who wants to connect.
+pub struct Arrival {
+    incoming: noq::Incoming,
+    tls: Arc<QuicServerConfig>,
+}
+
+impl Arrival {
+    /// Lets it in, with LIA in control until another is chosen. It may take as long as the peer likes, up to seconds.
+    pub async fn accept(self) -> Result<Session, SessionError> {
+        let remote = self.incoming.remote_address();
+        let refused = |reason| SessionError::Refused { remote, reason };
+        let group = Group::new(&named("lia")?)?;
+        let mut config = noq::ServerConfig::with_crypto(self.tls);
+        config.transport_config(Arc::new(transport(group.clone())));
+        let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
+        let paths = Paths::of_server(connection.clone(), remote);
+        Ok(Session::new(connection, group, paths))
+    }
+}
+
+/// An endpoint that makes connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    endpoint: Endpoint,
+    locals: Vec<IpAddr>,
+}
+
+impl Client {
+    /// A client with these local addresses. To be called in a tokio runtime.
+    pub async fn bind(locals: &[Local]) -> Result<Self, SessionError> {
+        let sockets = Sockets::bind(locals).await?;
+        let locals = sockets.addresses().iter().map(SocketAddr::ip).collect();
+        Ok(Self { endpoint: endpoint(sockets, None)?, locals })
+    }
+
+    /// Connects to a server by all pairs of a local and a remote address. The server is known by `trust`, under `name` if
+    /// that goes by names. It returns when there is one path; the others follow.
+    pub async fn connect(
+        &self,
+        name: &str,
+        remotes: &[SocketAddr],
+        trust: &Trust,
+        protocol: &Protocol,
+    ) -> Result<Session, SessionError> {
+        let &first = remotes.first().ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
+        let local = |ip: &IpAddr| (!ip.is_unspecified()).then_some(*ip);
+        let routes: Vec<_> =
+            remotes.iter().flat_map(|&remote| self.locals.iter().map(move |ip| (local(ip), remote))).collect();
+        if routes.len() > MOST_PATHS {
+            return Err(SessionError::TooManyPaths(routes.len()));
+        }
+        let group = Group::new(protocol)?;
+        let tls: QuicClientConfig = trust.tls()?;
+        let mut config = noq::ClientConfig::new(Arc::new(tls));
+        config.transport_config(Arc::new(transport(group.clone())));
+        let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
+        let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
+        let paths = Paths::of_client(connection.clone(), routes);
+        Ok(Session::new(connection, group, paths))
+    }
+
+    /// Ends all connections.
+    pub async fn close(&self) {
+        close(&self.endpoint).await;
+    }
+}
+
+/// The addresses of a host: those of one kind, as its first.
+pub async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, SessionError> {
+    let no_host = |reason| SessionError::NoHost { host: host.to_owned(), reason };
+    let found = tokio::net::lookup_host((host, port)).await.map_err(|error| no_host(Some(error)))?;
+    let all: Vec<SocketAddr> = found.collect();
+    let &first = all.first().ok_or_else(|| no_host(None))?;
+    Ok(all.into_iter().filter(|address| address.is_ipv4() == first.is_ipv4()).collect())
+}
+
+/// A connection over several paths. It ends when it is dropped.
+pub struct Session {
+    connection: Connection,
+    group: Arc<Group>,
+    paths: Paths,
+    keeper: JoinHandle<()>,
+}
+
+impl Session {
+    fn new(connection: Connection, group: Arc<Group>, paths: Paths) -> Self {
+        let keeper = tokio::spawn(paths.clone().keep());
+        Self { connection, group, paths, keeper }
+    }
+
+    /// The connection, for its streams.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Its control.
+    pub fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+
+    /// What each path has carried: of a client a path for each pair of addresses, open or not.
+    pub fn paths(&self) -> Vec<PathReport> {
+        self.paths.report()
+    }
+
+    /// Which paths share links, by a number for each, in the order of [`Self::paths`].
+    pub fn regroup(&self, groups: &[u32]) {
+        let slots = self.paths.slots();
+        let mut by_slot = [0; crate::control::SLOTS];
+        for (slot, group) in slots.into_iter().zip(groups) {
+            if let Some(slot) = slot {
+                by_slot[slot] = *group;
+            }
+        }
+        self.group.regroup(&by_slot);
+    }
+
+    /// Keeps as much for sending as the windows need, and no more: what is kept is late. To be called now and then by who
+    /// sends much.
+    pub fn fit_send_window(&self) {
+        let windows: u64 = self.paths().iter().filter(|path| path.is_open).map(|path| path.window_bytes).sum();
+        let (times, least, most) = SEND_WINDOW;
+        self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most));
+    }
+
+    /// Ends the connection and says why.
+    pub fn close(&self, code: u32, reason: &str) {
+        self.connection.close(VarInt::from_u32(code), reason.as_bytes());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.keeper.abort();
+        self.close(0, "");
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("paths", &self.paths()).finish_non_exhaustive()
+    }
+}
+
+fn endpoint(sockets: Sockets, config: Option<noq::ServerConfig>) -> Result<Endpoint, SessionError> {
+    let runtime = Arc::new(TokioRuntime);
+    Endpoint::new_with_abstract_socket(EndpointConfig::default(), config, Box::new(sockets), runtime)
+        .map_err(SessionError::NoEndpoint)
+}
+
+/// How connections are carried.
+fn transport(group: Arc<Group>) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let idle = noq::IdleTimeout::try_from(IDLE).expect("some seconds are less than 2^62 ms");
+    transport
+        .congestion_controller_factory(group)
+        .max_concurrent_multipath_paths(MOST_PATHS as u32)
+        .max_idle_timeout(Some(idle))
+        .default_path_max_idle_timeout(Some(IDLE))
+        .default_path_keep_alive_interval(Some(KEEP_ALIVE))
+        .receive_window(VarInt::from_u32(RECEIVE_WINDOW))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .send_window(SEND_WINDOW.1)
+        .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
+        .max_concurrent_uni_streams(VarInt::from_u32(MOST_STREAMS))
+        .datagram_receive_buffer_size(None);
+    transport
+}
+
+async fn close(endpoint: &Endpoint) {
+    endpoint.close(VarInt::from_u32(0), b"");
+    // A peer that has gone need not be waited for.
+    let _ = tokio::time::timeout(KEEP_ALIVE, endpoint.wait_all_draining()).await;
+}

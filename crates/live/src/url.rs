@@ -1,0 +1,123 @@
+//! Where a server is and how it is known: `anabranch://HOST:PORT/PATH?pin=FINGERPRINT`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::security::{Fingerprint, Trust};
+
+/// What a URL begins with.
+const SCHEME: &str = "anabranch://";
+
+/// Why a text is no URL of a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{url}` is no URL of a server: {reason}; one is anabranch://HOST:PORT/?pin=FINGERPRINT")]
+pub struct UrlError {
+    url: String,
+    reason: String,
+}
+
+/// The URL of a server, and of what it shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// A name or an address; that of IPv6 without brackets.
+    pub host: String,
+    /// The UDP port.
+    pub port: u16,
+    /// What is wanted there, without the slash before it.
+    pub path: String,
+    /// The fingerprints that the server's certificate may have; if there are none, it is checked by its name.
+    pub pins: Vec<Fingerprint>,
+}
+
+impl Url {
+    /// How the server is known: by its fingerprints, or, if there are none, by who this system trusts.
+    pub fn trust(&self) -> Trust {
+        if self.pins.is_empty() { Trust::System } else { Trust::Pins(self.pins.clone()) }
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, path, pins } = self;
+        if host.contains(':') {
+            write!(f, "{SCHEME}[{host}]:{port}/{path}")?;
+        } else {
+            write!(f, "{SCHEME}{host}:{port}/{path}")?;
+        }
+        let marks = std::iter::once('?').chain(std::iter::repeat('&'));
+        pins.iter().zip(marks).try_for_each(|(pin, mark)| write!(f, "{mark}pin={pin}"))
+    }
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        parse(text).map_err(|reason| UrlError { url: text.to_owned(), reason })
+    }
+}
+
+fn parse(text: &str) -> Result<Url, String> {
+    let rest = text.strip_prefix(SCHEME).ok_or_else(|| format!("it does not begin with {SCHEME}"))?;
+    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, query)| (place, query));
+    let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+    let (host, port) = authority.rsplit_once(':').ok_or("it has no port")?;
+    let port = port.parse().map_err(|_| format!("`{port}` is no port"))?;
+    if port == 0 {
+        return Err("there is no port 0".to_owned());
+    }
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    let is_host = match bare {
+        Some(v6) => v6.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && host.chars().all(is_plain),
+    };
+    if !is_host {
+        return Err(format!("`{host}` is no host"));
+    }
+    let pins = query.split('&').filter(|part| !part.is_empty()).map(pin).collect::<Result<_, _>>()?;
+    Ok(Url { host: bare.unwrap_or(host).to_owned(), port, path: path.to_owned(), pins })
+}
+
+/// The fingerprint of `pin=FINGERPRINT`.
+fn pin(part: &str) -> Result<Fingerprint, String> {
+    let pin = part.strip_prefix("pin=").ok_or_else(|| format!("`{part}` says nothing; `pin=` does"))?;
+    pin.parse().map_err(|error: crate::security::SecurityError| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_reads_as_it_is_written() {
+        let pin = "0123456789abcdef".repeat(4);
+        for text in [
+            "anabranch://host.example:4433/".to_owned(),
+            format!("anabranch://10.0.0.1:1/some/folder?pin={pin}"),
+            format!("anabranch://[2001:db8::1]:65535/?pin={pin}&pin={pin}"),
+        ] {
+            assert_eq!(text.parse::<Url>().map(|url| url.to_string()), Ok(text));
+        }
+        assert!(matches!("anabranch://h:1".parse::<Url>().unwrap().trust(), Trust::System));
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused_with_its_reason() {
+        for (text, reason) in [
+            ("https://h:1/", "it does not begin with anabranch://"),
+            ("anabranch://host/", "it has no port"),
+            ("anabranch://host:70000/", "`70000` is no port"),
+            ("anabranch://host:0/", "there is no port 0"),
+            ("anabranch://:1/", "`` is no host"),
+            ("anabranch://a b:1/", "`a b` is no host"),
+            ("anabranch://[12]:1/", "`[12]` is no host"),
+            ("anabranch://2001:db8::1:1/", "`2001:db8::1` is no host"),
+            ("anabranch://h:1/?key=2", "`key=2` says nothing; `pin=` does"),
+        ] {
+            assert_eq!(text.parse::<Url>().map_err(|error| error.reason), Err(reason.to_owned()), "{text}");
+        }
+        let error = "anabranch://h:1/?pin=12".parse::<Url>().unwrap_err().to_string();
+        assert!(error.contains("`12` is not a fingerprint"), "{error}");
+    }
+}
