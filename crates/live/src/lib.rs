@@ -4,6 +4,7 @@
 
 pub mod control;
 mod paths;
+pub mod perf;
 pub mod security;
 pub mod session;
 pub mod sockets;

@@ -109,7 +109,9 @@ mod tests {
     fn numbers_of_the_handshakes_spaces_are_told_apart_by_time() {
         // Two Initial packets, then one of the handshake and one of data, all three spaces counted from 0.
         let mut under_way = UnderWay::default();
-        [(0, 10), (1, 20), (0, 30), (0, 40)].iter().for_each(|&(number, at)| sent(&mut under_way, number, at));
+        for (number, at) in [(0, 10), (1, 20), (0, 30), (0, 40)] {
+            sent(&mut under_way, number, at);
+        }
         assert_eq!(under_way.take(0, Some(Time(40))).map(|sent| sent.number), Some(3));
         assert_eq!(under_way.take(0, Some(Time(10))).map(|sent| sent.number), Some(0));
         assert_eq!((under_way.count(), under_way.first(), under_way.next()), (2, 1, 4));

@@ -1,0 +1,126 @@
+//! The client of measurements.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::PerfError;
+use super::data::{Counter, receive, send};
+use super::report::{Interval, Report, Start};
+use super::running::{Event, Events};
+use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
+use crate::control::named;
+use crate::paths::PathReport;
+use crate::security::Trust;
+use crate::session::{Client, Session, addresses};
+use crate::sockets::resolve;
+use crate::url::Url;
+
+/// How long the paths after the first may take to open before data flow.
+const GATHERING: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether they are.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How often there is a report.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The server.
+    pub url: Url,
+    /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
+    pub authorities: Option<PathBuf>,
+    /// Local addresses or interfaces; none for what the system chooses.
+    pub via: Vec<String>,
+    /// The name of the protocol that controls the sender.
+    pub control: String,
+    /// Who sends.
+    pub direction: Direction,
+    /// The sender stops after so long.
+    pub seconds: f64,
+    /// And after so many bytes.
+    pub bytes: u64,
+    /// Over so many streams at a time.
+    pub streams: u32,
+}
+
+impl Plan {
+    fn request(&self) -> Request {
+        Request {
+            control: self.control.clone(),
+            direction: self.direction,
+            seconds: self.seconds,
+            bytes: self.bytes,
+            streams: self.streams,
+        }
+    }
+}
+
+/// Measures once: tells of each interval, and at last of all.
+pub async fn measure(plan: Plan, events: Events) -> Result<(), PerfError> {
+    let (request, protocol) = (plan.request(), named(&plan.control)?);
+    request.check()?;
+    let remotes = addresses(&plan.url.host, plan.url.port).await?;
+    let locals = resolve(&plan.via, remotes[0]).map_err(crate::session::SessionError::from)?;
+    let client = Client::bind(&locals).await?;
+    let trust = plan.authorities.clone().map_or_else(|| plan.url.trust(), Trust::Authorities);
+    let session = client.connect(&plan.url.host, &remotes[..1], &trust, &protocol).await?;
+    gather(&session).await;
+    let (mut tells, mut hears) = session.connection().open_bi().await.map_err(ended)?;
+    tell(&mut tells, &request).await?;
+    if let Some(refusal) = hear::<Answer>(&mut hears).await?.refusal {
+        return Err(PerfError::Refused(refusal));
+    }
+    let counter = Counter::default();
+    let begun = session.paths();
+    let mut intervals = Vec::new();
+    let own = async {
+        match request.direction {
+            Direction::Up => send(&session, &request, &counter).await,
+            Direction::Down => receive(&session, &request, &counter).await,
+        }
+    };
+    let own: Done = tokio::select! {
+        done = own => done?,
+        never = watch(&session, &counter, request.direction, &mut intervals, &events) => never,
+    };
+    let last = tokio::time::timeout(PATIENCE * 4, hear::<Done>(&mut hears)).await;
+    let peer: Done = last.map_err(|_| PerfError::Unruly("it does not say what it has done".to_owned()))??;
+    let paths = session.paths();
+    session.close(0, "done");
+    client.close().await;
+    let start = Start::new(&plan, remotes[0], &paths);
+    events.tell(Event::Measured(Box::new(Report::new(start, intervals, request.direction, own, peer, &begun, &paths))));
+    Ok(())
+}
+
+/// Waits until all paths are open, or for as long as they may take.
+async fn gather(session: &Session) {
+    let end = Instant::now() + GATHERING;
+    while session.paths().iter().any(|path| !path.is_open) && Instant::now() < end {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Tells of each interval, for ever.
+async fn watch(
+    session: &Session,
+    counter: &Counter,
+    direction: Direction,
+    intervals: &mut Vec<Interval>,
+    events: &Events,
+) -> Done {
+    let start = Instant::now();
+    let mut ticks = tokio::time::interval(INTERVAL);
+    ticks.tick().await;
+    let mut last: (f64, u64, Vec<PathReport>) = (0.0, 0, session.paths());
+    loop {
+        ticks.tick().await;
+        let now = (start.elapsed().as_secs_f64(), counter.read(), session.paths());
+        let interval = Interval::new(direction, (last.0, now.0), now.1 - last.1, &last.2, &now.2);
+        events.tell(Event::Interval(Box::new(interval.clone())));
+        intervals.push(interval);
+        last = now;
+    }
+}

@@ -1,0 +1,97 @@
+//! The server of measurements.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use noq::{RecvStream, SendStream};
+use tokio::sync::Semaphore;
+
+use super::PerfError;
+use super::data::{Counter, receive, send};
+use super::running::{Event, Events};
+use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
+use crate::control::named;
+use crate::security::{Identity, SecurityError};
+use crate::session::{Arrival, Server, Session, SessionError};
+use crate::url::Url;
+
+/// Measurements at a time; who comes then is refused.
+const MOST_AT_A_TIME: usize = 16;
+
+/// Where to serve, and as whom.
+#[derive(Debug)]
+pub struct Service {
+    /// The local address; port 0 is any that is free.
+    pub address: SocketAddr,
+    /// The certificate and its key; if there is none, one is made.
+    pub identity: Option<Identity>,
+    /// The name or address that the URL is to show, if not that of the socket.
+    pub host: Option<String>,
+}
+
+/// Serves until it is dropped: tells the URL first, then of each measurement.
+pub async fn serve(service: Service, events: Events) -> Result<(), PerfError> {
+    let made = || Identity::made().map_err(|error: SecurityError| SessionError::from(error));
+    let identity = service.identity.map_or_else(made, Ok)?;
+    let server = Server::bind(&[service.address.into()], &identity).await?;
+    let host = service.host.unwrap_or_else(|| server.address().ip().to_string());
+    let pins = vec![identity.fingerprint()];
+    events.tell(Event::Serving(Url { host, port: server.address().port(), path: String::new(), pins }));
+    let room = Arc::new(Semaphore::new(MOST_AT_A_TIME));
+    while let Some(arrival) = server.next().await {
+        let (events, room) = (events.clone(), room.clone());
+        tokio::spawn(async move {
+            let line = match one(arrival, &room).await {
+                Ok(line) => line,
+                Err(error) => format!("no measurement: {error}"),
+            };
+            events.tell(Event::Served(line));
+        });
+    }
+    Ok(())
+}
+
+/// Serves one client; what is to be said of it.
+async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
+    let session = arrival.accept().await?;
+    let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
+    let agreed = tokio::time::timeout(PATIENCE, agree(&session, room)).await;
+    let (request, mut tells, _permit) =
+        agreed.map_err(|_| PerfError::Unruly(format!("{remote} asks for nothing")))??;
+    let (counter, verb) = (Counter::default(), if request.direction == Direction::Up { "received" } else { "sent" });
+    let done: Done = match request.direction {
+        Direction::Up => receive(&session, &request, &counter).await?,
+        Direction::Down => send(&session, &request, &counter).await?,
+    };
+    tell(&mut tells, &done).await?;
+    tells.finish().map_err(ended)?;
+    // The client leaves when it has read that; until then the connection is needed.
+    let _ = tokio::time::timeout(PATIENCE, session.connection().closed()).await;
+    let paths = session.paths().len();
+    Ok(format!(
+        "{remote}: {verb} {} bytes in {:.2} s over {paths} paths under {}",
+        done.bytes, done.seconds, request.control
+    ))
+}
+
+/// Hears what a client wants, and whether it may have it.
+async fn agree<'a>(
+    session: &Session,
+    room: &'a Semaphore,
+) -> Result<(Request, SendStream, tokio::sync::SemaphorePermit<'a>), PerfError> {
+    let (mut tells, mut hears): (SendStream, RecvStream) = session.connection().accept_bi().await.map_err(ended)?;
+    let request: Request = hear(&mut hears).await?;
+    let chosen = request.check().and_then(|()| Ok(session.group().choose(&named(&request.control)?)?));
+    let refusal = match (chosen, room.try_acquire()) {
+        (Ok(()), Ok(permit)) => {
+            tell(&mut tells, &Answer { refusal: None }).await?;
+            return Ok((request, tells, permit));
+        }
+        (Err(error), _) => error.to_string(),
+        (Ok(()), Err(_)) => format!("{MOST_AT_A_TIME} measurements are under way; try again later"),
+    };
+    tell(&mut tells, &Answer { refusal: Some(refusal.clone()) }).await?;
+    tells.finish().map_err(ended)?;
+    let _ = tells.stopped().await;
+    Err(PerfError::Refused(refusal))
+}

@@ -1,0 +1,165 @@
+//! What the ends of a measurement say to each other: JSON with its length before it.
+
+use std::time::Duration;
+
+use noq::{RecvStream, SendStream};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::PerfError;
+
+/// Of a measurement, in seconds.
+pub const MOST_SECONDS: f64 = 3600.0;
+
+/// Of a measurement.
+pub const MOST_BYTES: u64 = 1_000_000_000_000;
+
+/// Of a measurement.
+pub const MOST_STREAMS: u32 = 16;
+
+/// Bytes of a message.
+const MOST_MESSAGE: usize = 4096;
+
+/// How long a peer may take to say what it wants.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// The client.
+    Up,
+    /// The server.
+    Down,
+}
+
+/// What a client wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Request {
+    /// The name of the protocol that controls the sender.
+    pub(super) control: String,
+    pub(super) direction: Direction,
+    /// The sender stops after so long.
+    pub(super) seconds: f64,
+    /// And after so many bytes.
+    pub(super) bytes: u64,
+    pub(super) streams: u32,
+}
+
+impl Request {
+    /// Whether it is within what may be asked for.
+    pub(super) fn check(&self) -> Result<(), PerfError> {
+        let wrong = |what, asked: String, range: String| Err(PerfError::OutOfRange { what, asked, range });
+        if !(self.seconds > 0.0 && self.seconds <= MOST_SECONDS) {
+            return wrong(
+                "the time",
+                format!("{} s", self.seconds),
+                format!("more than 0 and at most {MOST_SECONDS} s"),
+            );
+        }
+        if !(1..=MOST_BYTES).contains(&self.bytes) {
+            return wrong("the amount", format!("{} bytes", self.bytes), format!("1 to {MOST_BYTES} bytes"));
+        }
+        if !(1..=MOST_STREAMS).contains(&self.streams) {
+            return wrong("the number of streams", self.streams.to_string(), format!("1 to {MOST_STREAMS}"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the server serves; if not, why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Answer {
+    pub(super) refusal: Option<String>,
+}
+
+/// What an end has done, once all is there or sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Done {
+    pub(super) bytes: u64,
+    pub(super) seconds: f64,
+    pub(super) cpu: Cpu,
+}
+
+/// Seconds of a processor that a process has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Cpu {
+    pub(super) user_s: f64,
+    pub(super) system_s: f64,
+}
+
+impl Cpu {
+    /// Used so far.
+    pub(super) fn now() -> Self {
+        use nix::sys::resource::{UsageWho, getrusage};
+        use nix::sys::time::TimeValLike;
+        let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
+        getrusage(UsageWho::RUSAGE_SELF).map_or_else(
+            |_| Self::default(),
+            |usage| Self { user_s: seconds(usage.user_time()), system_s: seconds(usage.system_time()) },
+        )
+    }
+
+    /// Used since.
+    pub(super) fn since(self, earlier: Self) -> Self {
+        Self { user_s: self.user_s - earlier.user_s, system_s: self.system_s - earlier.system_s }
+    }
+}
+
+/// That the connection ended, with all that is known of why.
+pub(super) fn ended(error: impl std::error::Error) -> PerfError {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let text = deeper.to_string();
+        if !said.contains(&text) {
+            said = format!("{said}: {text}");
+        }
+        cause = deeper.source();
+    }
+    PerfError::Ended(said)
+}
+
+/// Sends a message.
+pub(super) async fn tell<T: Serialize>(stream: &mut SendStream, message: &T) -> Result<(), PerfError> {
+    let text = serde_json::to_vec(message).expect("messages are plain values");
+    let length = u32::try_from(text.len()).expect("messages are short");
+    stream.write_all(&length.to_be_bytes()).await.map_err(ended)?;
+    stream.write_all(&text).await.map_err(ended)
+}
+
+/// Reads a message.
+pub(super) async fn hear<T: DeserializeOwned>(stream: &mut RecvStream) -> Result<T, PerfError> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).await.map_err(ended)?;
+    let length = u32::from_be_bytes(length) as usize;
+    if length > MOST_MESSAGE {
+        return Err(PerfError::Unruly(format!("a message of {length} bytes; there may be {MOST_MESSAGE}")));
+    }
+    let mut text = vec![0; length];
+    stream.read_exact(&mut text).await.map_err(ended)?;
+    serde_json::from_slice(&text).map_err(|error| PerfError::Unruly(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_beyond_the_limits_are_refused() {
+        let good = Request { control: "lia".to_owned(), direction: Direction::Up, seconds: 1.0, bytes: 1, streams: 1 };
+        assert!(good.check().is_ok());
+        for (request, said) in [
+            (Request { seconds: 0.0, ..good.clone() }, "the time is 0 s; it must be more than 0 and at most 3600 s"),
+            (
+                Request { seconds: f64::NAN, ..good.clone() },
+                "the time is NaN s; it must be more than 0 and at most 3600 s",
+            ),
+            (Request { bytes: 0, ..good.clone() }, "the amount is 0 bytes; it must be 1 to 1000000000000 bytes"),
+            (Request { streams: 17, ..good.clone() }, "the number of streams is 17; it must be 1 to 16"),
+        ] {
+            assert_eq!(request.check().unwrap_err().to_string(), said);
+        }
+    }
+}

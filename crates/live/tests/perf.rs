@@ -1,0 +1,107 @@
+//! Measurements over loopback: two addresses of it are two paths.
+
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use anabranch_live::control::suited;
+use anabranch_live::perf::{Direction, Event, PerfError, Plan, Report, Running, Service};
+use anabranch_live::url::Url;
+
+const PATIENCE: Duration = Duration::from_secs(15);
+
+fn service() -> (Running, Url) {
+    let service = Service { address: "127.0.0.1:0".parse().unwrap(), identity: None, host: None };
+    let running = Running::serve(service).unwrap();
+    match running.wait(PATIENCE) {
+        Some(Event::Serving(url)) => (running, url),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn plan(url: &Url) -> Plan {
+    Plan {
+        url: url.clone(),
+        authorities: None,
+        via: vec!["127.0.0.1".to_owned(), "127.0.0.2".to_owned()],
+        control: "lia".to_owned(),
+        direction: Direction::Up,
+        seconds: 10.0,
+        bytes: 20_000_000,
+        streams: 4,
+    }
+}
+
+fn measured(plan: Plan) -> Result<Report, PerfError> {
+    let running = Running::measure(plan).unwrap();
+    loop {
+        match running.wait(PATIENCE) {
+            Some(Event::Measured(report)) => return Ok(*report),
+            Some(Event::Failed(error)) => return Err(error),
+            Some(_) => {}
+            None => panic!("nothing comes"),
+        }
+    }
+}
+
+#[test]
+fn every_control_moves_data_over_two_paths() {
+    let (_service, url) = service();
+    for name in suited() {
+        let report = measured(Plan { control: name.to_owned(), ..plan(&url) }).unwrap();
+        let paths = report.path_bytes();
+        eprintln!("{name}: {:.0} Mbit/s, {paths:?}", report.received().1 / 1e6);
+        assert_eq!(report.received().0, 20_000_000, "{name}");
+        assert!(paths.len() == 2 && paths.iter().all(|bytes| *bytes > 20_000), "{name}: {paths:?}");
+    }
+}
+
+#[test]
+fn data_flow_the_other_way_and_on_one_stream() {
+    let (_service, url) = service();
+    let report = measured(Plan { direction: Direction::Down, streams: 1, ..plan(&url) }).unwrap();
+    assert_eq!(report.received().0, 20_000_000);
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["end"]["streams"].as_array().unwrap().len(), 2);
+    assert_eq!(json["start"]["test_start"]["reverse"], 1);
+    assert_eq!(json["end"]["sum_sent"]["bytes"], 20_000_000);
+}
+
+#[test]
+fn the_time_ends_a_measurement() {
+    let (_service, url) = service();
+    let start = Instant::now();
+    let report = measured(Plan { seconds: 1.2, bytes: 100_000_000_000, ..plan(&url) }).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(6) && report.received().0 > 1_000_000);
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["intervals"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_server_with_another_fingerprint_is_refused() {
+    let (_service, url) = service();
+    let pin = "0123456789abcdef".repeat(4).parse().unwrap();
+    let error = measured(Plan { url: Url { pins: vec![pin], ..url.clone() }, ..plan(&url) }).unwrap_err().to_string();
+    assert!(error.contains("fingerprint") && error.contains(&url.pins[0].to_string()), "{error}");
+    // Without a fingerprint it must be signed by one that the system trusts, and it is not.
+    let error = measured(Plan { url: Url { pins: Vec::new(), ..url.clone() }, ..plan(&url) }).unwrap_err();
+    assert!(matches!(error, PerfError::Session(_)), "{error}");
+}
+
+#[test]
+fn the_server_says_why_it_refuses() {
+    let (_service, url) = service();
+    let error = measured(Plan { control: "dctcp".to_owned(), ..plan(&url) }).unwrap_err().to_string();
+    assert!(error.starts_with("DCTCP counts the packets that links have marked"), "{error}");
+    let error = measured(Plan { streams: 99, ..plan(&url) }).unwrap_err().to_string();
+    assert_eq!(error, "the number of streams is 99; it must be 1 to 16");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_given_up() {
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (_service, url) = service();
+    let start = Instant::now();
+    let url = Url { port: silent.local_addr().unwrap().port(), ..url };
+    let error = measured(plan(&url)).unwrap_err().to_string();
+    assert!(error.starts_with("no connection to 127.0.0.1:") && start.elapsed() < Duration::from_secs(8), "{error}");
+}
