@@ -1,6 +1,7 @@
 """What the compiled module offers; see crates/py."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,26 @@ class Demands:
     def stop_s(self) -> NDArray[np.float64]: ...
 
 SOURCES: str
+MOST_PERF_STREAMS: int
+
+def live_controls() -> list[str]: ...
+
+class Perf:
+    @staticmethod
+    def serve(address: str, name: str | None, certificate: Path | None, key: Path | None) -> Perf: ...
+    @staticmethod
+    def measure(
+        url: str,
+        via: Sequence[str],
+        control: str,
+        reverse: bool,
+        seconds: float | None,
+        bytes: int | None,
+        streams: int,
+        authorities: Path | None,
+    ) -> Perf: ...
+    def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
+    def stop(self) -> None: ...
 
 def parquet_files(frames: Sequence[pl.DataFrame], group_rows: int) -> list[bytes]: ...
 def put_folder(aside: str, place: str, files: Sequence[tuple[str, bytes]]) -> bool: ...

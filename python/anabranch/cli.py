@@ -8,7 +8,20 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anabranch.commands import check, emulate, paths, report, reproduce, run, serve, solve, sweep, topology, trace
+from anabranch.commands import (
+    check,
+    emulate,
+    paths,
+    perf,
+    report,
+    reproduce,
+    run,
+    serve,
+    solve,
+    sweep,
+    topology,
+    trace,
+)
 from anabranch.commands import list as lists
 from anabranch.commands.run import INTERRUPTED
 from anabranch.errors import SolverError
@@ -35,6 +48,7 @@ app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)
 app.command(name="sweep", help=sweep.HELP)(sweep.command)
 app.command(name="report", help=report.HELP)(report.command)
 app.command(name="serve", help=serve.HELP)(serve.command)
+app.command(name="perf", help=perf.HELP)(perf.command)
 app.add_typer(topology.app, name="topology")
 app.add_typer(trace.app, name="trace")
 app.add_typer(lists.app, name="list")

@@ -1,6 +1,6 @@
 //! The paths of a connection: opened one after another, watched, and opened anew when they come back.
 //!
-//! A client has a route for each pair of a local and a remote address. A path that stays silent is given up; its route is
+//! A client has a path for each pair of a local and a remote address. One that stays silent is given up, and the pair is
 //! tried again, ever less often, as long as the connection lives. A server sees paths come and go.
 
 use std::net::{IpAddr, SocketAddr};
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(8));
 
 /// The most addresses of a peer that are told apart; those that come later take the place of ones that are gone.
-const MOST_ROUTES: usize = 2 * MOST_PATHS;
+const MOST_PAIRS: usize = 2 * MOST_PATHS;
 
 /// What a path has carried, over all times that it was open.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub struct PathReport {
 }
 
 /// A pair of addresses, and the paths that there were between them.
-struct Route {
+struct Pair {
     local: Option<IpAddr>,
     remote: SocketAddr,
     /// The last path.
@@ -86,7 +86,7 @@ impl Counts {
     }
 }
 
-impl Route {
+impl Pair {
     fn new(local: Option<IpAddr>, remote: SocketAddr) -> Self {
         Self {
             local,
@@ -134,60 +134,60 @@ impl Route {
 #[derive(Clone)]
 pub(crate) struct Paths {
     connection: Connection,
-    routes: Arc<Mutex<Vec<Route>>>,
+    pairs: Arc<Mutex<Vec<Pair>>>,
     is_client: bool,
 }
 
 impl Paths {
-    /// Those of a client over these routes; the first is open already.
-    pub(crate) fn of_client(connection: Connection, routes: Vec<(Option<IpAddr>, SocketAddr)>) -> Self {
-        let mut routes: Vec<Route> = routes.into_iter().map(|(local, remote)| Route::new(local, remote)).collect();
-        for route in &mut routes {
-            route.due = Some(Instant::now());
+    /// Those of a client over these pairs; the first is open already.
+    pub(crate) fn of_client(connection: Connection, pairs: Vec<(Option<IpAddr>, SocketAddr)>) -> Self {
+        let mut pairs: Vec<Pair> = pairs.into_iter().map(|(local, remote)| Pair::new(local, remote)).collect();
+        for pair in &mut pairs {
+            pair.due = Some(Instant::now());
         }
-        Self::new(connection, routes, true)
+        Self::new(connection, pairs, true)
     }
 
     /// Those of a server, which its client opens.
     pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
-        Self::new(connection, vec![Route::new(None, remote)], false)
+        Self::new(connection, vec![Pair::new(None, remote)], false)
     }
 
-    fn new(connection: Connection, mut routes: Vec<Route>, is_client: bool) -> Self {
-        if let (Some(route), Some(path)) = (routes.first_mut(), connection.path(PathId::ZERO)) {
-            route.begin(path);
-            (route.is_open, route.openings) = (true, 1);
+    fn new(connection: Connection, mut pairs: Vec<Pair>, is_client: bool) -> Self {
+        if let (Some(pair), Some(path)) = (pairs.first_mut(), connection.path(PathId::ZERO)) {
+            pair.begin(path);
+            (pair.is_open, pair.openings) = (true, 1);
         }
-        Self { connection, routes: Arc::new(Mutex::new(routes)), is_client }
+        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client }
     }
 
     pub(crate) fn report(&self) -> Vec<PathReport> {
-        self.lock().iter().map(Route::report).collect()
+        self.lock().iter().map(Pair::report).collect()
     }
 
-    /// The slot of each route at the control of the connection; `None` for those without a path.
+    /// The slot of each pair at the control of the connection; `None` for those without a path.
     pub(crate) fn slots(&self) -> Vec<Option<usize>> {
-        let of = |route: &Route| {
-            let id = route.path.as_ref().filter(|_| route.is_open)?.id();
+        let of = |pair: &Pair| {
+            let id = pair.path.as_ref().filter(|_| pair.is_open)?.id();
             self.connection.congestion_state(id)?.into_any().downcast::<Slot>().ok()?.number()
         };
         self.lock().iter().map(of).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Route>> {
-        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Pair>> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens what is to be open and watches it, until the connection ends.
     pub(crate) async fn keep(self) {
         let mut events = self.connection.path_events();
-        // The route that is being opened, and until when the next waits for it.
+        // The pair that is being opened, and until when the next waits for it.
         let mut opening: Option<(usize, Instant)> = None;
         loop {
             let now = Instant::now();
-            opening = opening.filter(|&(route, until)| until > now && self.is_opening(route));
+            opening = opening.filter(|&(pair, until)| until > now && self.is_opening(pair));
             if opening.is_none() {
-                opening = self.open_next(now).await.map(|route| (route, now + PATIENCE));
+                opening = self.open_next(now).await.map(|pair| (pair, now + PATIENCE));
             }
             let wake = opening.map(|(_, until)| until).or_else(|| self.next_due());
             tokio::select! {
@@ -202,36 +202,36 @@ impl Paths {
         }
     }
 
-    fn is_opening(&self, route: usize) -> bool {
-        let route = &self.lock()[route];
-        !route.is_open && route.due.is_none()
+    fn is_opening(&self, pair: usize) -> bool {
+        let pair = &self.lock()[pair];
+        !pair.is_open && pair.due.is_none()
     }
 
     fn next_due(&self) -> Option<Instant> {
-        self.lock().iter().filter_map(|route| route.due).min()
+        self.lock().iter().filter_map(|pair| pair.due).min()
     }
 
-    /// Tries the first route that is due; which, if a path has begun there.
+    /// Tries the first pair that is due; which, if a path has begun there.
     async fn open_next(&self, now: Instant) -> Option<usize> {
         let (index, local, remote) = {
-            let routes = self.lock();
-            let is_due = |route: &Route| route.due.is_some_and(|due| due <= now);
-            let index = routes.iter().position(is_due)?;
-            (index, routes[index].local, routes[index].remote)
+            let pairs = self.lock();
+            let is_due = |pair: &Pair| pair.due.is_some_and(|due| due <= now);
+            let index = pairs.iter().position(is_due)?;
+            (index, pairs[index].local, pairs[index].remote)
         };
         let opening = self.connection.open_path(FourTuple::new(remote, local), PathStatus::Available);
         let path = opening.path_id().and_then(|id| self.connection.path(id));
         // It has failed at once, or is dropped: events tell of what comes of it.
         let error = if path.is_none() { opening.await.err() } else { None };
-        let route = &mut self.lock()[index];
+        let pair = &mut self.lock()[index];
         if let Some(path) = path {
-            route.begin(path);
+            pair.begin(path);
             return Some(index);
         }
         let is_early = matches!(error, Some(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached));
-        let wait = if is_early && route.failures < SOON_TRIES { SOON } else { BACK_OFF.1 };
-        route.failures += 1;
-        route.due = Some(now + wait);
+        let wait = if is_early && pair.failures < SOON_TRIES { SOON } else { BACK_OFF.1 };
+        pair.failures += 1;
+        pair.due = Some(now + wait);
         None
     }
 
@@ -239,8 +239,8 @@ impl Paths {
         match event {
             PathEvent::Established { id, .. } => self.on_open(*id),
             PathEvent::Abandoned { id, .. } => {
-                if let Some(route) = self.lock().iter_mut().find(|route| route.is_of(*id)) {
-                    lose(route, self.is_client);
+                if let Some(pair) = self.lock().iter_mut().find(|pair| pair.is_of(*id)) {
+                    lose(pair, self.is_client);
                 }
             }
             _ => {}
@@ -248,48 +248,48 @@ impl Paths {
     }
 
     fn on_open(&self, id: PathId) {
-        let mut routes = self.lock();
+        let mut pairs = self.lock();
         if !self.is_client
             && let Some(path) = self.connection.path(id)
             && let Ok(remote) = path.remote_address()
         {
-            place(&mut routes, remote).begin(path);
+            place(&mut pairs, remote).begin(path);
         }
-        if let Some(route) = routes.iter_mut().find(|route| route.is_of(id)) {
-            (route.is_open, route.failures) = (true, 0);
-            route.openings += 1;
+        if let Some(pair) = pairs.iter_mut().find(|pair| pair.is_of(id)) {
+            (pair.is_open, pair.failures) = (true, 0);
+            pair.openings += 1;
         }
     }
 
     /// Events were missed.
     fn look_for_lost(&self) {
-        for route in self.lock().iter_mut() {
-            if route.path.as_ref().is_some_and(|path| path.remote_address().is_err()) && route.due.is_none() {
-                lose(route, self.is_client);
+        for pair in self.lock().iter_mut() {
+            if pair.path.as_ref().is_some_and(|path| path.remote_address().is_err()) && pair.due.is_none() {
+                lose(pair, self.is_client);
             }
         }
     }
 }
 
-/// The path of a route is gone.
-fn lose(route: &mut Route, is_client: bool) {
-    route.is_open = false;
+/// The path of a pair is gone.
+fn lose(pair: &mut Pair, is_client: bool) {
+    pair.is_open = false;
     if is_client {
-        let wait = BACK_OFF.0.saturating_mul(1 << route.failures.min(8)).min(BACK_OFF.1);
-        route.failures += 1;
-        route.due = Some(Instant::now() + wait);
+        let wait = BACK_OFF.0.saturating_mul(1 << pair.failures.min(8)).min(BACK_OFF.1);
+        pair.failures += 1;
+        pair.due = Some(Instant::now() + wait);
     }
 }
 
 /// Where a server writes down what comes from an address.
-fn place(routes: &mut Vec<Route>, remote: SocketAddr) -> &mut Route {
-    let known = routes.iter().position(|route| route.remote == remote && !route.is_open);
-    let is_full = routes.len() >= MOST_ROUTES;
-    let index = known.or_else(|| routes.iter().position(|route| is_full && !route.is_open)).unwrap_or(routes.len());
-    if index == routes.len() {
-        routes.push(Route::new(None, remote));
-    } else if routes[index].remote != remote {
-        routes[index] = Route::new(None, remote);
+fn place(pairs: &mut Vec<Pair>, remote: SocketAddr) -> &mut Pair {
+    let known = pairs.iter().position(|pair| pair.remote == remote && !pair.is_open);
+    let is_full = pairs.len() >= MOST_PAIRS;
+    let index = known.or_else(|| pairs.iter().position(|pair| is_full && !pair.is_open)).unwrap_or(pairs.len());
+    if index == pairs.len() {
+        pairs.push(Pair::new(None, remote));
+    } else if pairs[index].remote != remote {
+        pairs[index] = Pair::new(None, remote);
     }
-    &mut routes[index]
+    &mut pairs[index]
 }

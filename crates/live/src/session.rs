@@ -173,10 +173,10 @@ impl Client {
     ) -> Result<Session, SessionError> {
         let &first = remotes.first().ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
         let local = |ip: &IpAddr| (!ip.is_unspecified()).then_some(*ip);
-        let routes: Vec<_> =
+        let pairs: Vec<_> =
             remotes.iter().flat_map(|&remote| self.locals.iter().map(move |ip| (local(ip), remote))).collect();
-        if routes.len() > MOST_PATHS {
-            return Err(SessionError::TooManyPaths(routes.len()));
+        if pairs.len() > MOST_PATHS {
+            return Err(SessionError::TooManyPaths(pairs.len()));
         }
         let group = Group::new(protocol)?;
         let tls: QuicClientConfig = trust.tls()?;
@@ -184,7 +184,7 @@ impl Client {
         config.transport_config(Arc::new(transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
-        let paths = Paths::of_client(connection.clone(), routes);
+        let paths = Paths::of_client(connection.clone(), pairs);
         Ok(Session::new(connection, group, paths))
     }
 

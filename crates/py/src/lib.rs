@@ -13,6 +13,7 @@ mod files;
 mod filters;
 mod generate;
 mod levels;
+mod live;
 mod network;
 mod parquet;
 mod paths;
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     simulate::register(module)?;
     #[cfg(target_os = "linux")]
     emulate::register(module)?;
+    live::register(module)?;
     files::register(module)?;
     parquet::register(module)?;
     // A digest of all that the module was compiled from.

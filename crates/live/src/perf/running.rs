@@ -1,6 +1,6 @@
 //! A measurement or a server on threads of its own, for those who ask now and then what has happened.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -93,7 +93,11 @@ impl Running {
 
     /// What has happened next, within so long; `None` if nothing has.
     pub fn wait(&self, most: Duration) -> Option<Event> {
-        self.events.recv_timeout(most).ok()
+        match self.events.recv_timeout(most) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Event::Failed(PerfError::Ended("it is over".to_owned()))),
+        }
     }
 }
 

@@ -1,0 +1,118 @@
+//! Measurements between real machines, for Python.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_live::control::suited;
+use anabranch_live::perf::{
+    Direction, Event, MOST_BYTES, MOST_SECONDS, MOST_STREAMS, PerfError, Plan, Running, Service,
+};
+use anabranch_live::security::{Identity, SecurityError};
+use anabranch_live::session::SessionError;
+use anabranch_live::url::Url;
+use pyo3::exceptions::{PyConnectionError, PyValueError};
+use pyo3::prelude::*;
+
+/// What has happened: its kind, what to say of it, and of a report the JSON.
+type Told = (&'static str, String, Option<String>);
+
+/// A measurement or a server of measurements, under way; `None` once it is stopped.
+#[pyclass(frozen, name = "Perf", module = "anabranch._core")]
+struct PyPerf(Mutex<Option<Running>>);
+
+#[pymethods]
+impl PyPerf {
+    #[staticmethod]
+    #[pyo3(signature = (address, name, certificate, key))]
+    fn serve(
+        address: &str,
+        name: Option<String>,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let address: SocketAddr = address.parse().map_err(|_| {
+            PyValueError::new_err(format!("`{address}` is no address to serve at; one is 0.0.0.0:4433 or [::]:4433"))
+        })?;
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(Identity::read(&certificate, &key).map_err(security_error)?),
+            (None, None) => None,
+            _ => return Err(PyValueError::new_err("a certificate and its key go together; give both or neither")),
+        };
+        Self::of(Running::serve(Service { address, identity, host: name }))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (url, via, control, reverse, seconds, bytes, streams, authorities))]
+    fn measure(
+        url: &str,
+        via: Vec<String>,
+        control: String,
+        reverse: bool,
+        seconds: Option<f64>,
+        bytes: Option<u64>,
+        streams: u32,
+        authorities: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let url: Url = url.parse().map_err(|error: anabranch_live::url::UrlError| perf_error(error.into()))?;
+        let direction = if reverse { Direction::Down } else { Direction::Up };
+        let (seconds, bytes) = (seconds.unwrap_or(MOST_SECONDS), bytes.unwrap_or(MOST_BYTES));
+        Self::of(Running::measure(Plan { url, authorities, via, control, direction, seconds, bytes, streams }))
+    }
+
+    /// What has happened next, if anything has within so many seconds.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Told>> {
+        let most = Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let wait = || {
+            let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            running.as_ref().and_then(|running| running.wait(most))
+        };
+        Ok(match py.detach(wait) {
+            None => None,
+            Some(Event::Serving(url)) => Some(("serving", url.to_string(), None)),
+            Some(Event::Served(line)) => Some(("served", line, None)),
+            Some(Event::Interval(interval)) => Some(("interval", interval.line(), None)),
+            Some(Event::Measured(report)) => Some(("measured", report.lines().join("\n"), Some(report.json()))),
+            Some(Event::Failed(error)) => return Err(perf_error(error)),
+        })
+    }
+
+    /// Ends it.
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
+
+impl PyPerf {
+    fn of(running: Result<Running, PerfError>) -> PyResult<Self> {
+        running.map(|running| Self(Mutex::new(Some(running)))).map_err(perf_error)
+    }
+}
+
+fn security_error(error: SecurityError) -> PyErr {
+    perf_error(SessionError::from(error).into())
+}
+
+/// What was asked for wrongly is a `ValueError`, what the network does a `ConnectionError`.
+fn perf_error(error: PerfError) -> PyErr {
+    let is_input = match &error {
+        PerfError::Url(_) | PerfError::Unsuited(_) | PerfError::OutOfRange { .. } => true,
+        PerfError::Session(error) => !matches!(error, SessionError::Refused { .. } | SessionError::NoEndpoint(_)),
+        PerfError::Refused(_) | PerfError::Ended(_) | PerfError::Unruly(_) | PerfError::NoThreads(_) => false,
+    };
+    let said = error.to_string();
+    if is_input { PyValueError::new_err(said) } else { PyConnectionError::new_err(said) }
+}
+
+/// The names of the protocols that can control real connections.
+#[pyfunction]
+fn live_controls() -> Vec<&'static str> {
+    suited()
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyPerf>()?;
+    module.add("MOST_PERF_STREAMS", MOST_STREAMS)?;
+    module.add_function(wrap_pyfunction!(live_controls, module)?)
+}

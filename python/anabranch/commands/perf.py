@@ -1,0 +1,109 @@
+"""``anabranch perf``: how fast data go between two machines, over all paths between them."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch import _core
+
+HELP = """Measure how fast data go between two machines, over several paths, memory to memory.
+
+On one machine `anabranch perf --serve 0.0.0.0:4433` prints the URL to measure with; on the other `anabranch perf URL`
+sends for 10 s. The URL has the fingerprint of the server's certificate, without which nobody connects. --via takes
+addresses or interfaces of this machine: each is a path of its own. Ctrl-C ends both.
+"""
+
+LOOK_S = 0.1
+"""How often the keyboard is looked at."""
+
+TIME_S = 10.0
+"""How long is measured if nothing else is said."""
+
+STREAMS = 8
+"""Enough for a path of 16 MB: a stream has 2 MB under way at most."""
+
+
+def command(
+    url: Annotated[str | None, typer.Argument(help="The server, as it says: anabranch://HOST:PORT/?pin=...")] = None,
+    serve: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Serve at this address and port, as 0.0.0.0:4433.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="With --serve: the host that the URL is to have.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="With --serve: a PEM file, instead of a certificate made now.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="With --serve: the key of that certificate, a PEM file.")] = None,
+    via: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Addresses or interfaces to send from, a path for each.")
+    ] = None,
+    control: Annotated[
+        str, typer.Option(help=f"Congestion control of the sender: {', '.join(_core.live_controls())}.")
+    ] = "lia",
+    reverse: Annotated[bool, typer.Option("--reverse", help="The server sends.")] = False,
+    time: Annotated[str | None, typer.Option(help="How long to send, as 10s.")] = None,
+    amount: Annotated[str | None, typer.Option(help="How much to send, as 1GB.")] = None,
+    streams: Annotated[
+        int, typer.Option(min=1, max=_core.MOST_PERF_STREAMS, help="So many streams at a time.")
+    ] = STREAMS,
+    authorities: Annotated[
+        Path | None, typer.Option(help="PEM file of who signed the server's certificate, instead of a fingerprint.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON in the shape of iperf3's.")] = False,
+) -> None:
+    """Run `HELP`."""
+    if (url is None) == (serve is None):
+        raise ValueError("perf needs either the URL of a server, or --serve ADDRESS to be one")
+    if serve is not None:
+        _serve(_core.Perf.serve(serve, name or _own_name(serve), certificate, key))
+        return
+    assert url is not None
+    seconds = TIME_S if time is None and amount is None else None if time is None else _core.parse_span(time)
+    measurement = _core.Perf.measure(
+        url,
+        [] if via is None else [name.strip() for name in via.split(",")],
+        control,
+        reverse,
+        seconds,
+        None if amount is None else int(_core.parse_bytes(amount)),
+        streams,
+        authorities,
+    )
+    _measure(measurement, as_json=as_json)
+
+
+def _own_name(address: str) -> str | None:
+    """Give what others may call this machine, if it serves at all of its addresses."""
+    return socket.gethostname() if address.rpartition(":")[0] in {"0.0.0.0", "[::]"} else None
+
+
+def _serve(server: _core.Perf) -> None:
+    # Ctrl-C is how a server ends, and no failure.
+    with suppress(KeyboardInterrupt):
+        try:
+            while True:
+                told = server.wait(LOOK_S)
+                if told is not None:
+                    typer.echo(told[1])
+        finally:
+            server.stop()
+
+
+def _measure(measurement: _core.Perf, *, as_json: bool) -> None:
+    try:
+        while True:
+            told = measurement.wait(LOOK_S)
+            if told is None:
+                continue
+            kind, text, report = told
+            if kind == "measured":
+                typer.echo(report if as_json else text)
+                return
+            if not as_json:
+                typer.echo(text)
+    finally:
+        measurement.stop()
