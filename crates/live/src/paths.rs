@@ -19,6 +19,10 @@ const SOON: Duration = Duration::from_millis(5);
 /// So many times it is tried as soon as that.
 const SOON_TRIES: u32 = 400;
 
+/// How often each end lets the other hear of it on every path. noq does so only on paths that are idle, and may acknowledge
+/// what comes on one path on another: so a sender would hear nothing on a path that carries its data, and give it up.
+const BEAT: Duration = Duration::from_millis(500);
+
 /// How long the next path waits for one that does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -183,6 +187,7 @@ impl Paths {
         let mut events = self.connection.path_events();
         // The pair that is being opened, and until when the next waits for it.
         let mut opening: Option<(usize, Instant)> = None;
+        let mut beat = tokio::time::interval(BEAT);
         loop {
             let now = Instant::now();
             opening = opening.filter(|&(pair, until)| until > now && self.is_opening(pair));
@@ -197,8 +202,16 @@ impl Paths {
                     None => return,
                 },
                 () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
+                _ = beat.tick() => self.beat(),
                 _ = self.connection.closed() => return,
             }
+        }
+    }
+
+    fn beat(&self) {
+        for path in self.lock().iter().filter_map(|pair| pair.path.as_ref().filter(|_| pair.is_open)) {
+            // One that is closed just now is told of by an event.
+            let _ = path.ping();
         }
     }
 

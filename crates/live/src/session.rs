@@ -19,8 +19,8 @@ use crate::sockets::{Local, SocketError, Sockets};
 /// A path without an answer for so long is given up, and so is a connection.
 const IDLE: Duration = Duration::from_millis(2500);
 
-/// How often an idle path says that it is there.
-const KEEP_ALIVE: Duration = Duration::from_millis(500);
+/// How long a peer may take to hear that all is over.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Bytes that a peer may send on a connection before they are read.
 const RECEIVE_WINDOW: u32 = 32 << 20;
@@ -286,7 +286,6 @@ fn transport(group: Arc<Group>) -> TransportConfig {
         .max_concurrent_multipath_paths(MOST_PATHS as u32)
         .max_idle_timeout(Some(idle))
         .default_path_max_idle_timeout(Some(IDLE))
-        .default_path_keep_alive_interval(Some(KEEP_ALIVE))
         .receive_window(VarInt::from_u32(RECEIVE_WINDOW))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .send_window(SEND_WINDOW.1)
@@ -299,5 +298,5 @@ fn transport(group: Arc<Group>) -> TransportConfig {
 async fn close(endpoint: &Endpoint) {
     endpoint.close(VarInt::from_u32(0), b"");
     // A peer that has gone need not be waited for.
-    let _ = tokio::time::timeout(KEEP_ALIVE, endpoint.wait_all_draining()).await;
+    let _ = tokio::time::timeout(FAREWELL, endpoint.wait_all_draining()).await;
 }

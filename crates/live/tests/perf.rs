@@ -105,3 +105,13 @@ fn a_server_that_is_not_there_is_given_up() {
     let error = measured(plan(&url)).unwrap_err().to_string();
     assert!(error.starts_with("no connection to 127.0.0.1:") && start.elapsed() < Duration::from_secs(8), "{error}");
 }
+
+#[test]
+fn paths_that_carry_data_are_not_given_up() {
+    let (_service, url) = service();
+    let report = measured(Plan { seconds: 3.5, bytes: 100_000_000_000, ..plan(&url) }).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    let openings: Vec<_> =
+        json["start"]["connected"].as_array().unwrap().iter().map(|path| &path["openings"]).collect();
+    assert_eq!(openings, [1, 1], "{}", report.lines().join("; "));
+}

@@ -10,6 +10,9 @@ use anabranch_proto::window::{Acked, Delivery, Signal, WindowControl};
 
 use super::under_way::{Sent, UnderWay};
 
+/// By how much noq's pacer is faster than a window in a round trip.
+const PACED: f64 = 1.25;
+
 /// What acknowledgements that came at one time have brought.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
@@ -142,8 +145,8 @@ impl Subflow {
         if ends_round {
             self.round = self.under_way.next();
         }
-        // As in TCP, a window of which more than half was used may grow, though it was a pace that held packets back.
-        let is_used = !batch.is_starved && control.window(subflow) < 2.0 * f64::from(batch.before);
+        // Where noq's pacer holds packets back, which is a quarter faster than the window, it is nearly full.
+        let is_used = !batch.is_starved && control.window(subflow) < PACED * f64::from(batch.before + 1);
         let was_full = batch.newest.is_some_and(|newest| newest.number < self.limited);
         let acked = Acked {
             now: batch.now,

@@ -192,7 +192,7 @@ fn a_window_that_is_not_used_is_not_limited() {
     path.send(0, 0..2);
     path.ack(10, 0, 0..2);
     path.slot.window();
-    // Two packets of a window of four: more than half of it was not used.
+    // Two packets of a window of four: 1.25 times three is less than that.
     assert!(!path.recorder.acked().is_limited);
 }
 
