@@ -1,0 +1,340 @@
+//! Which chunk is asked of which source.
+//!
+//! Every source has as many requests open as keep its paths busy, and gets the next chunk that nobody was asked for: so
+//! each gives what it can. When all chunks are asked for, a source that has nothing left to do takes over the one that
+//! another is expected to bring last, if it can bring it much sooner; whichever comes first counts. So no source, however slow
+//! or silent, holds up the end.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use anabranch_core::Time;
+
+/// Requests that a source has open before it is known how fast it is.
+const FIRST_DEPTH: usize = 4;
+
+/// The fewest and the most requests that a source has open.
+const DEPTHS: (usize, usize) = (2, 64);
+
+/// How long in seconds a chunk is thought to take from a source that has brought none yet.
+const UNKNOWN: f64 = 1.0;
+
+/// By how much sooner a source has to bring what it takes over, so that two equals do not send everything twice.
+const MUCH: f64 = 1.5;
+
+/// How many arrivals a rate is measured over.
+const MEASURED: usize = 16;
+
+/// The number of a source.
+pub type SourceId = usize;
+
+/// A source, as far as it matters who is asked.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    /// The chunks it was asked for, in this order, and when.
+    asked: Vec<(u32, Time)>,
+    /// When its last chunks came, the oldest first; before them when it was first asked after having had nothing to do.
+    arrivals: VecDeque<Time>,
+    /// The shortest time in seconds that a chunk took.
+    latency: Option<f64>,
+    /// Chunks that it brought first.
+    brought: u32,
+    /// Whether it is asked no longer.
+    is_gone: bool,
+}
+
+impl Source {
+    /// In seconds: how long each chunk takes that it brings; `None` if it has brought none.
+    fn each(&self) -> Option<f64> {
+        let (&first, &last) = (self.arrivals.front()?, self.arrivals.back()?);
+        let count = self.arrivals.len() - 1;
+        (count > 0).then(|| seconds(first, last) / count as f64)
+    }
+
+    /// How many requests it may have open: enough for twice the time that one takes, and two more.
+    fn depth(&self) -> usize {
+        match (self.each(), self.latency) {
+            (Some(each), Some(latency)) => (2.0 * latency / each.max(1e-9)) as usize + 2,
+            _ => FIRST_DEPTH,
+        }
+        .clamp(DEPTHS.0, DEPTHS.1)
+    }
+
+    /// In how many seconds it is expected to have brought so many chunks, if each takes as long as those before, or as
+    /// its silence since.
+    fn expected(&self, chunks: usize, now: Time) -> f64 {
+        let silence = self.arrivals.back().map_or(0.0, |&last| seconds(last, now));
+        self.each().unwrap_or(UNKNOWN).max(silence) * chunks as f64
+    }
+}
+
+/// From one time to a later one, in seconds.
+fn seconds(from: Time, to: Time) -> f64 {
+    anabranch_core::Span(to.0.saturating_sub(from.0)).seconds()
+}
+
+/// Which chunks of a file are there, and of whom the others are asked.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// For each chunk whether it is there.
+    is_there: Vec<bool>,
+    /// How many are not.
+    left: usize,
+    /// Those that are not and that nobody is asked for.
+    free: BTreeSet<u32>,
+    sources: Vec<Source>,
+}
+
+impl Schedule {
+    /// Nobody is asked yet; of the chunks of the file some may be there already.
+    pub fn new(chunks: u32, there: &[u32]) -> Self {
+        let mut is_there = vec![false; chunks as usize];
+        for &chunk in there {
+            is_there[chunk as usize] = true;
+        }
+        let free: BTreeSet<u32> = (0..chunks).filter(|&chunk| !is_there[chunk as usize]).collect();
+        Self { is_there, left: free.len(), free, sources: Vec::new() }
+    }
+
+    /// One more source has the file.
+    pub fn add(&mut self) -> SourceId {
+        self.sources.push(Source::default());
+        self.sources.len() - 1
+    }
+
+    /// The chunk to ask a source for now; `None` if it has enough to do, or nothing is left for it.
+    pub fn next(&mut self, source: SourceId, now: Time) -> Option<u32> {
+        let own = &self.sources[source];
+        if own.is_gone || own.asked.len() >= own.depth() {
+            return None;
+        }
+        let chunk = match self.free.pop_first() {
+            Some(chunk) => chunk,
+            None => self.to_take_over(source, now)?,
+        };
+        let own = &mut self.sources[source];
+        if own.asked.is_empty() {
+            own.arrivals.clear();
+            own.arrivals.push_back(now);
+        }
+        own.asked.push((chunk, now));
+        Some(chunk)
+    }
+
+    /// The chunk that others are expected to bring last, if this source can bring it much sooner.
+    fn to_take_over(&self, source: SourceId, now: Time) -> Option<u32> {
+        let own = &self.sources[source];
+        let each = own.each().unwrap_or(UNKNOWN);
+        let sooner = if own.asked.is_empty() { each } else { own.expected(own.asked.len() + 1, now) };
+        // Of chunks asked of several the soonest counts.
+        let mut expected: BTreeMap<u32, f64> = BTreeMap::new();
+        for holder in &self.sources {
+            for (at, &(chunk, _)) in holder.asked.iter().enumerate() {
+                let when = holder.expected(at + 1, now);
+                expected.entry(chunk).and_modify(|soonest| *soonest = soonest.min(when)).or_insert(when);
+            }
+        }
+        let others = expected.into_iter().filter(|&(chunk, _)| own.asked.iter().all(|&(asked, _)| asked != chunk));
+        let (chunk, last) = others.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        (MUCH * sooner < last).then_some(chunk)
+    }
+
+    /// Whether no other source was asked for this chunk.
+    fn is_only_asked_of(&self, chunk: u32, source: SourceId) -> bool {
+        let mut others = self.sources.iter().enumerate().filter(|&(other, _)| other != source);
+        others.all(|(_, other)| other.asked.iter().all(|&(asked, _)| asked != chunk))
+    }
+
+    /// A chunk has come from a source, and is what it should be. Says whether it was missing until now, and which other
+    /// sources need not send it any more.
+    pub fn on_arrival(&mut self, source: SourceId, chunk: u32, now: Time) -> (bool, Vec<SourceId>) {
+        let own = &mut self.sources[source];
+        let Some(at) = own.asked.iter().position(|&(asked, _)| asked == chunk) else {
+            return (false, Vec::new());
+        };
+        let (_, since) = own.asked.remove(at);
+        let took = seconds(since, now);
+        own.latency = Some(own.latency.map_or(took, |least| least.min(took)));
+        own.arrivals.push_back(now);
+        if own.arrivals.len() > MEASURED + 1 {
+            own.arrivals.pop_front();
+        }
+        if self.is_there[chunk as usize] {
+            return (false, Vec::new());
+        }
+        own.brought += 1;
+        self.is_there[chunk as usize] = true;
+        self.left -= 1;
+        let mut superfluous = Vec::new();
+        for (other, holder) in self.sources.iter_mut().enumerate() {
+            if let Some(at) = holder.asked.iter().position(|&(asked, _)| asked == chunk) {
+                holder.asked.remove(at);
+                superfluous.push(other);
+            }
+        }
+        (true, superfluous)
+    }
+
+    /// A source is gone, or has sent what it should not have: what it was asked for is asked of others.
+    pub fn on_lost(&mut self, source: SourceId) {
+        self.sources[source].is_gone = true;
+        let asked = std::mem::take(&mut self.sources[source].asked);
+        let orphans = asked.into_iter().map(|(chunk, _)| chunk);
+        let orphans: Vec<u32> = orphans.filter(|&chunk| self.is_only_asked_of(chunk, source)).collect();
+        self.free.extend(orphans);
+    }
+
+    /// A source that was gone can be asked again.
+    pub fn on_return(&mut self, source: SourceId) {
+        self.sources[source] = Source { brought: self.sources[source].brought, ..Source::default() };
+    }
+
+    /// Whether all chunks are there.
+    pub fn is_done(&self) -> bool {
+        self.left == 0
+    }
+
+    /// How many chunks are not.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// How many chunks a source brought first.
+    pub fn brought(&self, source: SourceId) -> u32 {
+        self.sources[source].brought
+    }
+
+    /// Whether a source is expected to bring something.
+    pub fn is_asked(&self, source: SourceId) -> bool {
+        !self.sources[source].asked.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A time in milliseconds.
+    fn ms(ms: u64) -> Time {
+        Time(ms * 1_000_000_000)
+    }
+
+    /// Sources that take `each` milliseconds for a chunk, one after the other, and answer in the order asked: when the last
+    /// chunk came, and how many each brought. A source of `None` never answers.
+    fn fetched(chunks: u32, each: &[Option<u64>]) -> (u64, Vec<u32>) {
+        let mut schedule = Schedule::new(chunks, &[]);
+        let mut queues: Vec<VecDeque<u32>> = each.iter().map(|_| VecDeque::new()).collect();
+        let mut free_at: Vec<u64> = vec![0; each.len()];
+        for _ in each {
+            schedule.add();
+        }
+        for now in 0..1_000_000 {
+            for source in 0..each.len() {
+                let Some(each) = each[source] else { continue };
+                if now == free_at[source]
+                    && let Some(chunk) = queues[source].pop_front()
+                {
+                    let (_, superfluous) = schedule.on_arrival(source, chunk, ms(now));
+                    for other in superfluous {
+                        queues[other].retain(|&queued| queued != chunk);
+                    }
+                    free_at[source] = now + each;
+                }
+            }
+            for source in 0..each.len() {
+                while let Some(chunk) = schedule.next(source, ms(now)) {
+                    if queues[source].is_empty() {
+                        free_at[source] = now + each[source].unwrap_or(0);
+                    }
+                    queues[source].push_back(chunk);
+                }
+            }
+            if schedule.is_done() {
+                return (now, (0..each.len()).map(|source| schedule.brought(source)).collect());
+            }
+        }
+        panic!("{} of {chunks} chunks never came", schedule.left());
+    }
+
+    #[test]
+    fn each_source_brings_what_it_can() {
+        // 10 and 40 ms a chunk: 4 of 5 chunks come from the first. 100 chunks take 100 / (1/10 + 1/40) = 800 ms.
+        let (end, brought) = fetched(100, &[Some(10), Some(40)]);
+        assert!((75..=85).contains(&brought[0]), "{brought:?}");
+        assert!((800..=840).contains(&end), "{end}");
+    }
+
+    #[test]
+    fn a_silent_source_does_not_hold_up_the_end() {
+        // Its 4 chunks are taken over by the other, which brings all 20 in 200 ms.
+        assert_eq!(fetched(20, &[Some(10), None]), (200, vec![20, 0]));
+    }
+
+    #[test]
+    fn the_last_chunk_of_a_slow_source_is_taken_over() {
+        // The slow one is asked for 4 of 12 at once; the other has brought its 8 by 80 ms. At 1 s a chunk all is left.
+        let (end, brought) = fetched(12, &[Some(10), Some(1000)]);
+        assert_eq!((end, brought), (120, vec![12, 0]));
+    }
+
+    #[test]
+    fn what_a_lost_source_was_asked_for_is_asked_of_another() {
+        let mut schedule = Schedule::new(6, &[1, 2]);
+        let (first, second) = (schedule.add(), schedule.add());
+        assert_eq!([schedule.next(first, ms(0)), schedule.next(first, ms(0))], [Some(0), Some(3)]);
+        schedule.on_lost(first);
+        assert_eq!(schedule.next(first, ms(1)), None);
+        let asked: Vec<u32> = std::iter::from_fn(|| schedule.next(second, ms(1))).collect();
+        assert_eq!(asked, [0, 3, 4, 5]);
+        schedule.on_return(first);
+        // As far as is known each takes 1 s: chunk 5 is expected in 4 s from the second, in 1 s from the first.
+        assert_eq!(schedule.next(first, ms(2)), Some(5));
+    }
+
+    #[test]
+    fn a_chunk_counts_once_whoever_brings_it() {
+        let mut schedule = Schedule::new(1, &[]);
+        let (first, second) = (schedule.add(), schedule.add());
+        assert_eq!(schedule.next(first, ms(0)), Some(0));
+        assert_eq!(schedule.next(second, ms(0)), None, "neither is known to be faster");
+        assert_eq!(schedule.next(second, ms(1501)), Some(0), "the first is slower than was thought");
+        schedule.on_lost(first);
+        assert_eq!(schedule.on_arrival(first, 0, ms(5)), (false, vec![]), "it was not asked for it any more");
+        assert_eq!(schedule.on_arrival(second, 0, ms(9)), (true, vec![]));
+        assert!(schedule.is_done());
+        assert_eq!(schedule.on_arrival(second, 0, ms(9)), (false, vec![]));
+    }
+
+    #[test]
+    fn a_long_way_is_kept_full() {
+        // 100 ms there and back, 1 ms a chunk: 100 chunks fit on the way, and the most is 64.
+        let mut schedule = Schedule::new(1000, &[]);
+        let source = schedule.add();
+        let mut under_way: VecDeque<(u64, u32)> = VecDeque::new();
+        let mut last = 0;
+        for now in 0..2000 {
+            while under_way.front().is_some_and(|&(at, _)| at <= now) {
+                let (_, chunk) = under_way.pop_front().unwrap();
+                schedule.on_arrival(source, chunk, ms(now));
+            }
+            while let Some(chunk) = schedule.next(source, ms(now)) {
+                last = (last + 1).max(now + 100);
+                under_way.push_back((last, chunk));
+            }
+        }
+        assert!(schedule.left() < 200, "{} of 1000 are left", schedule.left());
+    }
+
+    proptest! {
+        #[test]
+        fn every_chunk_comes_as_long_as_one_source_answers(
+            chunks in 0..60u32,
+            others in prop::collection::vec(prop::option::of(1..300u64), 0..4),
+        ) {
+            let each: Vec<Option<u64>> = std::iter::once(Some(20)).chain(others).collect();
+            let (_, brought) = fetched(chunks, &each);
+            prop_assert_eq!(brought.iter().sum::<u32>(), chunks);
+        }
+    }
+}
