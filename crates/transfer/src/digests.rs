@@ -16,10 +16,10 @@ use thiserror::Error;
 pub const LEAST_CHUNK: u64 = 256 << 10;
 
 /// Bytes of the largest chunks.
-pub const MOST_CHUNK: u64 = 64 << 20;
+pub const MOST_CHUNK: u64 = 16 << 20;
 
-/// The most chunks of a file: so its list of digests has at most 2 MiB.
-pub const MOST_CHUNKS: u64 = 1 << 16;
+/// The most chunks of a file: so its list of digests has at most 8 MiB.
+pub const MOST_CHUNKS: u64 = 1 << 18;
 
 /// The largest file in bytes: 4 TiB.
 pub const MOST_SIZE: u64 = MOST_CHUNK * MOST_CHUNKS;
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(chunk_bytes(LEAST_CHUNK * MOST_CHUNKS + 1), 2 * LEAST_CHUNK);
         assert_eq!(chunk_bytes(MOST_SIZE), MOST_CHUNK);
         assert_eq!(chunk_count(MOST_SIZE), MOST_CHUNKS);
-        assert_eq!(Digests::list_bytes(MOST_SIZE), Ok(2 << 20));
+        assert_eq!(Digests::list_bytes(MOST_SIZE), Ok(8 << 20));
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub enum Answer {
         /// Its hash.
         root: Root,
     },
+    /// It is being looked at; another answer follows.
+    Working,
     /// Here it comes.
     Follows,
     /// It will not be.

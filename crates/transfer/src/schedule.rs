@@ -12,8 +12,8 @@ use anabranch_core::Time;
 /// Requests that a source has open before it is known how fast it is.
 const FIRST_DEPTH: usize = 4;
 
-/// The fewest and the most requests that a source has open.
-const DEPTHS: (usize, usize) = (2, 64);
+/// The fewest requests that a source has open.
+const LEAST_DEPTH: usize = 2;
 
 /// How long in seconds a chunk is thought to take from a source that has brought none yet.
 const UNKNOWN: f64 = 1.0;
@@ -51,12 +51,12 @@ impl Source {
     }
 
     /// How many requests it may have open: enough for twice the time that one takes, and two more.
-    fn depth(&self) -> usize {
+    fn depth(&self, most: usize) -> usize {
         match (self.each(), self.latency) {
             (Some(each), Some(latency)) => (2.0 * latency / each.max(1e-9)) as usize + 2,
             _ => FIRST_DEPTH,
         }
-        .clamp(DEPTHS.0, DEPTHS.1)
+        .clamp(LEAST_DEPTH, most)
     }
 
     /// In how many seconds it is expected to have brought so many chunks, if each takes as long as those before, or as
@@ -81,18 +81,21 @@ pub struct Schedule {
     left: usize,
     /// Those that are not and that nobody is asked for.
     free: BTreeSet<u32>,
+    /// The most requests that a source has open.
+    most_depth: usize,
     sources: Vec<Source>,
 }
 
 impl Schedule {
-    /// Nobody is asked yet; of the chunks of the file some may be there already.
-    pub fn new(chunks: u32, there: &[u32]) -> Self {
+    /// Nobody is asked yet; of the chunks of the file some may be there already. A source has no more than `most_depth`
+    /// requests open, and never less than two.
+    pub fn new(chunks: u32, there: &[u32], most_depth: usize) -> Self {
         let mut is_there = vec![false; chunks as usize];
         for &chunk in there {
             is_there[chunk as usize] = true;
         }
         let free: BTreeSet<u32> = (0..chunks).filter(|&chunk| !is_there[chunk as usize]).collect();
-        Self { is_there, left: free.len(), free, sources: Vec::new() }
+        Self { is_there, left: free.len(), free, most_depth: most_depth.max(LEAST_DEPTH), sources: Vec::new() }
     }
 
     /// One more source has the file.
@@ -104,7 +107,7 @@ impl Schedule {
     /// The chunk to ask a source for now; `None` if it has enough to do, or nothing is left for it.
     pub fn next(&mut self, source: SourceId, now: Time) -> Option<u32> {
         let own = &self.sources[source];
-        if own.is_gone || own.asked.len() >= own.depth() {
+        if own.is_gone || own.asked.len() >= own.depth(self.most_depth) {
             return None;
         }
         let chunk = match self.free.pop_first() {
@@ -223,7 +226,7 @@ mod tests {
     /// Sources that take `each` milliseconds for a chunk, one after the other, and answer in the order asked: when the last
     /// chunk came, and how many each brought. A source of `None` never answers.
     fn fetched(chunks: u32, each: &[Option<u64>]) -> (u64, Vec<u32>) {
-        let mut schedule = Schedule::new(chunks, &[]);
+        let mut schedule = Schedule::new(chunks, &[], 64);
         let mut queues: Vec<VecDeque<u32>> = each.iter().map(|_| VecDeque::new()).collect();
         let mut free_at: Vec<u64> = vec![0; each.len()];
         for _ in each {
@@ -280,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_a_lost_source_was_asked_for_is_asked_of_another() {
-        let mut schedule = Schedule::new(6, &[1, 2]);
+        let mut schedule = Schedule::new(6, &[1, 2], 64);
         let (first, second) = (schedule.add(), schedule.add());
         assert_eq!([schedule.next(first, ms(0)), schedule.next(first, ms(0))], [Some(0), Some(3)]);
         schedule.on_lost(first);
@@ -294,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_chunk_counts_once_whoever_brings_it() {
-        let mut schedule = Schedule::new(1, &[]);
+        let mut schedule = Schedule::new(1, &[], 64);
         let (first, second) = (schedule.add(), schedule.add());
         assert_eq!(schedule.next(first, ms(0)), Some(0));
         assert_eq!(schedule.next(second, ms(0)), None, "neither is known to be faster");
@@ -309,7 +312,7 @@ mod tests {
     #[test]
     fn a_long_way_is_kept_full() {
         // 100 ms there and back, 1 ms a chunk: 100 chunks fit on the way, and the most is 64.
-        let mut schedule = Schedule::new(1000, &[]);
+        let mut schedule = Schedule::new(1000, &[], 64);
         let source = schedule.add();
         let mut under_way: VecDeque<(u64, u32)> = VecDeque::new();
         let mut last = 0;
