@@ -3,10 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod fetch;
+mod messages;
 mod paths;
 pub mod perf;
 pub mod security;
 pub mod session;
+pub mod share;
 pub mod sockets;
 pub mod url;
 

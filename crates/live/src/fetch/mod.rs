@@ -1,0 +1,352 @@
+//! Fetching a file from several sources at once.
+//!
+//! A task for each source keeps a connection to it, and makes a new one when it is lost. One loop asks them for chunks as
+//! the [`Schedule`] says, verifies what comes, and hands it to the disk. Whatever ends it, the disk has all that was
+//! verified, so that the same fetch goes on from there.
+
+mod disk;
+mod progress;
+mod source;
+mod store;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use anabranch_core::Time;
+use anabranch_transfer::digests::chunk_bytes;
+use anabranch_transfer::{Digests, Name, Root, Schedule};
+use noq::{Connection, VarInt};
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval};
+
+use self::disk::Disk;
+pub use self::progress::{Progress, SourceProgress, SourceStanding};
+use self::source::{Common, Event, Job, SILENCE};
+pub use self::source::{Dial, DialError, Dialled};
+pub use self::store::{Opened, Store, StoreError};
+
+/// How often chunks are handed out though nothing happens: silence counts too.
+const TURN: Duration = Duration::from_millis(100);
+
+/// The most bytes that are asked of a source at a time.
+const MOST_ASKED: u64 = 64 << 20;
+
+/// What is to be fetched.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What it is called at each source.
+    pub names: Vec<Name>,
+    /// Where it is to be.
+    pub target: PathBuf,
+    /// The hash that it has to have; `None` to believe the first source that has it.
+    pub hash: Option<Root>,
+    /// Under which protocol it is sent, in JSON.
+    pub control: String,
+    /// For each source which of its paths share links, by a number for each path; empty if it is not known.
+    pub groups: Vec<Vec<u32>>,
+    /// How long no source may be reached before the fetch is given up.
+    pub patience: Duration,
+}
+
+/// A file that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Its hash.
+    pub root: Root,
+    /// Its bytes.
+    pub size: u64,
+    /// How many of them were there before.
+    pub was_there: u64,
+    /// For each source how many bytes it brought.
+    pub brought: Vec<u64>,
+}
+
+/// Why a file was not fetched. What was verified is on the disk; the same fetch goes on from there.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum FetchError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("no source has it: {0}")]
+    Refused(String),
+    #[error("no source was reached for {} s: {why}; fetch it again to go on", patience.as_secs())]
+    Unreachable { patience: Duration, why: String },
+    #[error("stopped; fetch it again to go on")]
+    Stopped,
+}
+
+/// A fetch that is going on.
+struct Fetch {
+    common: Arc<Common>,
+    progress: Arc<Progress>,
+    start: Instant,
+    /// For each source its connection, while it has one and the file.
+    connections: Vec<Option<Connection>>,
+    /// For each source why it is out of the question.
+    refused: Vec<Option<String>>,
+    /// For each source how many bytes have come of it; how many had, and since when.
+    received: Vec<(Arc<AtomicU64>, u64, Instant)>,
+    /// Since when there is no connection.
+    alone_since: Instant,
+    /// Chunks that are under way, by source and number.
+    under_way: HashMap<(usize, u32), AbortHandle>,
+    transfers: JoinSet<()>,
+    work: Option<Work>,
+}
+
+/// What there is to do once it is known what the file consists of.
+struct Work {
+    digests: Arc<Digests>,
+    schedule: Schedule,
+    disk: Disk,
+    was_there: u64,
+}
+
+/// Fetches a file from all sources that `dial` reaches, by their numbers.
+///
+/// # Errors
+/// If no source has it, none can be reached, the disk refuses, or `stop` becomes true.
+pub async fn fetch(
+    order: Order,
+    dial: Dial,
+    progress: Arc<Progress>,
+    mut stop: watch::Receiver<bool>,
+) -> Result<Fetched, FetchError> {
+    let (events, mut news) = mpsc::channel(64);
+    let count = order.names.len();
+    let common = Arc::new(Common { order, dial, digests: OnceLock::new(), events });
+    let mut sources = JoinSet::new();
+    for source in 0..count {
+        sources.spawn(source::keep(source, Arc::clone(&common)));
+    }
+    let mut fetch = Fetch {
+        common,
+        progress,
+        start: Instant::now(),
+        connections: vec![None; count],
+        refused: vec![None; count],
+        received: (0..count).map(|_| (Arc::default(), 0, Instant::now())).collect(),
+        alone_since: Instant::now(),
+        under_way: HashMap::new(),
+        transfers: JoinSet::new(),
+        work: None,
+    };
+    let mut turn = interval(TURN);
+    turn.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let outcome = loop {
+        let step = tokio::select! {
+            event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
+            _ = turn.tick() => fetch.check(),
+            Some(_) = fetch.transfers.join_next() => Ok(()),
+            _ = stop.wait_for(|&stops| stops) => Err(FetchError::Stopped),
+        };
+        if let Err(error) = step {
+            break Err(error);
+        }
+        if fetch.work.as_ref().is_some_and(|work| work.schedule.is_done()) {
+            break Ok(());
+        }
+        fetch.hand_out();
+    };
+    fetch.end(outcome).await
+}
+
+impl Fetch {
+    /// The time of the schedule.
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.start.elapsed().as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX))
+    }
+
+    /// Something was heard of a source.
+    async fn on_event(&mut self, event: Event) -> Result<(), FetchError> {
+        match event {
+            Event::Alive { source } => {
+                self.alone_since = Instant::now();
+                self.progress.stands(source, SourceStanding::Preparing);
+                Ok(())
+            }
+            Event::Ready { source, connection, digests } => self.on_ready(source, connection, digests).await,
+            Event::Lost { source, why } => {
+                self.on_lost(source);
+                self.progress.stands(source, SourceStanding::Lost(why));
+                Ok(())
+            }
+            Event::Refused { source, why } => {
+                self.refuse(source, why);
+                Ok(())
+            }
+            Event::Arrived { source, chunk, bytes } => self.on_arrival(source, chunk, bytes).await,
+            Event::Failed { source, chunk } => {
+                if self.under_way.remove(&(source, chunk)).is_some() {
+                    self.cut_off(source);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A source has the file.
+    async fn on_ready(
+        &mut self,
+        source: usize,
+        connection: Connection,
+        digests: Arc<Digests>,
+    ) -> Result<(), FetchError> {
+        if self.work.is_none() {
+            self.begin(digests).await?;
+        }
+        let work = self.work.as_mut().expect("it has begun");
+        work.schedule.on_return(source);
+        self.connections[source] = Some(connection);
+        self.received[source].2 = Instant::now();
+        self.progress.stands(source, SourceStanding::Sending);
+        Ok(())
+    }
+
+    /// It is known what the file consists of.
+    async fn begin(&mut self, digests: Arc<Digests>) -> Result<(), FetchError> {
+        let (target, known) = (self.common.order.target.clone(), Arc::clone(&digests));
+        self.progress.begins(digests.size(), digests.root());
+        let opened = spawn_blocking(move || Store::open(&target, &known)).await.expect("the disk does not panic")?;
+        let (disk, there) = match opened {
+            Opened::Whole => (Disk::none(), (0..digests.len()).collect()),
+            Opened::Part(store, there) => (Disk::new(store, digests.size()), there),
+        };
+        let most_depth = (MOST_ASKED / chunk_bytes(digests.size())).clamp(2, 64) as usize;
+        let mut schedule = Schedule::new(digests.len(), &there, most_depth);
+        for source in 0..self.connections.len() {
+            schedule.add();
+            schedule.on_lost(source);
+        }
+        let was_there = there.iter().filter_map(|&chunk| digests.extent(chunk)).map(|(_, bytes)| bytes as u64).sum();
+        self.progress.was_there(was_there);
+        self.work = Some(Work { digests, schedule, disk, was_there });
+        Ok(())
+    }
+
+    /// Ends the connection to a source; it is reached for again.
+    fn cut_off(&mut self, source: usize) {
+        if let Some(connection) = &self.connections[source] {
+            connection.close(VarInt::from_u32(0), b"");
+        }
+        self.on_lost(source);
+    }
+
+    /// A source cannot be asked for now.
+    fn on_lost(&mut self, source: usize) {
+        if self.connections[source].take().is_some() && self.connections.iter().all(Option::is_none) {
+            self.alone_since = Instant::now();
+        }
+        if let Some(work) = &mut self.work {
+            work.schedule.on_lost(source);
+        }
+        self.under_way.retain(|&(of, _), transfer| {
+            if of == source {
+                transfer.abort();
+            }
+            of != source
+        });
+    }
+
+    /// A source is not asked again.
+    fn refuse(&mut self, source: usize, why: String) {
+        self.cut_off(source);
+        self.progress.stands(source, SourceStanding::Refused(why.clone()));
+        self.refused[source] = Some(why);
+    }
+
+    /// What was sent for a chunk has come.
+    async fn on_arrival(&mut self, source: usize, chunk: u32, bytes: Option<Vec<u8>>) -> Result<(), FetchError> {
+        self.under_way.remove(&(source, chunk));
+        let Some(bytes) = bytes else {
+            self.refuse(source, format!("it sent something else for chunk {chunk}"));
+            return Ok(());
+        };
+        let now = self.now();
+        let Some(work) = &mut self.work else { return Ok(()) };
+        let (is_new, superfluous) = work.schedule.on_arrival(source, chunk, now);
+        for other in superfluous {
+            if let Some(transfer) = self.under_way.remove(&(other, chunk)) {
+                transfer.abort();
+            }
+        }
+        if is_new {
+            let (offset, _) = work.digests.extent(chunk).expect("it was asked for");
+            self.progress.brought(source, bytes.len() as u64);
+            work.disk.write(chunk, offset, bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// Cuts off who has sent nothing for long, and says whether there is still hope.
+    fn check(&mut self) -> Result<(), FetchError> {
+        for source in 0..self.connections.len() {
+            self.check_silence(source);
+        }
+        let patience = self.common.order.patience;
+        let why = || self.progress.reasons();
+        if self.refused.iter().all(Option::is_some) {
+            return Err(FetchError::Refused(why()));
+        }
+        let is_alone = self.connections.iter().all(Option::is_none);
+        if is_alone && self.alone_since.elapsed() > patience {
+            return Err(FetchError::Unreachable { patience, why: why() });
+        }
+        Ok(())
+    }
+
+    /// Cuts off a source that was asked for something and has sent nothing for long.
+    fn check_silence(&mut self, source: usize) {
+        let is_asked = self.work.as_ref().is_some_and(|work| work.schedule.is_asked(source));
+        let (received, had, since) = &mut self.received[source];
+        let has = received.load(Ordering::Relaxed);
+        if !is_asked || has != *had {
+            (*had, *since) = (has, Instant::now());
+        } else if since.elapsed() > SILENCE {
+            self.cut_off(source);
+        }
+    }
+
+    /// Asks sources for chunks.
+    fn hand_out(&mut self) {
+        let now = self.now();
+        let Some(work) = &mut self.work else { return };
+        for (source, connection) in self.connections.iter().enumerate() {
+            let Some(connection) = connection else { continue };
+            while let Some(chunk) = work.schedule.next(source, now) {
+                let job = Job {
+                    source,
+                    chunk,
+                    digests: Arc::clone(&work.digests),
+                    received: Arc::clone(&self.received[source].0),
+                    events: self.common.events.clone(),
+                };
+                let transfer = self.transfers.spawn(source::bring(connection.clone(), job));
+                self.under_way.insert((source, chunk), transfer);
+            }
+        }
+    }
+
+    /// Brings to the disk what has come, and gives the file its name if it is whole.
+    async fn end(mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
+        self.transfers.abort_all();
+        for connection in self.connections.iter().flatten() {
+            connection.close(VarInt::from_u32(0), b"");
+        }
+        let Some(mut work) = self.work else { return Err(outcome.err().unwrap_or(FetchError::Stopped)) };
+        let ended = work.disk.end(outcome.is_ok()).await;
+        outcome?;
+        ended?;
+        Ok(Fetched {
+            root: work.digests.root(),
+            size: work.digests.size(),
+            was_there: work.was_there,
+            brought: self.progress.all_brought(),
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! How far a fetch is, for whoever shows it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anabranch_transfer::Root;
+
+/// How it stands with a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceStanding {
+    /// It is being reached.
+    Awaited,
+    /// It reads the file, to know its digests.
+    Preparing,
+    /// It sends.
+    Sending,
+    /// It is lost, and will be reached again.
+    Lost(String),
+    /// It is out of the question.
+    Refused(String),
+}
+
+/// How far a source is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceProgress {
+    /// What people know it by.
+    pub label: String,
+    /// How it stands.
+    pub standing: SourceStanding,
+    /// Bytes that it brought first, and that were what they should be.
+    pub brought: u64,
+}
+
+/// How far a fetch is.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct State {
+    /// Size and hash of the file; `None` until they are known.
+    pub file: Option<(u64, Root)>,
+    /// Bytes that were there before.
+    pub was_there: u64,
+    /// Its sources.
+    pub sources: Vec<SourceProgress>,
+}
+
+/// How far a fetch is, to look at from any thread.
+#[derive(Debug, Default)]
+pub struct Progress(Mutex<State>);
+
+impl Progress {
+    /// Nothing has come yet of these sources.
+    pub fn new(labels: impl IntoIterator<Item = String>) -> Self {
+        let source = |label| SourceProgress { label, standing: SourceStanding::Awaited, brought: 0 };
+        Self(Mutex::new(State { sources: labels.into_iter().map(source).collect(), ..State::default() }))
+    }
+
+    /// How far it is now.
+    pub fn state(&self) -> State {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It is known which file it is.
+    pub(super) fn begins(&self, size: u64, root: Root) {
+        self.lock().file = Some((size, root));
+    }
+
+    /// So many bytes were there before.
+    pub(super) fn was_there(&self, bytes: u64) {
+        self.lock().was_there = bytes;
+    }
+
+    /// How it stands with a source from now on; who is out of the question remains so.
+    pub(super) fn stands(&self, source: usize, standing: SourceStanding) {
+        let own = &mut self.lock().sources[source].standing;
+        if !matches!(own, SourceStanding::Refused(_)) {
+            *own = standing;
+        }
+    }
+
+    /// A source brought something.
+    pub(super) fn brought(&self, source: usize, bytes: u64) {
+        self.lock().sources[source].brought += bytes;
+    }
+
+    /// For each source how many bytes it brought.
+    pub(super) fn all_brought(&self) -> Vec<u64> {
+        self.lock().sources.iter().map(|source| source.brought).collect()
+    }
+
+    /// Why none of the sources sends.
+    pub(super) fn reasons(&self) -> String {
+        let reason = |source: &SourceProgress| match &source.standing {
+            SourceStanding::Lost(why) | SourceStanding::Refused(why) => format!("{}: {why}", source.label),
+            SourceStanding::Preparing => format!("{}: it still reads the file", source.label),
+            SourceStanding::Awaited => format!("{}: it does not answer", source.label),
+            SourceStanding::Sending => format!("{}: it sends", source.label),
+        };
+        self.lock().sources.iter().map(reason).collect::<Vec<_>>().join("; ")
+    }
+}

@@ -1,0 +1,196 @@
+//! One source of a fetch: kept connected, looked at, asked for chunks.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
+use noq::Connection;
+use thiserror::Error;
+use tokio::sync::mpsc::Sender;
+use tokio::time::{sleep, timeout};
+
+use super::Order;
+use crate::messages::{AskError, answer, ask};
+
+/// How long to wait before a source is reached for again, at first and at most.
+const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+
+/// How long a source may send nothing of what it was asked for.
+pub const SILENCE: Duration = Duration::from_secs(30);
+
+/// Bytes after which it counts as having sent something.
+const PIECE: usize = 16 << 10;
+
+/// A connection, and whatever has to live as long as it.
+pub struct Dialled {
+    /// The connection.
+    pub connection: Connection,
+    /// Kept until it ends.
+    pub keep: Box<dyn Any + Send>,
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DialError {
+    /// In words.
+    pub why: String,
+    /// Whether it will not be otherwise next time.
+    pub is_final: bool,
+}
+
+/// Reaches a source, by its number.
+pub type Dial = Arc<dyn Fn(usize) -> Pin<Box<dyn Future<Output = Result<Dialled, DialError>> + Send>> + Send + Sync>;
+
+/// What is heard of a source.
+pub enum Event {
+    /// It is connected and at work.
+    Alive { source: usize },
+    /// It is connected, and has a file by the name.
+    Ready { source: usize, connection: Connection, digests: Arc<Digests> },
+    /// Its connection is lost, or could not be made.
+    Lost { source: usize, why: String },
+    /// It is out of the question.
+    Refused { source: usize, why: String },
+    /// A chunk came; `None` if it is not what it should be.
+    Arrived { source: usize, chunk: u32, bytes: Option<Vec<u8>> },
+    /// A chunk did not come, or not whole.
+    Failed { source: usize, chunk: u32 },
+}
+
+/// A chunk to be brought.
+pub struct Job {
+    pub source: usize,
+    pub chunk: u32,
+    pub digests: Arc<Digests>,
+    /// Counts the bytes that come.
+    pub received: Arc<AtomicU64>,
+    pub events: Sender<Event>,
+}
+
+/// Why a source is of no use, or not now.
+#[derive(Debug, Error)]
+enum LookError {
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    #[error(transparent)]
+    Digests(#[from] DigestsError),
+    #[error("it has another file by this name, with hash {root} instead of {wanted}")]
+    Another { root: Root, wanted: Root },
+}
+
+/// What the tasks of all sources share.
+pub struct Common {
+    pub order: Order,
+    pub dial: Dial,
+    /// The digests of the file, from the source that was first to send them.
+    pub digests: OnceLock<Arc<Digests>>,
+    pub events: Sender<Event>,
+}
+
+/// Keeps a source connected until it is out of the question, or nobody listens.
+pub async fn keep(source: usize, common: Arc<Common>) {
+    let mut wait = WAITS.0;
+    loop {
+        let since = Instant::now();
+        let event = serve_until_lost(source, &common).await;
+        let is_over = matches!(event, Event::Refused { .. });
+        if common.events.send(event).await.is_err() || is_over {
+            return;
+        }
+        // One that has lasted is worth trying at once.
+        wait = if since.elapsed() > WAITS.1 { WAITS.0 } else { (wait * 2).min(WAITS.1) };
+        sleep(wait).await;
+    }
+}
+
+/// Connects to a source and tells of it: what is to be told when it is lost.
+async fn serve_until_lost(source: usize, common: &Common) -> Event {
+    let lost = |why: String| Event::Lost { source, why };
+    let dialled = match (common.dial)(source).await {
+        Ok(dialled) => dialled,
+        Err(DialError { why, is_final: true }) => return Event::Refused { source, why },
+        Err(DialError { why, is_final: false }) => return lost(why),
+    };
+    let connection = dialled.connection.clone();
+    match look(source, common, &connection).await {
+        Ok(digests) => {
+            let ready = Event::Ready { source, connection: connection.clone(), digests };
+            if common.events.send(ready).await.is_err() {
+                return lost(String::new());
+            }
+            lost(connection.closed().await.to_string())
+        }
+        Err(LookError::Ask(AskError::Refused(refusal))) => Event::Refused { source, why: refusal.to_string() },
+        Err(LookError::Ask(error)) => lost(error.to_string()),
+        Err(error) => Event::Refused { source, why: error.to_string() },
+    }
+}
+
+/// Says under which control to send, asks for the file, and for its digests if no other source has sent them.
+async fn look(source: usize, common: &Common, connection: &Connection) -> Result<Arc<Digests>, LookError> {
+    let order = &common.order;
+    let groups = order.groups.get(source).cloned().unwrap_or_default();
+    ask(connection, &Request::Control { protocol: order.control.clone(), groups }).await?;
+    let name = order.names[source].to_string();
+    let (mut found, mut stream) = ask(connection, &Request::Look { name }).await?;
+    while found == Answer::Working {
+        let _ = common.events.send(Event::Alive { source }).await;
+        found = answer(&mut stream).await?;
+    }
+    let Answer::Found { size, root } = found else { return Err(AskError::Other.into()) };
+    let wanted = common.digests.get().map(|digests| digests.root()).or(order.hash);
+    if let Some(wanted) = wanted.filter(|&wanted| wanted != root) {
+        return Err(LookError::Another { root, wanted });
+    }
+    if let Some(digests) = common.digests.get() {
+        return Ok(Arc::clone(digests));
+    }
+    let digests = Arc::new(list(connection, size, root).await?);
+    // Another source may have been faster, even with another file.
+    let first = Arc::clone(common.digests.get_or_init(|| digests));
+    if first.root() == root { Ok(first) } else { Err(LookError::Another { root, wanted: first.root() }) }
+}
+
+/// Fetches the digests of a file.
+async fn list(connection: &Connection, size: u64, root: Root) -> Result<Digests, LookError> {
+    let mut list = vec![0; Digests::list_bytes(size)?];
+    let (Answer::Follows, mut stream) = ask(connection, &Request::Digests { root }).await? else {
+        return Err(AskError::Other.into());
+    };
+    for piece in list.chunks_mut(PIECE) {
+        timeout(SILENCE, stream.read_exact(piece)).await.map_err(|_| AskError::Silent)?.map_err(AskError::Read)?;
+    }
+    Ok(Digests::listed(size, root, &list)?)
+}
+
+/// Fetches a chunk, verifies it, and tells of it.
+pub async fn bring(connection: Connection, job: Job) {
+    let Job { source, chunk, ref digests, ref events, .. } = job;
+    let event = match chunk_bytes(&connection, &job).await {
+        Ok(bytes) => Event::Arrived { source, chunk, bytes: digests.fit(chunk, &bytes).then_some(bytes) },
+        Err(AskError::Refused(refusal @ (Refusal::Changed | Refusal::Unknown))) => {
+            Event::Refused { source, why: refusal.to_string() }
+        }
+        Err(_) => Event::Failed { source, chunk },
+    };
+    // Who no longer listens has all it wants.
+    let _ = events.send(event).await;
+}
+
+/// The bytes of a chunk as they come.
+async fn chunk_bytes(connection: &Connection, job: &Job) -> Result<Vec<u8>, AskError> {
+    let Job { chunk, digests, received, .. } = job;
+    let (_, length) = digests.extent(*chunk).expect("the schedule knows its chunks");
+    let request = Request::Chunk { root: digests.root(), chunk: *chunk };
+    let (Answer::Follows, mut stream) = ask(connection, &request).await? else { return Err(AskError::Other) };
+    let mut bytes = vec![0; length];
+    for piece in bytes.chunks_mut(PIECE) {
+        stream.read_exact(piece).await?;
+        received.fetch_add(piece.len() as u64, Ordering::Relaxed);
+    }
+    Ok(bytes)
+}

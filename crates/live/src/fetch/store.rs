@@ -1,0 +1,335 @@
+//! The unfinished file and its journal: what a fetcher has on disk, and how it goes on after a crash.
+//!
+//! Beside the file `x` that is to be lie `x.part`, its chunks where they belong, and `x.part.journal`, the list of those
+//! that are there. A chunk is listed after it has reached the disk; a crash, even of the machine, leaves no chunk listed
+//! that is not there. The file takes its name when it is whole.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use anabranch_transfer::journal::{self, JournalError};
+use anabranch_transfer::{Digests, Root};
+use thiserror::Error;
+
+/// The unfinished file and its journal.
+#[derive(Debug)]
+pub struct Store {
+    target: PathBuf,
+    part: File,
+    journal: File,
+    root: Root,
+    /// Chunks that are written and perhaps not yet on the disk.
+    written: Vec<u32>,
+}
+
+/// Why nothing can be stored.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum StoreError {
+    #[error("{path}: {error}", path = path.display())]
+    Io { path: PathBuf, error: io::Error },
+    #[error("{path}: another fetch is writing it; wait for its end, or choose another name", path = .0.display())]
+    Busy(PathBuf),
+    #[error("{path}: {error}", path = path.display())]
+    Journal { path: PathBuf, error: JournalError },
+    #[error(
+        "{path} is the beginning of another file, with hash {found} instead of {expected}; remove it to begin anew, or \
+         choose another name",
+        path = path.display()
+    )]
+    Other { path: PathBuf, found: Root, expected: Root },
+    #[error("{path} is there already, and is another file; remove it, or choose another name", path = .0.display())]
+    Exists(PathBuf),
+}
+
+/// What lies where a file is to be.
+#[derive(Debug)]
+pub enum Opened {
+    /// The file itself, whole.
+    Whole,
+    /// Its beginning, perhaps empty, and the chunks that are there and were verified again.
+    Part(Store, Vec<u32>),
+}
+
+/// A path with something added to its last name.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Puts the path to an error of the system.
+fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
+    result.map_err(|error| StoreError::Io { path: path.into(), error })
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    at(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path))
+}
+
+/// That what was made or renamed in the directory of `path` stays so.
+fn sync_directory(path: &Path) -> Result<(), StoreError> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    at(directory, File::open(directory).and_then(|directory| directory.sync_all()))
+}
+
+/// Whether a file is the one with these digests.
+fn is_whole(path: &Path, digests: &Digests) -> Result<bool, StoreError> {
+    let file = at(path, File::open(path))?;
+    if at(path, file.metadata())?.len() != digests.size() {
+        return Ok(false);
+    }
+    Ok(at(path, Digests::of(digests.size(), file))?.root() == digests.root())
+}
+
+impl Store {
+    /// Goes on with the file that is to be at `target`, or begins it.
+    ///
+    /// # Errors
+    /// If something else lies there, another fetch is writing it, or the disk refuses.
+    pub fn open(target: &Path, digests: &Digests) -> Result<Opened, StoreError> {
+        if target.exists() {
+            let is_whole = is_whole(target, digests)?;
+            return if is_whole { Ok(Opened::Whole) } else { Err(StoreError::Exists(target.into())) };
+        }
+        let (part_path, journal_path) = (beside(target, ".part"), beside(target, ".part.journal"));
+        let mut journal = open(&journal_path)?;
+        match journal.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(journal_path)),
+            Err(TryLockError::Error(error)) => return Err(StoreError::Io { path: journal_path, error }),
+        }
+        let part = open(&part_path)?;
+        let listed = listed(&mut journal, &journal_path, digests)?;
+        at(&part_path, part.set_len(digests.size()))?;
+        sync_directory(target)?;
+        let store = Self { target: target.into(), part, journal, root: digests.root(), written: Vec::new() };
+        let there = store.verified(&listed, digests);
+        Ok(Opened::Part(store, there))
+    }
+
+    /// Those of the listed chunks that are still what they should be.
+    fn verified(&self, listed: &[u32], digests: &Digests) -> Vec<u32> {
+        let mut bytes = Vec::new();
+        let is_there = |&chunk: &u32| {
+            let Some((offset, length)) = digests.extent(chunk) else { return false };
+            bytes.resize(length, 0);
+            self.part.read_exact_at(&mut bytes, offset).is_ok() && digests.fit(chunk, &bytes)
+        };
+        let mut there: Vec<u32> = listed.iter().copied().filter(is_there).collect();
+        there.sort_unstable();
+        there.dedup();
+        there
+    }
+
+    /// Writes a chunk that was verified; it is listed with the next [`Self::sync`].
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn write(&mut self, chunk: u32, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        at(&beside(&self.target, ".part"), self.part.write_all_at(bytes, offset))?;
+        self.written.push(chunk);
+        Ok(())
+    }
+
+    /// Brings what was written to the disk, then lists it, and says which chunks these are.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn sync(&mut self) -> Result<Vec<u32>, StoreError> {
+        if self.written.is_empty() {
+            return Ok(Vec::new());
+        }
+        at(&beside(&self.target, ".part"), self.part.sync_data())?;
+        let records: Vec<u8> = self.written.iter().flat_map(|&chunk| journal::record(self.root, chunk)).collect();
+        let path = beside(&self.target, ".part.journal");
+        at(&path, self.journal.write_all(&records).and_then(|()| self.journal.sync_data()))?;
+        Ok(std::mem::take(&mut self.written))
+    }
+
+    /// The file is whole: it takes its name.
+    ///
+    /// # Errors
+    /// If the disk refuses, or something has taken the name meanwhile.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.sync()?;
+        let part = beside(&self.target, ".part");
+        at(&part, self.part.sync_all())?;
+        // A link, unlike a new name, does not take the place of what is there.
+        match fs::hard_link(&part, &self.target) {
+            Ok(()) => at(&part, fs::remove_file(&part))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::Exists(self.target));
+            }
+            Err(_) => at(&part, fs::rename(&part, &self.target))?,
+        }
+        let journal = beside(&self.target, ".part.journal");
+        at(&journal, fs::remove_file(&journal))?;
+        sync_directory(&self.target)
+    }
+}
+
+/// The chunks that a journal lists; one that is empty begins with the header of this file.
+fn listed(journal: &mut File, path: &Path, digests: &Digests) -> Result<Vec<u32>, StoreError> {
+    let mut bytes = Vec::new();
+    at(path, journal.read_to_end(&mut bytes))?;
+    let (size, root) = (digests.size(), digests.root());
+    // A crash while the header was written leaves less than one, and nothing behind it.
+    if bytes.len() < journal::HEADER && journal::header(size, root).starts_with(&bytes) {
+        at(path, restart(journal, 0).and_then(|()| journal.write_all(&journal::header(size, root))))?;
+        at(path, journal.sync_all())?;
+        return Ok(Vec::new());
+    }
+    let read = journal::read(&bytes).map_err(|error| StoreError::Journal { path: path.into(), error })?;
+    if (read.size, read.root) != (size, root) {
+        return Err(StoreError::Other { path: path.into(), found: read.root, expected: root });
+    }
+    at(path, restart(journal, read.good as u64))?;
+    Ok(read.chunks)
+}
+
+/// Cuts off what follows, and goes on from there.
+fn restart(journal: &mut File, length: u64) -> io::Result<()> {
+    journal.set_len(length)?;
+    journal.seek(SeekFrom::Start(length)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHUNK: usize = 256 << 10;
+
+    fn content() -> Vec<u8> {
+        (0..3 * CHUNK + 10).map(|at| (at ^ (at >> 8) ^ (at >> 16).wrapping_mul(77)) as u8).collect()
+    }
+
+    fn digests() -> Digests {
+        let content = content();
+        Digests::of(content.len() as u64, &content[..]).unwrap()
+    }
+
+    fn part(target: &Path) -> (Store, Vec<u32>) {
+        match Store::open(target, &digests()).unwrap() {
+            Opened::Part(store, there) => (store, there),
+            Opened::Whole => panic!("it is not whole"),
+        }
+    }
+
+    fn write(store: &mut Store, chunk: u32) {
+        let (offset, length) = digests().extent(chunk).unwrap();
+        store.write(chunk, offset, &content()[offset as usize..][..length]).unwrap();
+    }
+
+    #[test]
+    fn a_file_takes_its_name_when_it_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, there) = part(&target);
+        assert!(there.is_empty());
+        for chunk in [2, 0, 3, 1] {
+            write(&mut store, chunk);
+        }
+        assert!(!target.exists());
+        store.finish().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), content());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
+        assert!(matches!(Store::open(&target, &digests()).unwrap(), Opened::Whole));
+    }
+
+    #[test]
+    fn what_was_synced_is_there_after_a_crash_and_what_was_not_is_fetched_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        write(&mut store, 2);
+        write(&mut store, 0);
+        assert_eq!(store.sync().unwrap(), [2, 0]);
+        write(&mut store, 1);
+        drop(store);
+        let (mut store, there) = part(&target);
+        assert_eq!(there, [0, 2]);
+        write(&mut store, 3);
+        store.sync().unwrap();
+        drop(store);
+        assert_eq!(part(&target).1, [0, 2, 3]);
+    }
+
+    #[test]
+    fn a_chunk_that_has_changed_on_the_disk_is_fetched_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        write(&mut store, 2);
+        write(&mut store, 0);
+        store.sync().unwrap();
+        drop(store);
+        let damaged = OpenOptions::new().write(true).open(beside(&target, ".part")).unwrap();
+        damaged.write_all_at(b"x", 2 * CHUNK as u64 + 5).unwrap();
+        assert_eq!(part(&target).1, [0]);
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_loses_no_more_than_its_last_record() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        write(&mut store, 2);
+        write(&mut store, 0);
+        store.sync().unwrap();
+        drop(store);
+        let journal = OpenOptions::new().write(true).open(beside(&target, ".part.journal")).unwrap();
+        for (length, expected) in [(79, vec![2]), (70, vec![]), (64, vec![]), (10, vec![]), (0, vec![])] {
+            journal.set_len(length).unwrap();
+            assert_eq!(part(&target).1, expected, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn something_else_in_its_place_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        fs::write(&target, b"mine").unwrap();
+        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Exists(_))));
+        fs::remove_file(&target).unwrap();
+        drop(part(&target));
+        let other = Digests::of(3, &b"abc"[..]).unwrap();
+        assert!(matches!(Store::open(&target, &other), Err(StoreError::Other { .. })));
+        fs::write(beside(&target, ".part.journal"), [7; 100]).unwrap();
+        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Journal { .. })));
+        fs::write(&target, b"mine").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn what_takes_the_name_meanwhile_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        (0..4).for_each(|chunk| write(&mut store, chunk));
+        fs::write(&target, b"mine").unwrap();
+        assert!(matches!(store.finish(), Err(StoreError::Exists(_))));
+        assert_eq!(fs::read(&target).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn two_fetches_do_not_write_the_same_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let _store = part(&target);
+        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Busy(_))));
+    }
+
+    #[test]
+    fn an_empty_file_is_whole_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let empty = Digests::of(0, io::empty()).unwrap();
+        let Opened::Part(store, there) = Store::open(&target, &empty).unwrap() else { panic!("it is not there yet") };
+        assert!(there.is_empty());
+        store.finish().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"");
+    }
+}

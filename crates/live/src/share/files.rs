@@ -1,0 +1,188 @@
+//! The shared directory: its files, opened so that no name and no link leads out of it, and their digests.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anabranch_transfer::{Digests, Name, Refusal};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+/// The most bytes of digests that are kept for later fetchers.
+const MOST_KEPT: usize = 64 << 20;
+
+/// How much of a file is read at a time while it is hashed.
+const READ: usize = 1 << 20;
+
+/// A directory that is shared, read-only.
+pub struct Files {
+    directory: Dir,
+    known: Mutex<HashMap<Name, Known>>,
+}
+
+/// What tells that a file is still the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: SystemTime,
+}
+
+/// What was found out of a file.
+struct Known {
+    stamp: Stamp,
+    digests: Arc<Digests>,
+}
+
+/// A shared file, open.
+#[derive(Debug)]
+pub struct SharedFile {
+    file: File,
+    stamp: Stamp,
+    digests: Arc<Digests>,
+}
+
+fn stamp(file: &File) -> io::Result<Stamp> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(Stamp { size: metadata.len(), modified: metadata.modified()? })
+}
+
+impl Files {
+    /// Shares a directory.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        Ok(Self { directory: Dir::open_ambient_dir(directory, ambient_authority())?, known: Mutex::default() })
+    }
+
+    /// The file by a name, with its digests; reads it whole if they are not known.
+    ///
+    /// # Errors
+    /// If there is none, if it may not be read, or if it changes meanwhile. Who asks does not learn which.
+    pub fn find(&self, name: &Name) -> Result<SharedFile, Refusal> {
+        let file = self.regular(name).map_err(|_| Refusal::NoSuchFile)?;
+        let stamp = stamp(&file).map_err(|_| Refusal::NoSuchFile)?;
+        if let Some(digests) = self.known(name, stamp) {
+            return Ok(SharedFile { file, stamp, digests });
+        }
+        let reader = BufReader::with_capacity(READ, &file);
+        let digests = Digests::of(stamp.size, reader).map_err(|_| Refusal::Changed)?;
+        let found = SharedFile { file, stamp, digests: Arc::new(digests) };
+        found.check()?;
+        self.keep(name, &found);
+        Ok(found)
+    }
+
+    /// A regular file below the directory, also one that links within it lead to.
+    fn regular(&self, name: &Name) -> io::Result<File> {
+        // Opening anything else might wait for ever, or do something.
+        if !self.directory.metadata(name.as_str())?.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(self.directory.open(name.as_str())?.into_std())
+    }
+
+    fn known(&self, name: &Name, stamp: Stamp) -> Option<Arc<Digests>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(name).filter(|known| known.stamp == stamp).map(|known| Arc::clone(&known.digests))
+    }
+
+    fn keep(&self, name: &Name, file: &SharedFile) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: usize = known.values().map(|known| known.digests.list().len()).sum();
+        if bytes + file.digests.list().len() > MOST_KEPT {
+            known.clear();
+        }
+        known.insert(name.clone(), Known { stamp: file.stamp, digests: Arc::clone(&file.digests) });
+    }
+}
+
+impl SharedFile {
+    /// Its digests.
+    pub fn digests(&self) -> &Arc<Digests> {
+        &self.digests
+    }
+
+    /// Fills `bytes` with what stands from `offset` on.
+    ///
+    /// # Errors
+    /// If the file has changed.
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Refusal> {
+        self.file.read_exact_at(bytes, offset).map_err(|_| Refusal::Changed)
+    }
+
+    /// That it is what it was.
+    ///
+    /// # Errors
+    /// If it has changed.
+    pub fn check(&self) -> Result<(), Refusal> {
+        match stamp(&self.file) {
+            Ok(stamp) if stamp == self.stamp => Ok(()),
+            _ => Err(Refusal::Changed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn name(text: &str) -> Name {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_file_below_is_found_with_its_hash() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("maps")).unwrap();
+        fs::write(directory.path().join("maps/rhine"), b"abc").unwrap();
+        symlink("maps/rhine", directory.path().join("river")).unwrap();
+        let files = Files::open(directory.path()).unwrap();
+        for found in ["maps/rhine", "river"] {
+            let file = files.find(&name(found)).unwrap();
+            let mut bytes = [0; 2];
+            file.read(1, &mut bytes).unwrap();
+            assert_eq!((bytes, file.digests().size()), (*b"bc", 3));
+        }
+    }
+
+    #[test]
+    fn nothing_outside_and_nothing_but_files_is_found() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret"), b"abc").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        symlink(outside.path().join("secret"), path.join("absolute")).unwrap();
+        let up = Path::new("..").join(outside.path().file_name().unwrap());
+        symlink(up.join("secret"), path.join("relative")).unwrap();
+        symlink(&up, path.join("directory")).unwrap();
+        fs::create_dir(path.join("empty")).unwrap();
+        nix::unistd::mkfifo(&path.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let files = Files::open(path).unwrap();
+        for hidden in ["absolute", "relative", "directory/secret", "directory", "empty", "pipe", "none"] {
+            assert_eq!(files.find(&name(hidden)).unwrap_err(), Refusal::NoSuchFile, "{hidden}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, b"abc").unwrap();
+        let files = Files::open(directory.path()).unwrap();
+        let file = files.find(&name("file")).unwrap();
+        fs::write(&path, b"abcd").unwrap();
+        assert_eq!(file.check(), Err(Refusal::Changed));
+        assert_eq!(files.find(&name("file")).unwrap().digests().size(), 4, "and hashed anew");
+    }
+}

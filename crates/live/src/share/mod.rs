@@ -1,0 +1,230 @@
+//! Sharing a directory: what a sharer does on a connection.
+//!
+//! Every request comes on a stream of its own. What a fetcher can make a sharer keep is bounded: the streams of a
+//! connection by the transport, the files that it holds open, how many files are hashed at a time, and how long it may leave
+//! unread what it asked for.
+
+mod files;
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_proto::Protocol;
+use anabranch_transfer::{Answer, Name, NameError, Refusal, Request, Root};
+use noq::{Connection, RecvStream, SendStream, VarInt};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{interval, timeout};
+
+pub use self::files::{Files, SharedFile};
+use crate::control::Group;
+use crate::messages::{AskError, WORKING, read_at_once, write};
+
+/// The most files that a connection has open.
+const MOST_FILES: usize = 64;
+
+/// How many files are hashed at a time, over all connections.
+const MOST_HASHED: usize = 2;
+
+/// Bytes that are read from a file at a time.
+const PIECE: usize = 256 << 10;
+
+/// How long a fetcher may take nothing of what it asked for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A shared directory, and what connections to it have in common.
+pub struct Share {
+    files: Files,
+    hashed: Arc<Semaphore>,
+}
+
+impl Share {
+    /// Shares these files.
+    pub fn new(files: Files) -> Self {
+        Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)) }
+    }
+}
+
+/// What a sharer knows of a connection.
+struct Session {
+    share: Arc<Share>,
+    /// What controls its paths.
+    group: Arc<Group>,
+    /// The files that were looked for.
+    files: Mutex<Vec<(Root, Arc<SharedFile>)>>,
+    /// Chunks sent so far; earlier ones go before later ones.
+    order: AtomicI32,
+    /// Bytes that the transport has taken.
+    taken: AtomicU64,
+    /// Answers that wait for the transport to take more.
+    waiting: AtomicUsize,
+}
+
+/// Serves a connection until it ends; `group` controls its paths.
+pub async fn serve(connection: Connection, share: Arc<Share>, group: Arc<Group>) {
+    let session = Arc::new(Session {
+        share,
+        group,
+        files: Mutex::default(),
+        order: AtomicI32::new(0),
+        taken: AtomicU64::new(0),
+        waiting: AtomicUsize::new(0),
+    });
+    let mut requests = JoinSet::new();
+    let mut watch = interval(PATIENCE);
+    let mut taken = 0;
+    loop {
+        tokio::select! {
+            stream = connection.accept_bi() => match stream {
+                Ok((send, receive)) => {
+                    let session = Arc::clone(&session);
+                    requests.spawn(async move { session.answer(send, receive).await });
+                }
+                Err(_) => break,
+            },
+            Some(_) = requests.join_next() => {}
+            _ = watch.tick() => {
+                let now = session.taken.load(Ordering::Relaxed);
+                if session.waiting.load(Ordering::Relaxed) > 0 && now == taken {
+                    connection.close(VarInt::from_u32(1), b"nothing was read for long");
+                }
+                taken = now;
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Answers a request, if it is one.
+    async fn answer(&self, mut send: SendStream, mut receive: RecvStream) {
+        let Ok(request) = read_at_once(&mut receive).await else {
+            let _ = timeout(PATIENCE, write(&mut send, &Answer::Refused(Refusal::Malformed))).await;
+            return;
+        };
+        if self.carry_out(request, &mut send).await.is_err() {
+            let _ = send.reset(VarInt::from_u32(0));
+        }
+    }
+
+    /// Does what is asked, and says so.
+    async fn carry_out(&self, request: Request, send: &mut SendStream) -> Result<(), AskError> {
+        let answer = match request {
+            Request::Control { protocol, groups } => {
+                self.choose(&protocol, &groups).map(|()| Answer::Done).map_err(Refusal::Control)
+            }
+            Request::Look { name } => self.look(&name, send).await?,
+            Request::Digests { root } => match self.file(root) {
+                Ok(file) => return self.send(send, file.digests().list()).await,
+                Err(refusal) => Err(refusal),
+            },
+            Request::Chunk { root, chunk } => match self.chunk(root, chunk) {
+                Ok((file, offset, length)) => return self.send_chunk(send, file, offset, length).await,
+                Err(refusal) => Err(refusal),
+            },
+        };
+        write(send, &answer.unwrap_or_else(Answer::Refused)).await
+    }
+
+    /// Puts another protocol in control of the paths.
+    fn choose(&self, protocol: &str, groups: &[u32]) -> Result<(), String> {
+        let protocol: Protocol = serde_json::from_str(protocol)
+            .map_err(|error| format!("`{protocol}` is not a protocol with its parameters: {error}"))?;
+        self.group.choose(&protocol).map_err(|unsuited| unsuited.to_string())?;
+        self.group.regroup(groups);
+        Ok(())
+    }
+
+    /// Looks for a file, and says every now and then that this goes on.
+    async fn look(&self, name: &str, send: &mut SendStream) -> Result<Result<Answer, Refusal>, AskError> {
+        let name: Name = match name.parse() {
+            Ok(name) => name,
+            Err(error) => return Ok(Err(Refusal::Name(NameError::to_string(&error)))),
+        };
+        let mut found = pin!(self.find(name));
+        loop {
+            match timeout(WORKING, &mut found).await {
+                Ok(found) => return Ok(found),
+                Err(_) => write(send, &Answer::Working).await?,
+            }
+        }
+    }
+
+    /// Finds a file, and reads it whole if its digests are not known.
+    async fn find(&self, name: Name) -> Result<Answer, Refusal> {
+        let turn = Arc::clone(&self.share.hashed).acquire_owned().await.expect("nobody closes it");
+        let share = Arc::clone(&self.share);
+        let find = move || {
+            let found = share.files.find(&name);
+            drop(turn);
+            found
+        };
+        let found = spawn_blocking(find).await.map_err(|_| Refusal::NoSuchFile)??;
+        let (size, root) = (found.digests().size(), found.digests().root());
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|(other, _)| *other != root);
+        if files.len() >= MOST_FILES {
+            return Err(Refusal::TooMuch);
+        }
+        files.push((root, Arc::new(found)));
+        Ok(Answer::Found { size, root })
+    }
+
+    /// A file that was looked for.
+    fn file(&self, root: Root) -> Result<Arc<SharedFile>, Refusal> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = files.iter().find(|(other, _)| *other == root).map(|(_, file)| Arc::clone(file));
+        file.ok_or(Refusal::Unknown)
+    }
+
+    /// The file of a chunk, where it begins, and how many bytes it has.
+    fn chunk(&self, root: Root, chunk: u32) -> Result<(Arc<SharedFile>, u64, usize), Refusal> {
+        let file = self.file(root)?;
+        file.check()?;
+        let (offset, length) = file.digests().extent(chunk).ok_or(Refusal::Unknown)?;
+        Ok((file, offset, length))
+    }
+
+    /// Sends a chunk, after those that were asked for before.
+    async fn send_chunk(
+        &self,
+        send: &mut SendStream,
+        file: Arc<SharedFile>,
+        offset: u64,
+        length: usize,
+    ) -> Result<(), AskError> {
+        let _ = send.set_priority(self.order.fetch_sub(1, Ordering::Relaxed));
+        write(send, &Answer::Follows).await?;
+        for at in (0..length).step_by(PIECE) {
+            let (file, length) = (Arc::clone(&file), PIECE.min(length - at));
+            let read = spawn_blocking(move || {
+                let mut bytes = vec![0; length];
+                file.read(offset + at as u64, &mut bytes).map(|()| bytes)
+            });
+            // What is missing is noticed by its digest, or by the early end.
+            let bytes = read.await.map_err(|_| AskError::Other)?.map_err(AskError::Refused)?;
+            self.write(send, &bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends an answer and what follows it.
+    async fn send(&self, send: &mut SendStream, bytes: &[u8]) -> Result<(), AskError> {
+        write(send, &Answer::Follows).await?;
+        self.write(send, bytes).await
+    }
+
+    /// Writes as fast as the fetcher reads.
+    async fn write(&self, send: &mut SendStream, mut bytes: &[u8]) -> Result<(), AskError> {
+        while !bytes.is_empty() {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            let written = send.write(bytes).await;
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            let written = written?;
+            self.taken.fetch_add(written as u64, Ordering::Relaxed);
+            bytes = &bytes[written..];
+        }
+        Ok(())
+    }
+}
