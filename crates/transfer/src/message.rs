@@ -15,12 +15,14 @@ pub const MOST_MESSAGE: usize = 4096;
 /// What a fetcher asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// To send under this protocol, written in JSON as in a scenario file, and which paths share links: a number for each,
-    /// in the order in which they were opened.
+    /// To send under this protocol from now on.
     Control {
-        /// `"lia"`, or `{"nmcc": {"x": 2}}`.
+        /// In JSON as in a scenario file: `"lia"`, or `{"nmcc": {"x": 2}}`.
         protocol: String,
-        /// Empty if it is not known.
+    },
+    /// To take paths with the same number for ones that share links.
+    Groups {
+        /// A number for each path, in the order in which they were opened first.
         groups: Vec<u32>,
     },
     /// What there is by this name.
@@ -141,7 +143,8 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let requests = [
-            Request::Control { protocol: "\"lia\"".into(), groups: vec![0, 0, 7] },
+            Request::Control { protocol: "\"lia\"".into() },
+            Request::Groups { groups: vec![0, 0, 7] },
             Request::Look { name: "a/b".into() },
             Request::Digests { root: ROOT },
             Request::Chunk { root: ROOT, chunk: u32::MAX },

@@ -16,19 +16,21 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Time;
+use anabranch_proto::Protocol;
 use anabranch_transfer::digests::chunk_bytes;
 use anabranch_transfer::{Digests, Name, Root, Schedule};
-use noq::{Connection, VarInt};
 use thiserror::Error;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::disk::Disk;
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
 use self::source::{Common, Event, Job, SILENCE};
-pub use self::source::{Dial, DialError, Dialled};
 pub use self::store::{Opened, Store, StoreError};
+use crate::control::{Unsuited, check};
+use crate::session::Session;
+use crate::url::Url;
 
 /// How often chunks are handed out though nothing happens: silence counts too.
 const TURN: Duration = Duration::from_millis(100);
@@ -36,20 +38,33 @@ const TURN: Duration = Duration::from_millis(100);
 /// The most bytes that are asked of a source at a time.
 const MOST_ASKED: u64 = 64 << 20;
 
+/// Where a file is to be fetched from.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The sharer.
+    pub url: Url,
+    /// What the file is called there.
+    pub name: Name,
+    /// Which of the paths to it share links, by a number for each local address; empty if it is not known.
+    pub groups: Vec<u32>,
+}
+
 /// What is to be fetched.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// What it is called at each source.
-    pub names: Vec<Name>,
-    /// Where it is to be.
+    /// From where, from all of these at once.
+    pub sources: Vec<Wanted>,
+    /// A file of certificates that those of the sharers are signed by, instead of fingerprints in the URLs.
+    pub authorities: Option<PathBuf>,
+    /// Local addresses or interfaces, a path over each; none for what the system chooses.
+    pub via: Vec<String>,
+    /// What controls the sharers' paths.
+    pub control: Protocol,
+    /// Where the file is to be.
     pub target: PathBuf,
-    /// The hash that it has to have; `None` to believe the first source that has it.
+    /// The hash that it has to have; `None` to believe the first sharer that has it.
     pub hash: Option<Root>,
-    /// Under which protocol it is sent, in JSON.
-    pub control: String,
-    /// For each source which of its paths share links, by a number for each path; empty if it is not known.
-    pub groups: Vec<Vec<u32>>,
-    /// How long no source may be reached before the fetch is given up.
+    /// How long no sharer may be reached before the fetch is given up.
     pub patience: Duration,
 }
 
@@ -72,12 +87,12 @@ pub struct Fetched {
 pub enum FetchError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Unsuited(#[from] Unsuited),
     #[error("no source has it: {0}")]
     Refused(String),
     #[error("no source was reached for {} s: {why}; fetch it again to go on", patience.as_secs())]
     Unreachable { patience: Duration, why: String },
-    #[error("stopped; fetch it again to go on")]
-    Stopped,
 }
 
 /// A fetch that is going on.
@@ -86,7 +101,7 @@ struct Fetch {
     progress: Arc<Progress>,
     start: Instant,
     /// For each source its connection, while it has one and the file.
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Arc<Session>>>,
     /// For each source why it is out of the question.
     refused: Vec<Option<String>>,
     /// For each source how many bytes have come of it; how many had, and since when.
@@ -107,19 +122,15 @@ struct Work {
     was_there: u64,
 }
 
-/// Fetches a file from all sources that `dial` reaches, by their numbers.
+/// Fetches a file. If it is dropped, what was verified stays on the disk.
 ///
 /// # Errors
-/// If no source has it, none can be reached, the disk refuses, or `stop` becomes true.
-pub async fn fetch(
-    order: Order,
-    dial: Dial,
-    progress: Arc<Progress>,
-    mut stop: watch::Receiver<bool>,
-) -> Result<Fetched, FetchError> {
+/// If no source has it, none can be reached, or the disk refuses.
+pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
+    check(&order.control)?;
     let (events, mut news) = mpsc::channel(64);
-    let count = order.names.len();
-    let common = Arc::new(Common { order, dial, digests: OnceLock::new(), events });
+    let count = order.sources.len();
+    let common = Arc::new(Common { order, digests: OnceLock::new(), events });
     let mut sources = JoinSet::new();
     for source in 0..count {
         sources.spawn(source::keep(source, Arc::clone(&common)));
@@ -143,7 +154,6 @@ pub async fn fetch(
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
             _ = turn.tick() => fetch.check(),
             Some(_) = fetch.transfers.join_next() => Ok(()),
-            _ = stop.wait_for(|&stops| stops) => Err(FetchError::Stopped),
         };
         if let Err(error) = step {
             break Err(error);
@@ -170,7 +180,7 @@ impl Fetch {
                 self.progress.stands(source, SourceStanding::Preparing);
                 Ok(())
             }
-            Event::Ready { source, connection, digests } => self.on_ready(source, connection, digests).await,
+            Event::Ready { source, session, digests } => self.on_ready(source, session, digests).await,
             Event::Lost { source, why } => {
                 self.on_lost(source);
                 self.progress.stands(source, SourceStanding::Lost(why));
@@ -194,7 +204,7 @@ impl Fetch {
     async fn on_ready(
         &mut self,
         source: usize,
-        connection: Connection,
+        session: Arc<Session>,
         digests: Arc<Digests>,
     ) -> Result<(), FetchError> {
         if self.work.is_none() {
@@ -202,9 +212,9 @@ impl Fetch {
         }
         let work = self.work.as_mut().expect("it has begun");
         work.schedule.on_return(source);
-        self.connections[source] = Some(connection);
+        self.progress.connected(source, &session);
+        self.connections[source] = Some(session);
         self.received[source].2 = Instant::now();
-        self.progress.stands(source, SourceStanding::Sending);
         Ok(())
     }
 
@@ -232,7 +242,7 @@ impl Fetch {
     /// Ends the connection to a source; it is reached for again.
     fn cut_off(&mut self, source: usize) {
         if let Some(connection) = &self.connections[source] {
-            connection.close(VarInt::from_u32(0), b"");
+            connection.close(0, "");
         }
         self.on_lost(source);
     }
@@ -326,7 +336,7 @@ impl Fetch {
                     received: Arc::clone(&self.received[source].0),
                     events: self.common.events.clone(),
                 };
-                let transfer = self.transfers.spawn(source::bring(connection.clone(), job));
+                let transfer = self.transfers.spawn(source::bring(connection.connection().clone(), job));
                 self.under_way.insert((source, chunk), transfer);
             }
         }
@@ -336,9 +346,11 @@ impl Fetch {
     async fn end(mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
         self.transfers.abort_all();
         for connection in self.connections.iter().flatten() {
-            connection.close(VarInt::from_u32(0), b"");
+            connection.close(0, "");
         }
-        let Some(mut work) = self.work else { return Err(outcome.err().unwrap_or(FetchError::Stopped)) };
+        let Some(mut work) = self.work else {
+            return Err(outcome.expect_err("a fetch ends well only if it has begun"));
+        };
         let ended = work.disk.end(outcome.is_ok()).await;
         outcome?;
         ended?;

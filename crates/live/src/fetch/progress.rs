@@ -1,8 +1,11 @@
 //! How far a fetch is, for whoever shows it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use anabranch_transfer::Root;
+
+use crate::paths::PathReport;
+use crate::session::Session;
 
 /// How it stands with a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +23,7 @@ pub enum SourceStanding {
 }
 
 /// How far a source is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SourceProgress {
     /// What people know it by.
     pub label: String,
@@ -28,10 +31,12 @@ pub struct SourceProgress {
     pub standing: SourceStanding,
     /// Bytes that it brought first, and that were what they should be.
     pub brought: u64,
+    /// The paths of its last connection.
+    pub paths: Vec<PathReport>,
 }
 
 /// How far a fetch is.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct State {
     /// Size and hash of the file; `None` until they are known.
     pub file: Option<(u64, Root)>,
@@ -43,37 +48,58 @@ pub struct State {
 
 /// How far a fetch is, to look at from any thread.
 #[derive(Debug, Default)]
-pub struct Progress(Mutex<State>);
+pub struct Progress(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    state: State,
+    /// For each source its connection, while it lasts.
+    sessions: Vec<Weak<Session>>,
+}
 
 impl Progress {
     /// Nothing has come yet of these sources.
     pub fn new(labels: impl IntoIterator<Item = String>) -> Self {
-        let source = |label| SourceProgress { label, standing: SourceStanding::Awaited, brought: 0 };
-        Self(Mutex::new(State { sources: labels.into_iter().map(source).collect(), ..State::default() }))
+        let source = |label| SourceProgress { label, standing: SourceStanding::Awaited, brought: 0, paths: Vec::new() };
+        let sources: Vec<SourceProgress> = labels.into_iter().map(source).collect();
+        let sessions = vec![Weak::new(); sources.len()];
+        Self(Mutex::new(Inner { state: State { sources, ..State::default() }, sessions }))
     }
 
     /// How far it is now.
     pub fn state(&self) -> State {
-        self.lock().clone()
+        let Inner { state, sessions } = &mut *self.lock();
+        for (source, session) in state.sources.iter_mut().zip(sessions) {
+            if let Some(session) = session.upgrade() {
+                source.paths = session.paths();
+            }
+        }
+        state.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// A source sends, over this connection.
+    pub(super) fn connected(&self, source: usize, session: &Arc<Session>) {
+        self.lock().sessions[source] = Arc::downgrade(session);
+        self.stands(source, SourceStanding::Sending);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// It is known which file it is.
     pub(super) fn begins(&self, size: u64, root: Root) {
-        self.lock().file = Some((size, root));
+        self.lock().state.file = Some((size, root));
     }
 
     /// So many bytes were there before.
     pub(super) fn was_there(&self, bytes: u64) {
-        self.lock().was_there = bytes;
+        self.lock().state.was_there = bytes;
     }
 
     /// How it stands with a source from now on; who is out of the question remains so.
     pub(super) fn stands(&self, source: usize, standing: SourceStanding) {
-        let own = &mut self.lock().sources[source].standing;
+        let own = &mut self.lock().state.sources[source].standing;
         if !matches!(own, SourceStanding::Refused(_)) {
             *own = standing;
         }
@@ -81,12 +107,12 @@ impl Progress {
 
     /// A source brought something.
     pub(super) fn brought(&self, source: usize, bytes: u64) {
-        self.lock().sources[source].brought += bytes;
+        self.lock().state.sources[source].brought += bytes;
     }
 
     /// For each source how many bytes it brought.
     pub(super) fn all_brought(&self) -> Vec<u64> {
-        self.lock().sources.iter().map(|source| source.brought).collect()
+        self.lock().state.sources.iter().map(|source| source.brought).collect()
     }
 
     /// Why none of the sources sends.
@@ -97,6 +123,6 @@ impl Progress {
             SourceStanding::Awaited => format!("{}: it does not answer", source.label),
             SourceStanding::Sending => format!("{}: it sends", source.label),
         };
-        self.lock().sources.iter().map(reason).collect::<Vec<_>>().join("; ")
+        self.lock().state.sources.iter().map(reason).collect::<Vec<_>>().join("; ")
     }
 }

@@ -1,20 +1,20 @@
 //! One source of a fetch: kept connected, looked at, asked for chunks.
 
-use std::any::Any;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
-use noq::Connection;
+use noq::{Connection, ConnectionError};
 use thiserror::Error;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, timeout};
 
-use super::Order;
+use super::{Order, Wanted};
 use crate::messages::{AskError, answer, ask};
+use crate::security::Trust;
+use crate::session::{Client, Session, SessionError, addresses};
+use crate::sockets::resolve;
 
 /// How long to wait before a source is reached for again, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
@@ -22,35 +22,18 @@ const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 /// How long a source may send nothing of what it was asked for.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
+/// How often it is looked whether paths have opened.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Bytes after which it counts as having sent something.
 const PIECE: usize = 16 << 10;
-
-/// A connection, and whatever has to live as long as it.
-pub struct Dialled {
-    /// The connection.
-    pub connection: Connection,
-    /// Kept until it ends.
-    pub keep: Box<dyn Any + Send>,
-}
-
-/// Why there is no connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DialError {
-    /// In words.
-    pub why: String,
-    /// Whether it will not be otherwise next time.
-    pub is_final: bool,
-}
-
-/// Reaches a source, by its number.
-pub type Dial = Arc<dyn Fn(usize) -> Pin<Box<dyn Future<Output = Result<Dialled, DialError>> + Send>> + Send + Sync>;
 
 /// What is heard of a source.
 pub enum Event {
     /// It is connected and at work.
     Alive { source: usize },
     /// It is connected, and has a file by the name.
-    Ready { source: usize, connection: Connection, digests: Arc<Digests> },
+    Ready { source: usize, session: Arc<Session>, digests: Arc<Digests> },
     /// Its connection is lost, or could not be made.
     Lost { source: usize, why: String },
     /// It is out of the question.
@@ -85,7 +68,6 @@ enum LookError {
 /// What the tasks of all sources share.
 pub struct Common {
     pub order: Order,
-    pub dial: Dial,
     /// The digests of the file, from the source that was first to send them.
     pub digests: OnceLock<Arc<Digests>>,
     pub events: Sender<Event>,
@@ -110,19 +92,22 @@ pub async fn keep(source: usize, common: Arc<Common>) {
 /// Connects to a source and tells of it: what is to be told when it is lost.
 async fn serve_until_lost(source: usize, common: &Common) -> Event {
     let lost = |why: String| Event::Lost { source, why };
-    let dialled = match (common.dial)(source).await {
-        Ok(dialled) => dialled,
-        Err(DialError { why, is_final: true }) => return Event::Refused { source, why },
-        Err(DialError { why, is_final: false }) => return lost(why),
+    let (_client, session) = match connect(source, &common.order).await {
+        Ok((client, session)) => (client, Arc::new(session)),
+        Err(error) if is_final(&error) => return Event::Refused { source, why: error.to_string() },
+        Err(error) => return lost(error.to_string()),
     };
-    let connection = dialled.connection.clone();
-    match look(source, common, &connection).await {
+    match look(source, common, session.connection()).await {
         Ok(digests) => {
-            let ready = Event::Ready { source, connection: connection.clone(), digests };
+            let ready = Event::Ready { source, session: Arc::clone(&session), digests };
             if common.events.send(ready).await.is_err() {
                 return lost(String::new());
             }
-            lost(connection.closed().await.to_string())
+            let groups = common.order.sources[source].groups.as_slice();
+            tokio::select! {
+                why = session.connection().closed() => lost(why.to_string()),
+                why = tell_groups(&session, groups) => lost(why.to_string()),
+            }
         }
         Err(LookError::Ask(AskError::Refused(refusal))) => Event::Refused { source, why: refusal.to_string() },
         Err(LookError::Ask(error)) => lost(error.to_string()),
@@ -130,12 +115,53 @@ async fn serve_until_lost(source: usize, common: &Common) -> Event {
     }
 }
 
+/// Makes a connection to a source, over all paths to it.
+async fn connect(source: usize, order: &Order) -> Result<(Client, Session), SessionError> {
+    let Wanted { url, .. } = &order.sources[source];
+    let remotes = addresses(&url.host, url.port).await?;
+    let client = Client::bind(&resolve(&order.via, remotes[0])?).await?;
+    let trust = order.authorities.clone().map_or_else(|| url.trust(), Trust::Authorities);
+    let session = client.connect(&url.host, &remotes[..1], &trust, &order.control).await?;
+    Ok((client, session))
+}
+
+/// Whether it will not be otherwise next time.
+fn is_final(error: &SessionError) -> bool {
+    match error {
+        SessionError::Security(_) | SessionError::Unsuited(_) | SessionError::TooManyPaths(_) => true,
+        SessionError::WrongPlace(_) => true,
+        // Who is not who it should be is not asked again.
+        SessionError::Refused { reason: ConnectionError::TransportError(error), .. } => error.crypto.is_some(),
+        SessionError::Socket(_) | SessionError::NoEndpoint(_) => false,
+        SessionError::NoHost { .. } | SessionError::Refused { .. } => false,
+    }
+}
+
+/// Tells a source which of its paths share links, whenever one opens for the first time; ends with the connection.
+async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
+    let mut opened: Vec<usize> = Vec::new();
+    loop {
+        let paths = session.paths();
+        let before = opened.len();
+        let is_new = |route: &usize| paths[*route].openings > 0 && !opened.contains(route);
+        let new: Vec<usize> = (0..paths.len()).filter(is_new).collect();
+        opened.extend(new);
+        if !groups.is_empty() && opened.len() > before {
+            let groups = opened.iter().map(|&route| groups.get(route).copied().unwrap_or(0)).collect();
+            if let Err(error) = ask(session.connection(), &Request::Groups { groups }).await {
+                return error;
+            }
+        }
+        sleep(LOOK).await;
+    }
+}
+
 /// Says under which control to send, asks for the file, and for its digests if no other source has sent them.
 async fn look(source: usize, common: &Common, connection: &Connection) -> Result<Arc<Digests>, LookError> {
     let order = &common.order;
-    let groups = order.groups.get(source).cloned().unwrap_or_default();
-    ask(connection, &Request::Control { protocol: order.control.clone(), groups }).await?;
-    let name = order.names[source].to_string();
+    let protocol = serde_json::to_string(&order.control).expect("protocols are written in scenario files");
+    ask(connection, &Request::Control { protocol }).await?;
+    let name = order.sources[source].name.to_string();
     let (mut found, mut stream) = ask(connection, &Request::Look { name }).await?;
     while found == Answer::Working {
         let _ = common.events.send(Event::Alive { source }).await;

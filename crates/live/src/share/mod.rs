@@ -8,25 +8,31 @@ mod files;
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use anabranch_proto::Protocol;
 use anabranch_transfer::{Answer, Name, NameError, Refusal, Request, Root};
-use noq::{Connection, RecvStream, SendStream, VarInt};
+use noq::{RecvStream, SendStream, VarInt};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::{interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 pub use self::files::{Files, SharedFile};
-use crate::control::Group;
 use crate::messages::{AskError, WORKING, read_at_once, write};
+use crate::session::{Server, Session};
 
 /// The most files that a connection has open.
 const MOST_FILES: usize = 64;
 
 /// How many files are hashed at a time, over all connections.
 const MOST_HASHED: usize = 2;
+
+/// The most paths that a fetcher may number.
+const MOST_GROUPS: usize = 64;
+
+/// How often it is looked after a connection.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Bytes that are read from a file at a time.
 const PIECE: usize = 256 << 10;
@@ -47,11 +53,18 @@ impl Share {
     }
 }
 
+/// What a panic elsewhere left is good: every change is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What a sharer knows of a connection.
-struct Session {
+struct Serving {
     share: Arc<Share>,
-    /// What controls its paths.
-    group: Arc<Group>,
+    /// The connection itself.
+    session: Session,
+    /// Which of its paths share links, as far as it was told.
+    groups: Mutex<Vec<u32>>,
     /// The files that were looked for.
     files: Mutex<Vec<(Root, Arc<SharedFile>)>>,
     /// Chunks sent so far; earlier ones go before later ones.
@@ -62,41 +75,71 @@ struct Session {
     waiting: AtomicUsize,
 }
 
-/// Serves a connection until it ends; `group` controls its paths.
-pub async fn serve(connection: Connection, share: Arc<Share>, group: Arc<Group>) {
-    let session = Arc::new(Session {
+/// Serves all that connect, until the server is closed; if it is dropped, all connections end.
+pub async fn serve_all(server: Server, share: Arc<Share>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            arrival = server.next() => {
+                let Some(arrival) = arrival else { return };
+                let share = Arc::clone(&share);
+                connections.spawn(async move {
+                    if let Ok(session) = arrival.accept().await {
+                        serve(session, share).await;
+                    }
+                });
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// Serves a connection until it ends.
+async fn serve(session: Session, share: Arc<Share>) {
+    let serving = Arc::new(Serving {
         share,
-        group,
+        session,
+        groups: Mutex::default(),
         files: Mutex::default(),
         order: AtomicI32::new(0),
         taken: AtomicU64::new(0),
         waiting: AtomicUsize::new(0),
     });
     let mut requests = JoinSet::new();
-    let mut watch = interval(PATIENCE);
-    let mut taken = 0;
+    let mut tick = interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut progress = (0, Instant::now());
     loop {
         tokio::select! {
-            stream = connection.accept_bi() => match stream {
+            stream = serving.session.connection().accept_bi() => match stream {
                 Ok((send, receive)) => {
-                    let session = Arc::clone(&session);
-                    requests.spawn(async move { session.answer(send, receive).await });
+                    let serving = Arc::clone(&serving);
+                    requests.spawn(async move { serving.answer(send, receive).await });
                 }
-                Err(_) => break,
+                Err(_) => return,
             },
             Some(_) = requests.join_next() => {}
-            _ = watch.tick() => {
-                let now = session.taken.load(Ordering::Relaxed);
-                if session.waiting.load(Ordering::Relaxed) > 0 && now == taken {
-                    connection.close(VarInt::from_u32(1), b"nothing was read for long");
-                }
-                taken = now;
-            }
+            _ = tick.tick() => serving.look_after(&mut progress),
         }
     }
 }
 
-impl Session {
+impl Serving {
+    /// Fits the transport to its paths, and cuts off who reads nothing.
+    fn look_after(&self, progress: &mut (u64, Instant)) {
+        self.session.fit_send_window();
+        let groups = lock(&self.groups);
+        if !groups.is_empty() {
+            self.session.regroup(&groups);
+        }
+        let taken = self.taken.load(Ordering::Relaxed);
+        if taken != progress.0 || self.waiting.load(Ordering::Relaxed) == 0 {
+            *progress = (taken, Instant::now());
+        } else if progress.1.elapsed() > PATIENCE {
+            self.session.close(1, "nothing was read for long");
+        }
+    }
+
     /// Answers a request, if it is one.
     async fn answer(&self, mut send: SendStream, mut receive: RecvStream) {
         let Ok(request) = read_at_once(&mut receive).await else {
@@ -111,8 +154,11 @@ impl Session {
     /// Does what is asked, and says so.
     async fn carry_out(&self, request: Request, send: &mut SendStream) -> Result<(), AskError> {
         let answer = match request {
-            Request::Control { protocol, groups } => {
-                self.choose(&protocol, &groups).map(|()| Answer::Done).map_err(Refusal::Control)
+            Request::Control { protocol } => self.choose(&protocol).map(|()| Answer::Done).map_err(Refusal::Control),
+            Request::Groups { groups } if groups.len() > MOST_GROUPS => Err(Refusal::TooMuch),
+            Request::Groups { groups } => {
+                *lock(&self.groups) = groups;
+                Ok(Answer::Done)
             }
             Request::Look { name } => self.look(&name, send).await?,
             Request::Digests { root } => match self.file(root) {
@@ -128,12 +174,10 @@ impl Session {
     }
 
     /// Puts another protocol in control of the paths.
-    fn choose(&self, protocol: &str, groups: &[u32]) -> Result<(), String> {
+    fn choose(&self, protocol: &str) -> Result<(), String> {
         let protocol: Protocol = serde_json::from_str(protocol)
             .map_err(|error| format!("`{protocol}` is not a protocol with its parameters: {error}"))?;
-        self.group.choose(&protocol).map_err(|unsuited| unsuited.to_string())?;
-        self.group.regroup(groups);
-        Ok(())
+        self.session.group().choose(&protocol).map_err(|unsuited| unsuited.to_string())
     }
 
     /// Looks for a file, and says every now and then that this goes on.
@@ -162,7 +206,7 @@ impl Session {
         };
         let found = spawn_blocking(find).await.map_err(|_| Refusal::NoSuchFile)??;
         let (size, root) = (found.digests().size(), found.digests().root());
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = lock(&self.files);
         files.retain(|(other, _)| *other != root);
         if files.len() >= MOST_FILES {
             return Err(Refusal::TooMuch);
@@ -173,7 +217,7 @@ impl Session {
 
     /// A file that was looked for.
     fn file(&self, root: Root) -> Result<Arc<SharedFile>, Refusal> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = lock(&self.files);
         let file = files.iter().find(|(other, _)| *other == root).map(|(_, file)| Arc::clone(file));
         file.ok_or(Refusal::Unknown)
     }

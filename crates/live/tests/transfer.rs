@@ -1,0 +1,224 @@
+//! Files shared and fetched over the loopback, from one and from several sources.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch_live::control::named;
+use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceStanding, Wanted, fetch};
+use anabranch_live::security::Identity;
+use anabranch_live::session::Server;
+use anabranch_live::share::{Files, Share, serve_all};
+use anabranch_live::url::Url;
+use anabranch_transfer::message::{decode, encode};
+use anabranch_transfer::{Answer, Digests, Request, Root};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+const MB: usize = 1_000_000;
+
+/// Bytes without a period.
+fn content(size: usize) -> Vec<u8> {
+    (0..size).map(|at| (at ^ (at >> 8) ^ (at >> 16).wrapping_mul(77)) as u8).collect()
+}
+
+/// A directory with one file `x`.
+fn directory(content: &[u8]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("x"), content).unwrap();
+    directory
+}
+
+/// A server on a free port of the loopback.
+async fn bound() -> (Server, Url) {
+    let identity = Identity::made().unwrap();
+    let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+    let server = Server::bind(&[address.into()], &identity).await.unwrap();
+    let port = server.address().port();
+    let url = Url { host: "127.0.0.1".into(), port, path: "x".into(), pins: vec![identity.fingerprint()] };
+    (server, url)
+}
+
+/// A sharer of a directory; it ends when its task is aborted.
+async fn sharer(directory: &Path) -> (JoinHandle<()>, Url) {
+    let (server, url) = bound().await;
+    let share = Arc::new(Share::new(Files::open(directory).unwrap()));
+    (tokio::spawn(serve_all(server, share)), url)
+}
+
+fn order(urls: &[&Url], target: &Path) -> Order {
+    let wanted = |url: &&Url| Wanted { url: (*url).clone(), name: url.path.parse().unwrap(), groups: Vec::new() };
+    Order {
+        sources: urls.iter().map(wanted).collect(),
+        authorities: None,
+        via: vec!["127.0.0.1".into(), "127.0.0.2".into()],
+        control: named("lia").unwrap(),
+        target: target.into(),
+        hash: None,
+        patience: Duration::from_secs(3),
+    }
+}
+
+fn progress(order: &Order) -> Arc<Progress> {
+    Arc::new(Progress::new(order.sources.iter().map(|source| source.url.to_string())))
+}
+
+async fn fetched(order: Order) -> Result<Fetched, FetchError> {
+    let progress = progress(&order);
+    tokio::time::timeout(Duration::from_secs(20), fetch(order, progress)).await.expect("it ends in time")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_sources_bring_a_file_together() {
+    let content = content(20 * MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let ((_first, one), (_second, two)) = (sharer(from.path()).await, sharer(from.path()).await);
+    let target = to.path().join("y");
+    let fetched = fetched(order(&[&one, &two], &target)).await.unwrap();
+    assert_eq!(std::fs::read(&target).unwrap(), content);
+    assert_eq!(fetched.root, Digests::of(content.len() as u64, &content[..]).unwrap().root());
+    assert_eq!(fetched.brought.iter().sum::<u64>(), content.len() as u64);
+    assert!(fetched.brought.iter().all(|&bytes| bytes > MB as u64), "{:?}", fetched.brought);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_any_size_comes_whole() {
+    for size in [0, 1, 256 << 10, (256 << 10) + 1] {
+        let content = content(size);
+        let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+        let (_sharer, url) = sharer(from.path()).await;
+        let target = to.path().join("y");
+        fetched(order(&[&url], &target)).await.unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), content);
+        let again = fetched(order(&[&url], &target)).await.unwrap();
+        assert_eq!((again.was_there, again.brought), (size as u64, vec![0]), "it is there already");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_dies_is_replaced_by_the_other() {
+    let content = content(40 * MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let ((first, one), (_second, two)) = (sharer(from.path()).await, sharer(from.path()).await);
+    let target = to.path().join("y");
+    let order = order(&[&one, &two], &target);
+    let progress = progress(&order);
+    let watched = Arc::clone(&progress);
+    let killer = tokio::spawn(async move {
+        while watched.state().sources[0].brought < 2 * MB as u64 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        first.abort();
+    });
+    let fetched = fetch(order, progress).await.unwrap();
+    killer.await.unwrap();
+    assert_eq!(std::fs::read(&target).unwrap(), content);
+    assert!(fetched.brought[0] >= 2 * MB as u64);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fetch_goes_on_where_it_was_broken_off() {
+    let content = content(60 * MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let (_sharer, url) = sharer(from.path()).await;
+    let target = to.path().join("y");
+    let order = order(&[&url], &target);
+    let progress = progress(&order);
+    let first = tokio::spawn(fetch(order.clone(), Arc::clone(&progress)));
+    while progress.state().sources[0].brought < 20 * MB as u64 {
+        assert!(!first.is_finished(), "{:?}", first.await);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    assert!(!target.exists());
+    // The thread of the disk may still be at its last chunks.
+    let second = loop {
+        match fetched(order.clone()).await {
+            Err(FetchError::Store(error)) => assert!(error.to_string().contains("another fetch"), "{error}"),
+            other => break other.unwrap(),
+        }
+    };
+    assert!(second.was_there > 10 * MB as u64, "{second:?}");
+    assert_eq!(second.was_there + second.brought[0], content.len() as u64, "nothing twice");
+    assert_eq!(std::fs::read(&target).unwrap(), content);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_shared_is_not_fetched() {
+    let (from, to) = (directory(b"abc"), tempfile::tempdir().unwrap());
+    let (_sharer, url) = sharer(from.path()).await;
+    let target = to.path().join("y");
+    let other = Url { path: "z".into(), ..url.clone() };
+    let error = fetched(order(&[&other], &target)).await.unwrap_err();
+    assert!(error.to_string().contains("it shares no such file"), "{error}");
+    let wanted = Order { hash: Some(Root([1; 32])), ..order(&[&url], &target) };
+    let error = fetched(wanted).await.unwrap_err();
+    assert!(error.to_string().contains("it has another file by this name"), "{error}");
+    let pins = vec!["00".repeat(32).parse().unwrap()];
+    let error = fetched(order(&[&Url { pins, ..url }], &target)).await.unwrap_err();
+    assert!(matches!(error, FetchError::Refused(_)), "{error}");
+    assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_with_another_file_is_left_out() {
+    let (from, other, to) = (directory(&content(MB)), directory(b"abc"), tempfile::tempdir().unwrap());
+    let ((_first, one), (_second, two)) = (sharer(from.path()).await, sharer(other.path()).await);
+    let target = to.path().join("y");
+    let hash = Some(Digests::of(MB as u64, &content(MB)[..]).unwrap().root());
+    let fetched = fetched(Order { hash, ..order(&[&one, &two], &target) }).await.unwrap();
+    assert_eq!(fetched.brought, [MB as u64, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_awaited_for_ever() {
+    let (from, to) = (directory(b"abc"), tempfile::tempdir().unwrap());
+    let (sharer, url) = sharer(from.path()).await;
+    sharer.abort();
+    let _ = sharer.await;
+    let order = Order { patience: Duration::from_millis(300), ..order(&[&url], &to.path().join("y")) };
+    let error = fetched(order).await.unwrap_err();
+    assert!(matches!(error, FetchError::Unreachable { .. }), "{error}");
+}
+
+/// A sharer that has the right digests and sends something else.
+async fn liar(content: Vec<u8>) -> (JoinHandle<()>, Url) {
+    let (server, url) = bound().await;
+    let digests = Digests::of(content.len() as u64, &content[..]).unwrap();
+    let task = async move {
+        let session = server.next().await.unwrap().accept().await.unwrap();
+        while let Ok((mut send, mut receive)) = session.connection().accept_bi().await {
+            let request: Request = decode(&receive.read_to_end(4096).await.unwrap()[2..]).unwrap();
+            let answer = match request {
+                Request::Look { .. } => Answer::Found { size: digests.size(), root: digests.root() },
+                Request::Control { .. } | Request::Groups { .. } => Answer::Done,
+                _ => Answer::Follows,
+            };
+            send.write_all(&encode(&answer).unwrap()).await.unwrap();
+            match request {
+                Request::Digests { .. } => send.write_all(digests.list()).await.unwrap(),
+                Request::Chunk { .. } => send.write_all(&vec![0; 256 << 10]).await.unwrap(),
+                _ => {}
+            }
+            send.finish().unwrap();
+        }
+    };
+    (tokio::spawn(task), url)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_sends_something_else_is_left_out() {
+    let content = content(4 * MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let ((_liar, one), (_sharer, two)) = (liar(content.clone()).await, sharer(from.path()).await);
+    let target = to.path().join("y");
+    let order = order(&[&one, &two], &target);
+    let progress = progress(&order);
+    let fetched = fetch(order, Arc::clone(&progress)).await.unwrap();
+    assert_eq!(fetched.brought, [0, content.len() as u64]);
+    assert_eq!(std::fs::read(&target).unwrap(), content);
+    let standing = &progress.state().sources[0].standing;
+    assert!(matches!(standing, SourceStanding::Refused(why) if why.contains("something else")), "{standing:?}");
+}
