@@ -7,6 +7,7 @@ pub mod fetch;
 mod messages;
 mod paths;
 pub mod perf;
+pub mod running;
 pub mod security;
 pub mod session;
 pub mod share;

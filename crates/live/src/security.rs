@@ -5,7 +5,8 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -46,6 +47,14 @@ pub enum SecurityError {
     /// A certificate and its key do not go together, or are of no use.
     #[error("the certificate or its key cannot be used: {0}")]
     Unusable(rustls::Error),
+    /// A new certificate cannot be kept.
+    #[error("cannot keep a certificate at {}: {error}", path.display())]
+    NotKept {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// No certificate could be made.
     #[error("no certificate could be made: {0}")]
     NotMade(rcgen::Error),
@@ -119,6 +128,15 @@ impl Identity {
         Ok(Self { chain, key: PrivateKeyDer::from_pem_slice(&read(key)?).map_err(lacks)? })
     }
 
+    /// The one kept in a PEM file with both, so that clients know it by the same fingerprint next time; it is made, and
+    /// kept for its owner's eyes alone, if it is not there.
+    pub fn kept(path: &Path) -> Result<Self, SecurityError> {
+        if !path.exists() {
+            keep_new(path).map_err(|error| SecurityError::NotKept { path: path.to_owned(), error })?;
+        }
+        Self::read(path, path)
+    }
+
     /// What clients may know it by.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.chain[0])
@@ -135,6 +153,24 @@ impl Identity {
         tls.alpn_protocols = vec![ALPN.to_vec()];
         QuicServerConfig::try_from(tls).map_err(|_| no_suite())
     }
+}
+
+/// Makes an identity and keeps it at `path`, whole or not at all; one that came there meanwhile stays.
+fn keep_new(path: &Path) -> io::Result<()> {
+    let made = rcgen::generate_simple_self_signed(["anabranch".to_owned()]).map_err(io::Error::other)?;
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let beside = path.with_extension(format!("new-{}", std::process::id()));
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    let written = file
+        .write_all((made.cert.pem() + &made.signing_key.serialize_pem()).as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| match fs::hard_link(&beside, path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other,
+        });
+    fs::remove_file(&beside)?;
+    written
 }
 
 /// How a client knows the server.
@@ -251,6 +287,19 @@ impl ServerCertVerifier for Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_identity_that_is_kept_is_the_same_next_time() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/identity.pem");
+        let first = Identity::kept(&path).unwrap().fingerprint();
+        assert_eq!(Identity::kept(&path).unwrap().fingerprint(), first);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
+        fs::write(&path, "x").unwrap();
+        assert!(matches!(Identity::kept(&path), Err(SecurityError::Lacks { .. })));
+    }
 
     #[test]
     fn a_fingerprint_reads_as_it_is_written() {

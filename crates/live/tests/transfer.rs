@@ -44,7 +44,7 @@ async fn bound() -> (Server, Url) {
 async fn sharer(directory: &Path) -> (JoinHandle<()>, Url) {
     let (server, url) = bound().await;
     let share = Arc::new(Share::new(Files::open(directory).unwrap()));
-    (tokio::spawn(serve_all(server, share)), url)
+    (tokio::spawn(serve_all(server, share, |_, _| {})), url)
 }
 
 fn order(urls: &[&Url], target: &Path) -> Order {

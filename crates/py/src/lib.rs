@@ -20,6 +20,7 @@ mod paths;
 mod scenario;
 mod simulate;
 mod topology_manager;
+mod transfer;
 mod utility;
 mod watch;
 
@@ -40,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     live::register(module)?;
     files::register(module)?;
     parquet::register(module)?;
+    transfer::register(module)?;
     // A digest of all that the module was compiled from.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 
 /// How often progress is told and the keyboard looked at.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// What work asks now and then: whether it is to go on.
 pub(crate) type GoesOn<'a> = &'a (dyn Fn() -> bool + Sync);

@@ -5,6 +5,7 @@
 //! unread what it asked for.
 
 mod files;
+mod service;
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -19,6 +20,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 pub use self::files::{Files, SharedFile};
+pub use self::service::{Service, ShareError, ShareEvent, share};
 use crate::messages::{AskError, WORKING, read_at_once, write};
 use crate::session::{Server, Session};
 
@@ -76,16 +78,20 @@ struct Serving {
 }
 
 /// Serves all that connect, until the server is closed; if it is dropped, all connections end.
-pub async fn serve_all(server: Server, share: Arc<Share>) {
+///
+/// Tells of each that has ended from where it came, and how many bytes it took.
+pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(String, u64) + Send + Sync + 'static) {
+    let tell = Arc::new(tell);
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             arrival = server.next() => {
                 let Some(arrival) = arrival else { return };
-                let share = Arc::clone(&share);
+                let (share, tell) = (Arc::clone(&share), Arc::clone(&tell));
                 connections.spawn(async move {
                     if let Ok(session) = arrival.accept().await {
-                        serve(session, share).await;
+                        let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
+                        tell(remote, serve(session, share).await);
                     }
                 });
             }
@@ -94,8 +100,8 @@ pub async fn serve_all(server: Server, share: Arc<Share>) {
     }
 }
 
-/// Serves a connection until it ends.
-async fn serve(session: Session, share: Arc<Share>) {
+/// Serves a connection until it ends, and says how many bytes it took.
+async fn serve(session: Session, share: Arc<Share>) -> u64 {
     let serving = Arc::new(Serving {
         share,
         session,
@@ -116,7 +122,7 @@ async fn serve(session: Session, share: Arc<Share>) {
                     let serving = Arc::clone(&serving);
                     requests.spawn(async move { serving.answer(send, receive).await });
                 }
-                Err(_) => return,
+                Err(_) => return serving.taken.load(Ordering::Relaxed),
             },
             Some(_) = requests.join_next() => {}
             _ = tick.tick() => serving.look_after(&mut progress),

@@ -1,0 +1,89 @@
+//! Work on threads of its own, for those who ask now and then what has happened.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+/// Threads that the work is done on, beside the one that asks.
+const WORKERS: usize = 2;
+
+/// How long connections that end may take to say so.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+/// How long threads may take to end: chunks that are there are still written.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// Where to tell of events.
+#[derive(Debug)]
+pub struct Events<E>(Sender<E>);
+
+impl<E> Clone for Events<E> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<E> Events<E> {
+    /// Something has happened.
+    pub fn tell(&self, event: E) {
+        // Who no longer listens will have dropped the rest too.
+        let _ = self.0.send(event);
+    }
+}
+
+/// What runs; it ends when it is dropped.
+#[derive(Debug)]
+pub struct Running<E> {
+    events: Receiver<E>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<E: Send + 'static> Running<E> {
+    /// Begins the work, which tells of itself.
+    ///
+    /// # Errors
+    /// If there are no threads for it.
+    pub fn start<F>(work: impl FnOnce(Events<E>) -> F) -> io::Result<Self>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+        let ((sender, events), (stop, stopped)) = (channel(), oneshot::channel::<()>());
+        let work = work(Events(sender));
+        let run = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = work => {}
+                    _ = stopped => {}
+                }
+                // Connections that were dropped say so.
+                tokio::time::sleep(FAREWELL).await;
+            });
+            runtime.shutdown_timeout(LEAVING);
+        };
+        let thread = std::thread::Builder::new().name("anabranch-live".to_owned()).spawn(run)?;
+        Ok(Self { events, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// What has happened next, within so long; `None` if nothing has.
+    pub fn wait(&self, most: Duration) -> Option<E> {
+        match self.events.recv_timeout(most) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+}
+
+impl<E> Drop for Running<E> {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            // It has said why, if it went wrong.
+            let _ = thread.join();
+        }
+    }
+}

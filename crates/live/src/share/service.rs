@@ -1,0 +1,77 @@
+//! A directory shared from beginning to end: sockets, identity, URL, and what to say of it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::{Files, Share, serve_all};
+use crate::running::Events;
+use crate::security::Identity;
+use crate::session::{Server, SessionError};
+use crate::url::Url;
+
+/// What is to be shared, where and as whom.
+#[derive(Debug)]
+pub struct Service {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The local addresses; port 0 is any that is free.
+    pub addresses: Vec<SocketAddr>,
+    /// The certificate and its key.
+    pub identity: Identity,
+    /// The name or address that the URL is to show, if not that of the first socket.
+    pub host: Option<String>,
+}
+
+/// What has happened.
+#[derive(Debug)]
+pub enum ShareEvent {
+    /// The directory is shared at this URL; names of files go after its slash.
+    Sharing(Url),
+    /// A connection has ended: from where it came, and how many bytes it took.
+    Served {
+        /// The address that it came from first.
+        remote: String,
+        /// Bytes of files.
+        bytes: u64,
+    },
+    /// It cannot be shared.
+    Failed(ShareError),
+}
+
+/// Why a directory cannot be shared.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum ShareError {
+    #[error("{path}: {error}", path = path.display())]
+    Directory { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+/// Shares until it is dropped: tells the URL first, then of each connection.
+pub async fn share(service: Service, events: Events<ShareEvent>) {
+    if let Err(error) = run(service, &events).await {
+        events.tell(ShareEvent::Failed(error));
+    }
+}
+
+async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareError> {
+    let Service { directory, addresses, identity, host } = service;
+    let files = Files::open(&directory).map_err(|error| ShareError::Directory { path: directory, error })?;
+    let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
+    let server = Server::bind(&locals, &identity).await?;
+    let address = server.address();
+    let host = host.unwrap_or_else(|| address.ip().to_string());
+    let pins = vec![identity.fingerprint()];
+    events.tell(ShareEvent::Sharing(Url { host, port: address.port(), path: String::new(), pins }));
+    let told = events.clone();
+    serve_all(server, Arc::new(Share::new(files)), move |remote, bytes| {
+        told.tell(ShareEvent::Served { remote, bytes });
+    })
+    .await;
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Files shared and fetched over real connections.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_live::PathReport;
+use anabranch_live::control::named;
+use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceProgress, SourceStanding, Wanted, fetch};
+use anabranch_live::running::Running;
+use anabranch_live::security::Identity;
+use anabranch_live::share::{Service, ShareEvent, share};
+use anabranch_live::url::Url;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::watch::LOOK;
+
+/// A value that cannot be.
+fn wrong(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What the system or a peer refuses.
+fn failed(error: impl ToString) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+/// Waits for what runs, while the keyboard is looked at now and then.
+fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Running<E>>) -> PyResult<Option<E>> {
+    py.check_signals()?;
+    Ok(py.detach(|| running.lock().unwrap_or_else(PoisonError::into_inner).wait(LOOK)))
+}
+
+/// A directory that is shared until this is gone.
+#[pyclass(module = "anabranch._core", frozen)]
+struct Share(Mutex<Running<ShareEvent>>);
+
+#[pymethods]
+impl Share {
+    /// Shares `directory` at these addresses, as who the certificate and its key say; as who is kept in one file, which is
+    /// made if it is not there, if there is no key.
+    #[new]
+    fn new(
+        directory: PathBuf,
+        addresses: Vec<String>,
+        certificate: PathBuf,
+        key: Option<PathBuf>,
+        host: Option<String>,
+    ) -> PyResult<Self> {
+        let parse = |text: &String| {
+            let address = text.parse();
+            address.map_err(|_| wrong(format!("`{text}` is no ADDRESS:PORT; one is 0.0.0.0:4433, or [::]:4433")))
+        };
+        let addresses = addresses.iter().map(parse).collect::<PyResult<_>>()?;
+        let identity = key.map_or_else(|| Identity::kept(&certificate), |key| Identity::read(&certificate, &key));
+        let service = Service { directory, addresses, identity: identity.map_err(wrong)?, host };
+        Ok(Self(Mutex::new(Running::start(|events| share(service, events)).map_err(failed)?)))
+    }
+
+    /// What has happened, within some milliseconds: that it is shared at a URL, or that an address has taken bytes.
+    #[allow(clippy::type_complexity)]
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<(Option<String>, Option<(String, u64)>)>> {
+        match wait(py, &self.0)? {
+            None => Ok(None),
+            Some(ShareEvent::Sharing(url)) => Ok(Some((Some(url.to_string()), None))),
+            Some(ShareEvent::Served { remote, bytes }) => Ok(Some((None, Some((remote, bytes))))),
+            Some(ShareEvent::Failed(error)) => Err(failed(error)),
+        }
+    }
+}
+
+/// A fetch, which goes on until this is gone.
+#[pyclass(module = "anabranch._core", frozen)]
+struct Fetch {
+    running: Mutex<Running<Result<Fetched, FetchError>>>,
+    progress: Arc<Progress>,
+}
+
+#[pymethods]
+impl Fetch {
+    /// Fetches the file at these URLs to `target`.
+    #[new]
+    fn new(
+        urls: Vec<String>,
+        target: PathBuf,
+        control: &str,
+        via: Vec<String>,
+        groups: Vec<u32>,
+        hash: Option<&str>,
+        authorities: Option<PathBuf>,
+        patience_s: f64,
+    ) -> PyResult<Self> {
+        let control = named(control).map_err(wrong)?;
+        let hash = hash.map(str::parse).transpose().map_err(wrong)?;
+        let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
+        let sources = urls.iter().map(|url| wanted(url, &groups)).collect::<PyResult<_>>()?;
+        let order = Order { sources, authorities, via, control, target, hash, patience };
+        let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
+        let told = Arc::clone(&progress);
+        let work = |events: anabranch_live::running::Events<_>| async move { events.tell(fetch(order, told).await) };
+        Ok(Self { running: Mutex::new(Running::start(work).map_err(failed)?), progress })
+    }
+
+    /// What came of it, once it is over: (hash, bytes, bytes that were there before, bytes of each source).
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<(String, u64, u64, Vec<u64>)>> {
+        match wait(py, &self.running)? {
+            None => Ok(None),
+            Some(Ok(Fetched { root, size, was_there, brought })) => {
+                Ok(Some((root.to_string(), size, was_there, brought)))
+            }
+            Some(Err(error @ FetchError::Unsuited(_))) => Err(wrong(error)),
+            Some(Err(error)) => Err(failed(error)),
+        }
+    }
+
+    /// How far it is: the size of the file if it is known, bytes that were there before, and a row for each source.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<(Option<u64>, u64, Bound<'py, PyList>)> {
+        let state = self.progress.state();
+        let sources = state.sources.iter().map(|source| row(py, source)).collect::<PyResult<Vec<_>>>()?;
+        Ok((state.file.map(|(size, _)| size), state.was_there, PyList::new(py, sources)?))
+    }
+}
+
+/// Where a file is to be fetched from.
+fn wanted(url: &str, groups: &[u32]) -> PyResult<Wanted> {
+    let url: Url = url.parse().map_err(wrong)?;
+    let name = url.path.parse().map_err(wrong)?;
+    Ok(Wanted { url, name, groups: groups.to_vec() })
+}
+
+/// What people know a source by.
+fn label(url: &Url) -> String {
+    if url.host.contains(':') { format!("[{}]:{}", url.host, url.port) } else { format!("{}:{}", url.host, url.port) }
+}
+
+/// A source as a row of names and values.
+fn row<'py>(py: Python<'py>, source: &SourceProgress) -> PyResult<Bound<'py, PyDict>> {
+    let (standing, why) = match &source.standing {
+        SourceStanding::Awaited => ("awaited", None),
+        SourceStanding::Preparing => ("preparing", None),
+        SourceStanding::Sending => ("sending", None),
+        SourceStanding::Lost(why) => ("lost", Some(why)),
+        SourceStanding::Refused(why) => ("refused", Some(why)),
+    };
+    let row = PyDict::new(py);
+    row.set_item("source", &source.label)?;
+    row.set_item("standing", standing)?;
+    row.set_item("why", why)?;
+    row.set_item("brought_bytes", source.brought)?;
+    let paths = source.paths.iter().map(|path| path_row(py, path)).collect::<PyResult<Vec<_>>>()?;
+    row.set_item("paths", paths)?;
+    Ok(row)
+}
+
+/// A path as a row of names and values.
+fn path_row<'py>(py: Python<'py>, path: &PathReport) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("path", &path.label)?;
+    row.set_item("is_open", path.is_open)?;
+    row.set_item("received_bytes", path.received_bytes)?;
+    row.set_item("rtt_s", path.rtt_s)?;
+    Ok(row)
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Share>()?;
+    module.add_class::<Fetch>()
+}
