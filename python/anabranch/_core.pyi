@@ -534,3 +534,24 @@ class generate:  # noqa: N801
     def random_pairs(
         network: Network, nodes: Sequence[int] | None, count: int, demand_bps: float | None, seed: int
     ) -> Demands: ...
+
+class Share:
+    def __init__(
+        self, directory: Path, addresses: Sequence[str], certificate: Path, key: Path | None, host: str | None
+    ) -> None: ...
+    def wait(self) -> tuple[str | None, tuple[str, int] | None] | None: ...
+
+class Fetch:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        target: Path,
+        control: str,
+        via: Sequence[str],
+        groups: Sequence[int],
+        hash: str | None,
+        authorities: Path | None,
+        patience_s: float,
+    ) -> None: ...
+    def wait(self) -> tuple[str, int, int, list[int]] | None: ...
+    def state(self) -> tuple[int | None, int, list[dict[str, Any]]]: ...

@@ -11,12 +11,14 @@ import typer
 from anabranch.commands import (
     check,
     emulate,
+    fetch,
     paths,
     perf,
     report,
     reproduce,
     run,
     serve,
+    share,
     solve,
     sweep,
     topology,
@@ -49,6 +51,8 @@ app.command(name="sweep", help=sweep.HELP)(sweep.command)
 app.command(name="report", help=report.HELP)(report.command)
 app.command(name="serve", help=serve.HELP)(serve.command)
 app.command(name="perf", help=perf.HELP)(perf.command)
+app.command(name="share", help=share.HELP)(share.command)
+app.command(name="fetch", help=fetch.HELP)(fetch.command)
 app.add_typer(topology.app, name="topology")
 app.add_typer(trace.app, name="trace")
 app.add_typer(lists.app, name="list")

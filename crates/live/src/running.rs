@@ -1,7 +1,7 @@
 //! Work on threads of its own, for those who ask now and then what has happened.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -71,10 +71,7 @@ impl<E: Send + 'static> Running<E> {
 
     /// What has happened next, within so long; `None` if nothing has.
     pub fn wait(&self, most: Duration) -> Option<E> {
-        match self.events.recv_timeout(most) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.events.recv_timeout(most).ok()
     }
 }
 

@@ -3,7 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
 use crate::security::{Fingerprint, Trust};
+
+/// What is written with a percent sign in a path.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
 
 /// What a URL begins with.
 const SCHEME: &str = "anabranch://";
@@ -23,7 +28,7 @@ pub struct Url {
     pub host: String,
     /// The UDP port.
     pub port: u16,
-    /// What is wanted there, without the slash before it.
+    /// What is wanted there, without the slash before it; characters that URLs do not have are written `%20` there.
     pub path: String,
     /// The fingerprints that the server's certificate may have; if there are none, it is checked by its name.
     pub pins: Vec<Fingerprint>,
@@ -38,7 +43,8 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port, path, pins } = self;
+        let Self { host, port, pins, .. } = self;
+        let path = utf8_percent_encode(&self.path, ESCAPED);
         if host.contains(':') {
             write!(f, "{SCHEME}[{host}]:{port}/{path}")?;
         } else {
@@ -76,7 +82,8 @@ fn parse(text: &str) -> Result<Url, String> {
         return Err(format!("`{host}` is no host"));
     }
     let pins = query.split('&').filter(|part| !part.is_empty()).map(pin).collect::<Result<_, _>>()?;
-    Ok(Url { host: bare.unwrap_or(host).to_owned(), port, path: path.to_owned(), pins })
+    let path = percent_decode_str(path).decode_utf8().map_err(|_| format!("`{path}` is not UTF-8"))?;
+    Ok(Url { host: bare.unwrap_or(host).to_owned(), port, path: path.into_owned(), pins })
 }
 
 /// The fingerprint of `pin=FINGERPRINT`.
@@ -94,6 +101,7 @@ mod tests {
         let pin = "0123456789abcdef".repeat(4);
         for text in [
             "anabranch://host.example:4433/".to_owned(),
+            "anabranch://host.example:4433/a%20b%3Fc%25d".to_owned(),
             format!("anabranch://10.0.0.1:1/some/folder?pin={pin}"),
             format!("anabranch://[2001:db8::1]:65535/?pin={pin}&pin={pin}"),
         ] {
@@ -113,6 +121,7 @@ mod tests {
             ("anabranch://a b:1/", "`a b` is no host"),
             ("anabranch://[12]:1/", "`[12]` is no host"),
             ("anabranch://2001:db8::1:1/", "`2001:db8::1` is no host"),
+            ("anabranch://h:1/%ff", "`%ff` is not UTF-8"),
             ("anabranch://h:1/?key=2", "`key=2` says nothing; `pin=` does"),
         ] {
             assert_eq!(text.parse::<Url>().map_err(|error| error.reason), Err(reason.to_owned()), "{text}");

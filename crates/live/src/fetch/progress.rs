@@ -62,7 +62,7 @@ impl Progress {
     pub fn new(labels: impl IntoIterator<Item = String>) -> Self {
         let source = |label| SourceProgress { label, standing: SourceStanding::Awaited, brought: 0, paths: Vec::new() };
         let sources: Vec<SourceProgress> = labels.into_iter().map(source).collect();
-        let sessions = vec![Weak::new(); sources.len()];
+        let sessions = sources.iter().map(|_| Weak::new()).collect();
         Self(Mutex::new(Inner { state: State { sources, ..State::default() }, sessions }))
     }
 

@@ -14,7 +14,7 @@ use super::{Order, Wanted};
 use crate::messages::{AskError, answer, ask};
 use crate::security::Trust;
 use crate::session::{Client, Session, SessionError, addresses};
-use crate::sockets::resolve;
+use crate::sockets::{SocketError, resolve};
 
 /// How long to wait before a source is reached for again, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
@@ -127,13 +127,16 @@ async fn connect(source: usize, order: &Order) -> Result<(Client, Session), Sess
 
 /// Whether it will not be otherwise next time.
 fn is_final(error: &SessionError) -> bool {
+    use SessionError::{Refused, Security, Socket, TooManyPaths, Unsuited, WrongPlace};
     match error {
-        SessionError::Security(_) | SessionError::Unsuited(_) | SessionError::TooManyPaths(_) => true,
-        SessionError::WrongPlace(_) => true,
+        Security(_)
+        | Unsuited(_)
+        | TooManyPaths(_)
+        | WrongPlace(_)
+        | Socket(SocketError::UnknownInterface { .. } | SocketError::Mixed(_)) => true,
         // Who is not who it should be is not asked again.
-        SessionError::Refused { reason: ConnectionError::TransportError(error), .. } => error.crypto.is_some(),
-        SessionError::Socket(_) | SessionError::NoEndpoint(_) => false,
-        SessionError::NoHost { .. } | SessionError::Refused { .. } => false,
+        Refused { reason: ConnectionError::TransportError(error), .. } => error.crypto.is_some(),
+        _ => false,
     }
 }
 

@@ -40,7 +40,7 @@ const TICK: Duration = Duration::from_millis(50);
 const PIECE: usize = 256 << 10;
 
 /// How long a fetcher may take nothing of what it asked for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A shared directory, and what connections to it have in common.
 pub struct Share {

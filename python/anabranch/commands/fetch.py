@@ -1,0 +1,145 @@
+"""``anabranch fetch``: a file from several sharers, over several paths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from anabranch import _core
+from anabranch.commands.text import bytes_text
+from anabranch.errors import ScenarioError
+from anabranch.iperf import iperf_report
+from anabranch.transfer import Fetched, FetchState, fetch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HELP = """Fetch a file over several paths, and from all that share it at once.
+
+Every chunk is verified when it comes; a sharer that sends something else is left out. What has come stays: after
+Ctrl-C or a crash the same command goes on. The rates of the paths are coupled by --control, so that together they take
+no more from others than one connection would; `anabranch perf` lists the controls.
+"""
+
+INTERRUPTED = 130
+PATIENCE_S = 60.0
+
+
+def command(
+    urls: Annotated[list[str], typer.Argument(metavar="URL...", help="As `anabranch share` prints them.")],
+    to: Annotated[Path | None, typer.Option(help="Folder or new file. Default: its own name, here.")] = None,
+    control: Annotated[str, typer.Option(help="Protocol that controls the paths.")] = "lia",
+    via: Annotated[
+        str | None, typer.Option(metavar="IF1,IF2", help="Local interfaces or addresses, a path over each.")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="0,0,1", help="Which of these share links, by a number for each; for NMCC."),
+    ] = None,
+    file_hash: Annotated[str | None, typer.Option("--hash", help="BLAKE3 hash that the file has to have.")] = None,
+    authorities: Annotated[
+        Path | None, typer.Option(help="PEM file of certificates to trust, for URLs without a fingerprint.")
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0, help="Give up when no sharer was reached for so long.")
+    ] = PATIENCE_S,
+    as_json: Annotated[bool, typer.Option("--json", help="Print rates by path and second, in iperf3's shape.")] = False,
+) -> None:
+    """Run `HELP`."""
+    states: list[FetchState] = []
+    with _Bar(Console(stderr=True)) as show:
+
+        def tell(state: FetchState) -> None:
+            states.append(state)
+            show(state)
+
+        try:
+            fetched = fetch(
+                urls,
+                to,
+                control=control,
+                via=via.split(",") if via else (),
+                groups=_numbers(groups),
+                file_hash=file_hash,
+                authorities=authorities,
+                patience_s=patience,
+                progress=tell,
+            )
+        except KeyboardInterrupt:
+            typer.echo("stopped; the same command goes on from here", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        typer.echo(json.dumps(iperf_report(fetched, states), indent=1))
+    else:
+        _print(fetched)
+
+
+def _numbers(groups: str | None) -> list[int]:
+    if groups is None:
+        return []
+    try:
+        return [int(number) for number in groups.split(",")]
+    except ValueError:
+        raise ScenarioError(f"--groups: `{groups}` is no list of numbers; one is 0,0,1") from None
+
+
+class _Bar:
+    """The file, and below it its sources and their paths, with their rates since they were last shown."""
+
+    def __init__(self, console: Console) -> None:
+        self.live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
+        self.last: tuple[float, dict[str, int]] = (0.0, {})
+
+    def __enter__(self) -> Callable[[FetchState], None]:
+        if self.live is None:
+            return lambda _: None
+        self.live.start()
+        return self.show
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def show(self, state: FetchState) -> None:
+        """Draw it anew."""
+        assert self.live is not None
+        size = state.size_bytes or 0
+        time_s, before = self.last
+        now: dict[str, int] = {}
+        table = Table.grid(padding=(0, 2))
+        for source in state.sources:
+            words = source["why"] or source["standing"]
+            table.add_row(source["source"], bytes_text(source["brought_bytes"]), "", words)
+            for path in source["paths"]:
+                key = f"{source['source']} {path['path']}"
+                now[key] = path["received_bytes"]
+                rate = 8 * max(now[key] - before.get(key, 0), 0) / max(state.time_s - time_s, 1e-9)
+                standing = f"rtt {1e3 * path['rtt_s']:.1f} ms" if path["is_open"] else "closed"
+                table.add_row(f"  {path['path']}", bytes_text(now[key]), _core.format_rate(rate), standing)
+        total = Table.grid(padding=(0, 2))
+        there = f"{bytes_text(state.there_bytes)} of {bytes_text(size)}"
+        total.add_row(ProgressBar(total=max(size, 1), completed=state.there_bytes, width=40), there)
+        self.live.update(Group(total, table), refresh=True)
+        self.last = (state.time_s, now)
+
+
+def _print(fetched: Fetched) -> None:
+    """Say what came from where, and how fast."""
+    came, took_s = fetched.size_bytes - fetched.was_there_bytes, fetched.state.time_s
+    there = f", {bytes_text(fetched.was_there_bytes)} of it were there" if fetched.was_there_bytes else ""
+    rate = f"{bytes_text(came)} in {took_s:.2f} s, {_core.format_rate(fetched.rate_bps)}"
+    typer.echo(f"{fetched.path}: {bytes_text(fetched.size_bytes)}{there}; {rate}")
+    for source in fetched.state.sources:
+        why = f" ({source['why']})" if source["why"] else ""
+        typer.echo(f"  {source['source']}: {bytes_text(source['brought_bytes'])}{why}")
+        for path in source["paths"]:
+            carried = f"{bytes_text(path['received_bytes'])} on the wire, rtt {1e3 * path['rtt_s']:.1f} ms"
+            typer.echo(f"    {path['path']}: {carried}")
+    typer.echo(f"  blake3 {fetched.hash}")

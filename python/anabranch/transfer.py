@@ -1,0 +1,211 @@
+"""Files moved over several paths and from several sources at once, under the controls that the simulator runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from anabranch import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PORT = 4433
+"""The UDP port of sharers."""
+
+LOOK_S = 0.1
+"""How long is between two looks at how far a fetch is, in seconds."""
+
+
+@dataclass(frozen=True)
+class FetchState:
+    """How far a fetch is.
+
+    ``sources`` has a row for each: ``source``, its address; ``standing``, one of awaited, preparing, sending, lost and
+    refused; ``why`` of the last two; ``brought_bytes``; and ``paths``, a row for each: ``path``, ``is_open``,
+    ``received_bytes`` with all that is sent beside the file, ``rtt_s``.
+    """
+
+    time_s: float
+    size_bytes: int | None
+    was_there_bytes: int
+    sources: list[dict[str, Any]]
+
+    @property
+    def there_bytes(self) -> int:
+        """Bytes of the file that are there, and were verified."""
+        brought: int = sum(source["brought_bytes"] for source in self.sources)
+        return self.was_there_bytes + brought
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file that was fetched: ``hash`` is what ``b3sum`` prints, ``state`` how things stood at the end."""
+
+    path: Path
+    hash: str
+    size_bytes: int
+    was_there_bytes: int
+    state: FetchState
+
+    @property
+    def rate_bps(self) -> float:
+        """How fast what was not there came, in bits of the file per second."""
+        return 8 * (self.size_bytes - self.was_there_bytes) / max(self.state.time_s, 1e-9)
+
+
+def fetch(
+    urls: Sequence[str],
+    to: str | os.PathLike[str] | None = None,
+    *,
+    control: str = "lia",
+    via: Sequence[str] = (),
+    groups: Sequence[int] = (),
+    file_hash: str | None = None,
+    authorities: str | os.PathLike[str] | None = None,
+    patience_s: float = 60.0,
+    progress: Callable[[FetchState], None] | None = None,
+) -> Fetched:
+    """Fetch a file from all of its sharers at once.
+
+    Every chunk is verified when it comes, by the BLAKE3 hash of the file. What is there stays there whatever happens:
+    the same call goes on from there.
+
+    Parameters
+    ----------
+    urls : sequence of str
+        Where the file is: ``anabranch://HOST:PORT/NAME?pin=FINGERPRINT``, as :func:`share` prints it.
+    to : path, optional
+        Where it is to be; a folder, or the name of a new file. By default its own name, here.
+    control : str
+        The protocol that controls the sharers' paths.
+    via : sequence of str
+        Local addresses or interfaces, a path over each; by default what the system chooses.
+    groups : sequence of int
+        Which of these paths share links, by a number for each, as ``anabranch.TopologyManager`` finds them; for NMCC.
+    file_hash : str, optional
+        The hash that the file has to have; by default the first sharer is believed.
+    authorities : path, optional
+        A PEM file of certificates that the sharers' are signed by, instead of fingerprints in the URLs.
+    patience_s : float
+        So long no sharer may be reached before the fetch is given up.
+    progress : callable, optional
+        Told how far it is, some times a second.
+
+    Raises
+    ------
+    ValueError
+        If an address, a name or a protocol cannot be.
+    OSError
+        If no sharer has the file or can be reached, or the disk refuses.
+    """
+    if not urls:
+        raise ValueError("a fetch needs the URL of a sharer")
+    target = _target(urls[0], to)
+    begin = time.monotonic()
+    running = _core.Fetch(
+        list(urls), target, control, list(via), list(groups), file_hash, _path(authorities), float(patience_s)
+    )
+    last = begin
+    while (outcome := running.wait()) is None:
+        if progress is not None and time.monotonic() - last >= LOOK_S:
+            last = time.monotonic()
+            progress(FetchState(last - begin, *running.state()))
+    state = FetchState(time.monotonic() - begin, *running.state())
+    if progress is not None:
+        progress(state)
+    found, size, was_there, _ = outcome
+    return Fetched(target, found, size, was_there, state)
+
+
+def share(
+    directory: str | os.PathLike[str],
+    *,
+    listen: Sequence[str] = (f"0.0.0.0:{PORT}",),
+    host: str | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    ready: Callable[[str], None] | None = None,
+    served: Callable[[str, int], None] | None = None,
+) -> None:
+    """Share the files of a directory, read-only, until Ctrl-C.
+
+    Parameters
+    ----------
+    directory : path
+        Nothing outside of it is served, whatever names or links say.
+    listen : sequence of str
+        Local ``ADDRESS:PORT``, of which the first stands in the URL; port 0 is any that is free.
+    host : str, optional
+        The name or address to put into the URL instead.
+    certificate, key : path, optional
+        Who the sharer is, in PEM. By default it is one made for this user and kept, known by its fingerprint.
+    ready : callable, optional
+        Told the URL once there is one; names of files go after its slash.
+    served : callable, optional
+        Told of each connection that has ended: its address, and how many bytes it took.
+
+    Raises
+    ------
+    ValueError
+        If an address or the certificate cannot be.
+    OSError
+        If the directory or the sockets cannot be opened.
+    """
+    if (certificate is None) != (key is None):
+        raise ValueError("a certificate and its key go together; give both, or neither")
+    if host is None and listen:
+        host = _reached_at(listen[0])
+    identity = _path(certificate) or _identity()
+    running = _core.Share(Path(directory), list(listen), identity, _path(key), host)
+    while True:
+        event = running.wait()
+        if event is None:
+            continue
+        url, taken = event
+        if url is not None and ready is not None:
+            ready(url)
+        if taken is not None and served is not None:
+            served(*taken)
+
+
+def _path(path: str | os.PathLike[str] | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _target(url: str, to: str | os.PathLike[str] | None) -> Path:
+    """Give where the file is to be: below `to` under its own name if that is a folder."""
+    name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
+    place = Path(to) if to is not None else Path()
+    if to is None or place.is_dir():
+        if not name:
+            raise ValueError(f"`{url}` names no file; write its name after the last slash before `?`")
+        place = place / name
+    if not place.parent.is_dir():
+        raise ValueError(f"{place.parent}: there is no such folder; make it first")
+    return place
+
+
+def _identity() -> Path:
+    """Give where who this user is as a sharer is kept."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(home) / "anabranch" / "identity.pem"
+
+
+def _reached_at(listen: str) -> str | None:
+    """Give the address by which others reach this machine, if `listen` is all of its addresses."""
+    if not listen.startswith(("0.0.0.0:", "[::]:")):
+        return None
+    family, remote = (socket.AF_INET, "192.0.2.1") if listen[0] == "0" else (socket.AF_INET6, "2001:db8::1")
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            # Nothing is sent: the system only says from where it would be.
+            probe.connect((remote, PORT))
+        except OSError:
+            return "127.0.0.1" if family == socket.AF_INET else "::1"
+        return str(probe.getsockname()[0])

@@ -1,0 +1,182 @@
+"""Files shared and fetched by the command line, over the loopback; what is there after either side is killed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from anabranch.transfer import fetch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
+MB = 1_000_000
+CHUNK = 256 << 10
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a file of 60 MB and one below another folder."""
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "x").write_bytes(random.Random(1).randbytes(60 * MB))
+    (folder / "maps").mkdir()
+    (folder / "maps" / "rhine map").write_bytes(b"abc")
+    return folder
+
+
+@contextmanager
+def sharer(folder: Path, home: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `anabranch share`, and give it with its URL for NAME."""
+    command = [*PROGRAM, "share", str(folder), "--listen", f"127.0.0.1:{port}"]
+    environment = os.environ | {"XDG_DATA_HOME": str(home)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def fetcher(*arguments: str | Path) -> subprocess.Popen[str]:
+    """Start `anabranch fetch`."""
+    command = [*PROGRAM, "fetch", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
+    """Wait for a program that is to end with this code."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    return out, err
+
+
+def digest(path: Path) -> str:
+    """Give the hash of a file by other means than its fetcher's."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_file_is_fetched_over_two_paths_and_named_as_it_is_shared(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (_, url):
+        assert url.startswith("anabranch://127.0.0.1:")
+        there = tmp_path / "there"
+        there.mkdir()
+        out, _ = finished(fetcher(url.replace("NAME", "x"), "--via", "127.0.0.1,127.0.0.2", "--to", there))
+        assert digest(there / "x") == digest(shared / "x")
+        assert "127.0.0.2 - 127.0.0.1" in out
+        finished(fetcher(url.replace("NAME", "maps/rhine%20map"), "--to", there))
+        assert (there / "rhine map").read_bytes() == b"abc"
+
+
+def test_rates_are_told_in_the_shape_of_iperf3(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (_, url):
+        out, _ = finished(fetcher(url.replace("NAME", "x"), "--to", tmp_path / "x", "--json"))
+    report = json.loads(out)
+    assert report["end"]["sum_received"]["bytes"] == 60 * MB
+    assert sum(each["sum"]["bytes"] for each in report["intervals"]) == 60 * MB
+    stream = report["end"]["streams"][0]
+    assert stream["bytes"] > 60 * MB, "with headers"
+    assert stream["bits_per_second"] == pytest.approx(8 * stream["bytes"] / stream["seconds"])
+
+
+def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (_, url):
+        for arguments, code, reason in (
+            (("http://x:1/y",), 2, "it does not begin with anabranch://"),
+            ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
+            ((url.replace("NAME", ""),), 2, "names no file"),
+            ((url.replace("NAME", "x"), "--control", "dctcp"), 2, "counts the packets that links have marked"),
+            ((url.replace("NAME", "x"), "--control", "d-slen"), 2, "needs links that take part in it"),
+            ((url.replace("NAME", "x"), "--via", "none0"), 1, "neither an address nor an interface"),
+            ((url.replace("NAME", "x"), "--to", tmp_path / "no" / "x"), 2, "there is no such folder"),
+            ((url.replace("NAME", "y"), "--to", tmp_path / "y"), 1, "it shares no such file"),
+            ((url.replace("NAME", "x"), "--to", tmp_path / "y", "--hash", "12"), 2, "is not a BLAKE3 hash"),
+        ):
+            _, err = finished(fetcher(*arguments, "--patience", "1"), code)
+            assert reason in err, err
+            assert "Traceback" not in err
+    assert not list(tmp_path.glob("y*"))
+
+
+def test_ctrl_c_keeps_what_has_come(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (_, url):
+        process = fetcher(url.replace("NAME", "x"), "--to", tmp_path / "x")
+        journal = tmp_path / "x.part.journal"
+        while not (journal.exists() and journal.stat().st_size > 200):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, err = finished(process, 130)
+        assert "the same command goes on from here" in err
+        out, _ = finished(fetcher(url.replace("NAME", "x"), "--to", tmp_path / "x"))
+        assert "of it were there" in out
+
+
+def journalled(target: Path) -> int:
+    """Give how many chunks the journal lists."""
+    journal = target.with_name(target.name + ".part.journal")
+    return max(journal.stat().st_size - 64, 0) // 8 if journal.exists() else 0
+
+
+MOMENTS = 10
+
+
+def moments(shared: Path, home: Path, seed: int) -> list[float]:
+    """Give moments by chance over the time that a whole transfer takes, in seconds."""
+    with sharer(shared, home) as (_, url):
+        begin = time.monotonic()
+        finished(fetcher(url.replace("NAME", "x"), "--to", home / "whole"))
+        whole_s = time.monotonic() - begin
+    rng = random.Random(seed)
+    return [rng.uniform(0.3, 1.0) * whole_s for _ in range(MOMENTS)]
+
+
+def test_a_fetch_goes_on_after_its_fetcher_was_killed(shared: Path, tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    killed = 0
+    for moment in moments(shared, tmp_path, 1):
+        with sharer(shared, tmp_path) as (_, url):
+            running = fetcher(url.replace("NAME", "x"), "--to", target)
+            time.sleep(moment)
+            running.kill()
+            running.communicate()
+            there = journalled(target)
+            if not target.exists():
+                killed += 1
+                fetched = fetch([url.replace("NAME", "x")], target)
+                # What was listed is not sent again: all of these are whole chunks but the last of the file.
+                assert fetched.was_there_bytes >= (there - 1) * CHUNK
+                brought = sum(source["brought_bytes"] for source in fetched.state.sources)
+                assert brought == 60 * MB - fetched.was_there_bytes
+            assert digest(target) == digest(shared / "x")
+            target.unlink()
+    assert killed >= MOMENTS // 2
+
+
+def test_a_fetch_goes_on_after_its_sharer_was_killed(shared: Path, tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    for moment in moments(shared, tmp_path, 2):
+        with sharer(shared, tmp_path) as (process, url):
+            running = fetcher(url.replace("NAME", "x"), "--to", target)
+            time.sleep(moment)
+            process.kill()
+            process.wait()
+        port = int(url.split(":")[2].split("/")[0])
+        with sharer(shared, tmp_path, port) as (_, again):
+            assert again == url, "it is known by the same fingerprint"
+            out, _ = finished(running)
+        assert "of it were there" not in out
+        assert digest(target) == digest(shared / "x")
+        target.unlink()
