@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, An
     Sums count bytes of the file that were verified; streams what their paths carried as payload of UDP, headers of QUIC
     included.
     """
-    marks = _marks(states)
-    begin, end = states[0], states[-1]
+    begin, end = replace(states[-1], time_s=0.0, sources=[]), states[-1]
+    marks = _marks([begin, *states])
     labels = [label for label, _ in _paths(end)]
     return {
         "start": {
@@ -60,7 +61,7 @@ def _interval(labels: Sequence[str], before: FetchState, after: FetchState, tota
         count = carried - earlier if carried >= earlier else carried
         rtt = {"rtt": round(1e6 * path["rtt_s"])} if path else {}
         streams.append({"socket": number, "path": label, **_amount(count, times), **rtt, "sender": False})
-    return {"streams": streams, total: {**_amount(after.there_bytes - before.there_bytes, times), "sender": False}}
+    return {"streams": streams, total: {**_amount(after.brought_bytes - before.brought_bytes, times), "sender": False}}
 
 
 def _amount(count: int, times: dict[str, float]) -> dict[str, float]:

@@ -37,10 +37,15 @@ class FetchState:
     sources: list[dict[str, Any]]
 
     @property
-    def there_bytes(self) -> int:
-        """Bytes of the file that are there, and were verified."""
+    def brought_bytes(self) -> int:
+        """Bytes of the file that have come, and were verified."""
         brought: int = sum(source["brought_bytes"] for source in self.sources)
-        return self.was_there_bytes + brought
+        return brought
+
+    @property
+    def there_bytes(self) -> int:
+        """Bytes of the file that are there."""
+        return self.was_there_bytes + self.brought_bytes
 
 
 @dataclass(frozen=True)

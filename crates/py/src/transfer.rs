@@ -104,6 +104,7 @@ impl Fetch {
     }
 
     /// What came of it, once it is over: (hash, bytes, bytes that were there before, bytes of each source).
+    #[allow(clippy::type_complexity)]
     fn wait(&self, py: Python<'_>) -> PyResult<Option<(String, u64, u64, Vec<u64>)>> {
         match wait(py, &self.running)? {
             None => Ok(None),

@@ -345,6 +345,7 @@ impl Fetch {
     /// Brings to the disk what has come, and gives the file its name if it is whole.
     async fn end(mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
         self.transfers.abort_all();
+        self.progress.look();
         for connection in self.connections.iter().flatten() {
             connection.close(0, "");
         }

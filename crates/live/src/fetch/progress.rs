@@ -68,13 +68,18 @@ impl Progress {
 
     /// How far it is now.
     pub fn state(&self) -> State {
+        self.look();
+        self.lock().state.clone()
+    }
+
+    /// Looks at the paths: of those that are gone by the next look, this is what is told.
+    pub(super) fn look(&self) {
         let Inner { state, sessions } = &mut *self.lock();
         for (source, session) in state.sources.iter_mut().zip(sessions) {
             if let Some(session) = session.upgrade() {
                 source.paths = session.paths();
             }
         }
-        state.clone()
     }
 
     /// A source sends, over this connection.
