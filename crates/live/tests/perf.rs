@@ -1,10 +1,11 @@
 //! Measurements over loopback: two addresses of it are two paths.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use anabranch_live::control::suited;
+use anabranch_live::control::{named, suited};
 use anabranch_live::perf::{Direction, Event, PerfError, Plan, Report, Running, Service};
+use anabranch_live::session::Client;
 use anabranch_live::url::Url;
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -114,4 +115,19 @@ fn paths_that_carry_data_are_not_given_up() {
     let openings: Vec<_> =
         json["start"]["connected"].as_array().unwrap().iter().map(|path| &path["openings"]).collect();
     assert_eq!(openings, [1, 1], "{}", report.lines().join("; "));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_asks_for_nothing_is_cut_off() {
+    let (service, url) = service();
+    let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
+    let remote = [SocketAddr::new(url.host.parse().unwrap(), url.port)];
+    let session = client.connect(&url.host, &remote, &url.trust(), &named("lia").unwrap()).await.unwrap();
+    let start = Instant::now();
+    tokio::time::timeout(PATIENCE, session.connection().closed()).await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(7), "{:?}", start.elapsed());
+    match service.wait(PATIENCE) {
+        Some(Event::Served(line)) => assert!(line.ends_with("asks for nothing"), "{line}"),
+        other => panic!("{other:?}"),
+    }
 }
