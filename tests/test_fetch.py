@@ -150,7 +150,7 @@ def test_a_fetch_goes_on_after_its_fetcher_was_killed(shared: Path, tmp_path: Pa
             running.communicate()
             there = journalled(target)
             fetched = fetch([url.replace("NAME", "x")], target)
-            # What was listed is not sent again. All chunks but the last are of one size, and half a record may be there.
+            # What was listed is not sent again: whole chunks but the last of the file, and perhaps half a record.
             if running.returncode < 0:
                 assert fetched.was_there_bytes >= (there - 1) * CHUNK
             assert fetched.was_there_bytes + fetched.state.brought_bytes == 60 * MB

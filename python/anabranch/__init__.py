@@ -2,7 +2,8 @@
 
 Read or make a network (`read_network`, `generate`), say who wants what (`read_demands`, `gravity`, ...), and divide
 the capacity: `solve` gives an `Allocation` that can prove itself. Simulate a scenario file: `run` gives a `Result` with
-everything that was measured; `sweep` simulates it with many values.
+everything that was measured; `sweep` simulates it with many values. Move files between machines under the same
+protocols: `share`, `fetch`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ from anabranch.scenario import Scenario, read_scenario
 from anabranch.simulate import run
 from anabranch.solve import solve
 from anabranch.topology_manager import TopologyManager
+from anabranch.transfer import Fetched, FetchState, fetch, share
 from anabranch.write import write_network
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ __all__ = [
     "CertificateError",
     "ConvergenceWarning",
     "Demands",
+    "FetchState",
+    "Fetched",
     "LevelledAllocation",
     "Network",
     "Paths",
@@ -71,6 +75,7 @@ __all__ = [
     "draw_network",
     "draw_queues",
     "draw_rates",
+    "fetch",
     "filters",
     "find_paths",
     "from_networkx",
@@ -88,6 +93,7 @@ __all__ = [
     "read_scenario",
     "read_sweep",
     "run",
+    "share",
     "single_failures",
     "solve",
     "solve_many",
