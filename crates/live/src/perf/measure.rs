@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use super::PerfError;
 use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
-use super::running::{Event, Events};
+use super::running::Event;
 use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
 use crate::control::named;
 use crate::paths::PathReport;
+use crate::running::Events;
 use crate::security::Trust;
 use crate::session::{Client, Session, addresses};
 use crate::sockets::resolve;
@@ -58,7 +59,7 @@ impl Plan {
 }
 
 /// Measures once: tells of each interval, and at last of all.
-pub async fn measure(plan: Plan, events: Events) -> Result<(), PerfError> {
+pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError> {
     let (request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
     let remotes = addresses(&plan.url.host, plan.url.port).await?;
@@ -109,7 +110,7 @@ async fn watch(
     counter: &Counter,
     direction: Direction,
     intervals: &mut Vec<Interval>,
-    events: &Events,
+    events: &Events<Event>,
 ) -> Done {
     let start = Instant::now();
     let mut ticks = tokio::time::interval(INTERVAL);

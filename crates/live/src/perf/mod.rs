@@ -12,13 +12,16 @@ mod wire;
 
 pub use measure::{Plan, measure};
 pub use report::{Interval, Report};
-pub use running::{Event, Running};
+pub use running::Event;
 pub use serve::{Service, serve};
 pub use wire::{Direction, MOST_BYTES, MOST_SECONDS, MOST_STREAMS};
 
 use crate::control::Unsuited;
 use crate::session::SessionError;
 use crate::url::UrlError;
+
+/// A measurement or a server of measurements, on threads of its own.
+pub type Running = crate::running::Running<Event>;
 
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]

@@ -8,9 +8,10 @@ use tokio::sync::Semaphore;
 
 use super::PerfError;
 use super::data::{Counter, receive, send};
-use super::running::{Event, Events};
+use super::running::Event;
 use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
 use crate::control::named;
+use crate::running::Events;
 use crate::security::{Identity, SecurityError};
 use crate::session::{Arrival, Server, Session, SessionError};
 use crate::url::Url;
@@ -30,7 +31,7 @@ pub struct Service {
 }
 
 /// Serves until it is dropped: tells the URL first, then of each measurement.
-pub async fn serve(service: Service, events: Events) -> Result<(), PerfError> {
+pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfError> {
     let made = || Identity::made().map_err(|error: SecurityError| SessionError::from(error));
     let identity = service.identity.map_or_else(made, Ok)?;
     let server = Server::bind(&[service.address.into()], &identity).await?;
