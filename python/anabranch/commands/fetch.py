@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group
@@ -12,8 +13,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from anabranch import _core
-from anabranch.commands.text import bytes_text
+from anabranch.commands.text import bytes_text, rate_text
 from anabranch.errors import ScenarioError
 from anabranch.iperf import iperf_report
 from anabranch.transfer import Fetched, FetchState, fetch
@@ -30,6 +30,11 @@ no more from others than one connection would; `anabranch perf` lists the contro
 
 INTERRUPTED = 130
 PATIENCE_S = 60.0
+
+RATED_S = 1.0
+"""Rates are shown over so long."""
+
+BAR_WIDTH = 40
 
 
 def command(
@@ -91,11 +96,11 @@ def _numbers(groups: str | None) -> list[int]:
 
 
 class _Bar:
-    """The file, and below it its sources and their paths, with their rates since they were last shown."""
+    """The file, and below it its sources and their paths, with their rates over the last second."""
 
     def __init__(self, console: Console) -> None:
         self.live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
-        self.last: tuple[float, dict[str, int]] = (0.0, {})
+        self.seen: deque[tuple[float, dict[str, int]]] = deque([(0.0, {})])
 
     def __enter__(self) -> Callable[[FetchState], None]:
         if self.live is None:
@@ -110,31 +115,37 @@ class _Bar:
     def show(self, state: FetchState) -> None:
         """Draw it anew."""
         assert self.live is not None
-        size = state.size_bytes or 0
-        time_s, before = self.last
-        now: dict[str, int] = {}
+        counts = {_key(source, path): path["received_bytes"] for source in state.sources for path in source["paths"]}
+        self.seen.append((state.time_s, counts))
+        while len(self.seen) > 2 and state.time_s - self.seen[1][0] >= RATED_S:
+            self.seen.popleft()
+        before_s, before = self.seen[0]
         table = Table.grid(padding=(0, 2))
         for source in state.sources:
-            words = source["why"] or source["standing"]
-            table.add_row(source["source"], bytes_text(source["brought_bytes"]), "", words)
+            table.add_row(
+                source["source"], bytes_text(source["brought_bytes"]), "", source["why"] or source["standing"]
+            )
             for path in source["paths"]:
-                key = f"{source['source']} {path['path']}"
-                now[key] = path["received_bytes"]
-                rate = 8 * max(now[key] - before.get(key, 0), 0) / max(state.time_s - time_s, 1e-9)
+                key = _key(source, path)
+                rate = 8 * max(counts[key] - before.get(key, 0), 0) / max(state.time_s - before_s, 1e-9)
                 standing = f"rtt {1e3 * path['rtt_s']:.1f} ms" if path["is_open"] else "closed"
-                table.add_row(f"  {path['path']}", bytes_text(now[key]), _core.format_rate(rate), standing)
+                table.add_row(f"  {path['path']}", bytes_text(counts[key]), rate_text(rate), standing)
+        there, size = state.there_bytes, state.size_bytes or 0
         total = Table.grid(padding=(0, 2))
-        there = f"{bytes_text(state.there_bytes)} of {bytes_text(size)}"
-        total.add_row(ProgressBar(total=max(size, 1), completed=state.there_bytes, width=40), there)
+        bar = ProgressBar(total=max(size, 1), completed=there, width=BAR_WIDTH)
+        total.add_row(bar, f"{bytes_text(there)} of {bytes_text(size)}")
         self.live.update(Group(total, table), refresh=True)
-        self.last = (state.time_s, now)
+
+
+def _key(source: dict[str, Any], path: dict[str, Any]) -> str:
+    return f"{source['source']} {path['path']}"
 
 
 def _print(fetched: Fetched) -> None:
     """Say what came from where, and how fast."""
     came, took_s = fetched.size_bytes - fetched.was_there_bytes, fetched.state.time_s
     there = f", {bytes_text(fetched.was_there_bytes)} of it were there" if fetched.was_there_bytes else ""
-    rate = f"{bytes_text(came)} in {took_s:.2f} s, {_core.format_rate(fetched.rate_bps)}"
+    rate = f"{bytes_text(came)} in {took_s:.2f} s, {rate_text(fetched.rate_bps)}"
     typer.echo(f"{fetched.path}: {bytes_text(fetched.size_bytes)}{there}; {rate}")
     for source in fetched.state.sources:
         why = f" ({source['why']})" if source["why"] else ""

@@ -1,5 +1,7 @@
 """Names, times and counts on a terminal."""
 
+from anabranch import _core
+
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -31,3 +33,8 @@ def bytes_text(count: int) -> str:
     """Give a size with a unit: 12.3 MB."""
     scale, unit = next((u for u in SIZES if count >= u[0]), (1.0, "bytes"))
     return f"{count} bytes" if scale == 1.0 else f"{count / scale:.3g} {unit}"
+
+
+def rate_text(bps: float) -> str:
+    """Give a rate to three digits: ``2.32 Gbit/s``."""
+    return _core.format_rate(float(f"{bps:.3g}"))
