@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.2
 """How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
+
+DIGITS = 12
+"""How many digits of what does not fit are to go until exact rates do; the last is counted when all is done."""
 
 
 def start_solver(
@@ -62,15 +66,21 @@ def run_passes(
 
 
 def run_levels(problem: Problem, progress: Progress | None) -> _core.Levelled:
-    """Find max-min fair levels until all have settled, in stretches of about `LOOK_S`."""
+    """Find max-min fair levels until all rates fit, in stretches of about `LOOK_S`."""
     solver = _core.global_max_min(problem.core)
-    stretch, connections = 64, problem.core.connections
+    stretch, most = 64, 0
     while True:
         began = time.perf_counter()
         is_done = solver.run(stretch)
         if progress is not None:
-            progress("connections", solver.settled, connections)
+            most = max(most, DIGITS if is_done else min(_digits(solver.lack), DIGITS - 1))
+            progress("digits", most, DIGITS)
         if is_done:
             return solver.finish()
         took = time.perf_counter() - began
         stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))
+
+
+def _digits(lack: float) -> int:
+    """How many powers of ten below all that is asked for something is."""
+    return int(-math.log10(lack)) if 0.0 < lack < 1.0 else 0

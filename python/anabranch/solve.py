@@ -113,8 +113,8 @@ def solve(
     allow_unreachable : bool
         Give connections without any path the rate 0 instead of refusing them.
     progress : callable, optional
-        Called with a stage (``"paths"``, ``"passes"``, ``"connections"``), how much of it is done, and how much there
-        is.
+        Called with a stage (``"paths"``, ``"passes"``, ``"digits"``), how much of it is done, and how much there is.
+        Digits are those of what does not fit yet, by all that is asked for.
     ratio : float, optional
         Of SWAN's levels, or of geometric bins, from one to the next; 2 if not given.
     first_level : float or str, optional

@@ -27,10 +27,10 @@ impl PyGlobalMaxMin {
         Ok(py.detach(|| solver.run(most)))
     }
 
-    /// Connections whose rates are found.
+    /// What paths and links are below 0, together, by what all ask for.
     #[getter]
-    fn settled(&self) -> PyResult<usize> {
-        Ok(self.at_work()?.settled())
+    fn lack(&self) -> PyResult<f64> {
+        Ok(self.at_work()?.lack())
     }
 
     /// Exchanges of one path or link for another so far.

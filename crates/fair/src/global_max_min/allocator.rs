@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::columns::Takes;
 use super::filling::Filling;
-use super::{GlobalMaxMin, Levelled, levelled, patience};
+use super::{GlobalMaxMin, Levelled, levelled};
 use crate::problem::{Changes, Problem, ProblemError};
 
 /// A problem and its max-min fair rates, ready for changes.
@@ -44,7 +44,7 @@ impl Allocator {
         let filling = &mut self.filling;
         let can_follow = filling.is_sound && before.shares_paths(problem) && filling.columns.follow(problem, &before);
         if can_follow {
-            filling.follow(patience(&filling.columns));
+            filling.follow();
         }
         if !can_follow || !filling.is_sound {
             self.filling = solved(problem);
@@ -68,7 +68,6 @@ impl Allocator {
 
     /// The rates of all paths and connections, and their proof.
     pub fn levelled(&mut self) -> Levelled {
-        self.filling.tell_held();
         levelled(&self.problem, &mut self.filling)
     }
 }
@@ -77,7 +76,6 @@ impl Allocator {
 fn solved(problem: &Arc<Problem>) -> Filling {
     let mut solver = GlobalMaxMin::with(problem, Takes::All);
     while !solver.run(usize::MAX) {}
-    solver.filling.begin_following();
     solver.filling
 }
 

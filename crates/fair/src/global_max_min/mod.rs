@@ -1,25 +1,22 @@
 //! Global max-min fairness over many paths, exactly.
 //!
-//! All connections are at one level, as high as some division of their rates among the paths allows. What proves that
-//! it cannot be higher are prices on links:
+//! What proves that rates are too high are prices on links:
 //!
 //! ```text
 //! cost of a connection = least over its paths of   sum over the links of price * coefficient
 //! sum over connections of rate * cost  <=  sum over links of capacity * price          whatever the division
 //! ```
 //!
-//! Where both sides are equal, none that pays can have more unless another that pays has less. So the paying ones
-//! settle at this level, and the others rise on. A connection whose demand is met settles too. The last one to settle
-//! ends it: the least rate is as great as can be, then the second least, and so on.
+//! Where this does not hold, those who pay and have the most come down to one level (rate by weight), at which both
+//! sides are equal. Then none of them can have more unless another that pays, and has no more, has less.
 //!
-//! A level is found from above. Everyone has all that it asks for until prices prove that this is too much: then the
-//! level falls to what these prices allow, and so on until the rates fit. The last prices prove that it cannot be
-//! higher, since they allow no more.
+//! So everyone has all that it asks for until prices prove that this is too much. Then rates fall to what these prices
+//! allow, and so on until they fit. The proofs that hold them then say of everyone why it cannot have more.
 //!
 //! Rates are made to fit by the dual simplex method [lemke1954], with a basis of the size of the tight links
 //! [dantzig1967], and with long steps [maros2003]: in one step any number of connections move to a path that has become
-//! cheaper, as nothing of them is in the basis. From level to level all that was found stays; a chain of linear
-//! programs [nace2008] begins anew.
+//! cheaper, as nothing of them is in the basis. All levels are found together; a chain of linear programs [nace2008]
+//! begins anew for each.
 
 mod allocator;
 mod basis;
@@ -32,14 +29,14 @@ use std::sync::Arc;
 use crate::problem::{Problem, trim};
 pub use allocator::Allocator;
 use columns::{Columns, Takes};
-use filling::Filling;
+use filling::{Filling, Proof};
 
 /// A level, who is held there, and the prices that prove it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// Rate by weight of all that it holds.
     pub level: f64,
-    /// Connections that settled at it, rising.
+    /// Connections that it holds, rising.
     pub held: Vec<u32>,
     /// Link and price, for the links that hold them.
     pub prices: Vec<(u32, f64)>,
@@ -64,49 +61,29 @@ pub struct Levelled {
 pub struct GlobalMaxMin {
     problem: Arc<Problem>,
     filling: Filling,
-    /// Events that are left before it gives up.
-    budget: usize,
-}
-
-/// Events for each link and path, after which it ends in any case.
-const PATIENCE: usize = 50;
-
-/// Events that a problem may take.
-fn patience(columns: &Columns) -> usize {
-    PATIENCE * (columns.rows() + columns.paths() + 1)
 }
 
 impl GlobalMaxMin {
-    /// Ready for the first event, at level 0.
+    /// Ready for the first event, with all demands.
     pub fn new(problem: &Arc<Problem>) -> Self {
         Self::with(problem, Takes::Carrying)
     }
 
     fn with(problem: &Arc<Problem>, takes: Takes) -> Self {
-        let columns = Columns::new(problem, takes);
-        let budget = patience(&columns);
-        Self { problem: Arc::clone(problem), filling: Filling::new(columns), budget }
+        Self { problem: Arc::clone(problem), filling: Filling::new(Columns::new(problem, takes)) }
     }
 
     /// Goes through at most `most` more events; says whether all is done.
     pub fn run(&mut self, most: usize) -> bool {
-        for _ in 0..most {
-            if self.filling.is_done() {
-                return true;
-            }
-            if self.budget == 0 {
-                self.filling.is_sound = false;
-                return true;
-            }
-            self.budget -= 1;
-            self.filling.advance();
-        }
+        self.filling.run(most);
         self.filling.is_done()
     }
 
-    /// Connections whose rates are found.
-    pub fn settled(&self) -> usize {
-        self.problem.connections() - self.filling.left
+    /// What paths and links are below 0, together, by what all ask for: how far rates are from fitting.
+    ///
+    /// Rises now and then, but 0 is the end.
+    pub fn lack(&self) -> f64 {
+        self.filling.lack()
     }
 
     /// Exchanges so far.
@@ -131,15 +108,15 @@ fn levelled(problem: &Problem, filling: &mut Filling) -> Levelled {
     }
     trim(problem, &mut path_rates);
     let connection_rates = problem.sum_by_connection(&path_rates);
-    let level = |held: &filling::Held| {
+    let level = |proof: &Proof| {
         let price = |&(row, price): &(u32, f64)| (columns.link[row as usize], price * columns.row_scale[row as usize]);
         let binds = |&&(row, _): &&(u32, f64)| columns.capacity[row as usize] > 0.0;
-        let mut connections: Vec<u32> = held.connections.iter().map(|&c| columns.connection[c as usize]).collect();
-        connections.sort_unstable();
-        Level { level: held.level, held: connections, prices: held.prices.iter().filter(binds).map(price).collect() }
+        let mut held: Vec<u32> = proof.held.iter().map(|&c| columns.connection[c as usize]).collect();
+        held.sort_unstable();
+        Level { level: proof.level, held, prices: proof.prices.iter().filter(binds).map(price).collect() }
     };
-    let levels = filling.held.iter().map(level).collect();
-    let converged = filling.is_sound && filling.left == 0;
+    let levels = filling.proofs.iter().map(level).collect();
+    let converged = filling.is_sound && filling.fits;
     Levelled { path_rates, connection_rates, levels, exchanges: filling.exchanges, converged }
 }
 

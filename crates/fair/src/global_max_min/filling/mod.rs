@@ -1,22 +1,22 @@
-//! The level falls until the rates fit, those whom nothing can help settle, and the others begin again from above.
+//! Rates fall by one proof after the other until they fit.
 //!
 //! ```text
-//! rate of a connection     = what it settled at, or min(demand, weight * level)
+//! rate of a connection     = its demand, or weight * level of the first proof that holds it
 //! room[l]                  = capacity[l] - what main paths use at these rates
 //! rates of the basic paths = inverse * room     of a main path = rate of its connection - those of its basic paths
 //! ```
 //!
 //! An event is a path or the slack of a link that is below 0. Either something takes its place, or prices prove that
-//! the level is too high, and tell to which it must fall. Where nothing is below 0, the last prices hold the level.
+//! some rates are too high, and tell to which level they must fall. Where nothing is below 0, rates are what the proofs
+//! say, and fit.
 
-mod following;
-mod levels;
+mod proofs;
 mod rates;
 
 use super::basis::{Basis, Entering, Leaving};
 use super::columns::Columns;
 use super::pricing::{Candidate, Lack, Prices, Pricing, Step};
-use following::Proof;
+pub(super) use proofs::Proof;
 use rates::Short;
 
 /// A price below this part of the greatest is rounding.
@@ -30,40 +30,33 @@ const NO_PIVOT: f64 = 1e-3;
 /// A pivot below this part of its column is taken with a new inverse only.
 const SMALL: f64 = 1e-3;
 
-/// The connections that one set of prices holds at a level.
-pub(super) struct Held {
-    pub level: f64,
-    pub connections: Vec<u32>,
-    /// Row and price.
-    pub prices: Vec<(u32, f64)>,
-}
+/// Events for each link and path, after which it begins again with other costs.
+const PATIENCE: usize = 50;
+
+/// How often it begins again.
+const MOST_BEGINNINGS: usize = 3;
 
 /// The state between two events.
 pub(super) struct Filling {
     pub columns: Columns,
     basis: Basis,
     pricing: Pricing,
-    /// Of each connection: its main path, how many basic ones it has, whether it is not settled, and its rate.
+    /// Of each connection: its main path, how many basic ones it has, and its rate.
     main: Vec<u32>,
     basic: Vec<u32>,
-    free: Vec<bool>,
     pub rate: Vec<f64>,
     /// Whether a path is basic; main paths are not.
     is_basic: Vec<bool>,
-    pub level: f64,
-    /// The level up to which all is settled.
-    floor: f64,
     /// Of each row: what main paths use.
     used: Vec<f64>,
-    /// Prices that proved a level too high, row and price; the last belong to the present level.
-    proofs: Vec<Vec<(u32, f64)>>,
-    /// The same of an answer that follows changes: who pays besides, and whom they hold, from the lowest level on.
-    kept: Vec<Proof>,
-    follows: bool,
-    /// Connections that are not settled.
-    pub left: usize,
-    pub held: Vec<Held>,
+    /// What holds rates below demands, from the lowest level to the highest.
+    pub proofs: Vec<Proof>,
     pub exchanges: usize,
+    /// Whether nothing is below 0.
+    pub fits: bool,
+    /// Events that are left to this beginning, and how many there were before it.
+    patience: usize,
+    beginnings: usize,
     /// Whether numbers stayed sound so far.
     pub is_sound: bool,
     /// What is below 0 and stays so until something else changes: by rounding alone, where numbers are sound.
@@ -73,46 +66,62 @@ pub(super) struct Filling {
 
 impl Filling {
     pub fn new(columns: Columns) -> Self {
-        let (pricing, main) = Pricing::new(&columns);
+        let (pricing, main) = Pricing::new(&columns, 0);
         let (rows, connections) = (columns.rows(), columns.connections());
         let mut filling = Self {
             basis: Basis::new(rows),
             pricing,
             main,
             basic: vec![0; connections],
-            free: vec![true; connections],
-            rate: vec![0.0; connections],
+            rate: columns.demand.clone(),
             is_basic: vec![false; columns.paths()],
-            level: 0.0,
-            floor: 0.0,
             used: vec![0.0; rows],
             proofs: vec![],
-            kept: vec![],
-            follows: false,
-            left: connections,
-            held: vec![],
             exchanges: 0,
+            fits: false,
+            patience: patience(&columns),
+            beginnings: 0,
             is_sound: true,
             still: vec![],
             prices: vec![0.0; rows],
             columns,
         };
-        filling.begin_level();
+        filling.sum_main_paths();
         filling
     }
 
     pub fn is_done(&self) -> bool {
-        self.left == 0 || !self.is_sound
+        self.fits || !self.is_sound
     }
 
-    /// Goes through the next event.
-    pub fn advance(&mut self) {
-        if !self.mend() {
-            self.end_level();
+    /// Goes through the next events, so many at most.
+    pub fn run(&mut self, most: usize) {
+        for _ in 0..most {
+            if self.is_done() {
+                return;
+            }
+            if self.patience == 0 {
+                self.begin_again();
+            }
+            self.patience -= 1;
+            self.fits = !self.mend();
         }
     }
 
-    /// Makes good what is furthest below 0, or learns that the level is too high; says whether anything is.
+    /// Forgets all but the proofs, and goes on with other costs: rounding or a circle led nowhere.
+    fn begin_again(&mut self) {
+        self.beginnings += 1;
+        self.is_sound &= self.beginnings <= MOST_BEGINNINGS;
+        (self.pricing, self.main) = Pricing::new(&self.columns, self.beginnings);
+        self.basis = Basis::new(self.columns.rows());
+        self.basic.fill(0);
+        self.is_basic.fill(false);
+        self.patience = patience(&self.columns);
+        self.sum_main_paths();
+        self.still.clear();
+    }
+
+    /// Makes good what is furthest below 0, or learns that rates are too high; says whether anything is.
     fn mend(&mut self) -> bool {
         if self.basis.is_old() {
             self.refresh();
@@ -138,7 +147,9 @@ impl Filling {
     }
 
     fn refresh(&mut self) {
-        self.is_sound &= self.basis.refresh();
+        if !self.basis.refresh() {
+            self.begin_again();
+        }
     }
 
     fn room(&self, row: usize) -> f64 {
@@ -174,7 +185,7 @@ impl Filling {
         place
     }
 
-    /// Something is below 0: finds what takes its place, or the level that the rates can have.
+    /// Something is below 0: finds what takes its place, or the rates that prices allow.
     fn leave(&mut self, leaving: Leaving, lack: Lack) {
         let mut of = std::mem::take(&mut self.prices);
         of.fill(0.0);
@@ -190,7 +201,7 @@ impl Filling {
         }
     }
 
-    /// Exchanges what is leaving for the best that can enter, or lets the level fall; says whether either was done.
+    /// Exchanges what is leaving for the best that can enter, or lets rates fall; says whether either was done.
     fn replace(&mut self, leaving: Leaving, lack: Lack, prices: Prices) -> bool {
         self.pricing.sweep_active(&self.columns, prices, &self.main, |p| self.is_basic[p]);
         if self.enter(leaving, lack, prices, false) {
@@ -200,12 +211,7 @@ impl Filling {
         if self.enter(leaving, lack, prices, false) {
             return true;
         }
-        self.basis.is_new() && (self.prove(prices) || self.enter(leaving, lack, prices, true))
-    }
-
-    /// The prices of the last sweep prove the rates too high: they fall to what these allow. Says whether they do.
-    fn prove(&mut self, prices: Prices) -> bool {
-        if self.follows { self.keep(prices) } else { self.lower(prices) }
+        self.basis.is_new() && (self.keep(prices) || self.enter(leaving, lack, prices, true))
     }
 
     /// Exchanges what is leaving for what the last sweep found, if it can; says whether it did.
@@ -277,6 +283,11 @@ impl Filling {
             *count = if is_basic { *count + 1 } else { *count - 1 };
         }
     }
+}
+
+/// Events that a beginning may take.
+fn patience(columns: &Columns) -> usize {
+    PATIENCE * (columns.rows() + columns.paths() + 1)
 }
 
 /// Sets prices that are rounding to 0; gives the rows of the others.

@@ -10,7 +10,7 @@ const ROUNDS: usize = 3;
 /// A rate below this part of the terms that it is the difference of is rounding.
 const ROUNDING: f64 = 4e-15;
 
-/// The same where rates follow from levels one after the other, of which each has the rounding of those before.
+/// The same of what may have to leave: levels follow one from the other, and each has the rounding of those before.
 const FOLLOWED: f64 = 1e-13;
 
 /// What can be below 0: a basic path, by its place, the main path of a connection, the slack of a row.
@@ -61,10 +61,9 @@ impl Filling {
     /// What is furthest below 0 for the length of its factors, as prices then rise the most [forrest1992].
     pub(super) fn shortest(&self) -> Option<(Short, Lack)> {
         let rates = self.basic_rates();
-        let part = if self.follows { FOLLOWED } else { ROUNDING };
         let mut found: Option<(f64, Short, Lack)> = None;
         let mut look = |sum: Sum, short: Short| {
-            let lack = Lack { value: sum.value, rounding: part * sum.size };
+            let lack = Lack { value: sum.value, rounding: FOLLOWED * sum.size };
             let measure = sum.value * sum.value / sum.square;
             if lack.value < -lack.rounding && found.is_none_or(|(most, ..)| measure > most) && !self.is_still(short) {
                 found = Some((measure, short, lack));
@@ -78,6 +77,19 @@ impl Filling {
             }
         }
         found.map(|(_, short, lack)| (short, lack))
+    }
+
+    /// All that is below 0, by what all ask for.
+    pub fn lack(&self) -> f64 {
+        if self.fits {
+            return 0.0;
+        }
+        let rates = self.basic_rates();
+        let slacks = self.slacks(&rates).into_iter().enumerate().filter(|(row, _)| !self.basis.is_tight(*row));
+        let main = self.main_rates(&rates).into_iter();
+        let sums = slacks.map(|(_, sum)| sum).chain(main.map(|(_, sum)| sum)).chain(rates);
+        let asked: f64 = self.columns.demand.iter().sum();
+        sums.map(|sum| (-sum.value).max(0.0)).sum::<f64>() / asked.max(f64::MIN_POSITIVE)
     }
 
     fn is_still(&self, short: Short) -> bool {
@@ -143,7 +155,7 @@ impl Filling {
     /// The rates of all paths as the basis says; where rounding puts the main path below 0, the others carry what their
     /// connection has.
     pub(in crate::global_max_min) fn path_rates(&mut self) -> Vec<f64> {
-        self.refresh();
+        self.is_sound &= self.basis.refresh();
         self.sum_main_paths();
         let mut path_rates = vec![0.0; self.columns.paths()];
         for (&main, &rate) in self.main.iter().zip(&self.rate) {

@@ -8,9 +8,6 @@ use super::super::columns::Columns;
 /// Of a connection that never had active paths.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// When one in so many can rest, all of them are taken out.
-const MANY: usize = 16;
-
 /// The active paths; those of a connection lie together, so that a sweep goes through memory in order.
 pub(super) struct Active {
     /// The places of the active paths on each row, and what a unit of rate uses there (empty if 1 everywhere).
@@ -22,19 +19,7 @@ pub(super) struct Active {
     sums: Vec<f64>,
     /// Of each connection: where the places of its active paths begin, and how many there are.
     blocks: Vec<(u32, u32)>,
-    state: Vec<State>,
-    /// How many are active, and how many of them can rest.
-    total: usize,
-    tired: usize,
-}
-
-/// What a path is looked at for.
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Resting,
-    Active,
-    /// Active, but nothing will come of it.
-    Tired,
+    is_in: Vec<bool>,
 }
 
 impl Active {
@@ -46,9 +31,7 @@ impl Active {
             owner: vec![],
             sums: vec![],
             blocks: vec![(NO_BLOCK, 0); columns.connections()],
-            state: vec![State::Resting; columns.paths()],
-            total: 0,
-            tired: 0,
+            is_in: vec![false; columns.paths()],
         }
     }
 
@@ -70,11 +53,9 @@ impl Active {
     }
 
     fn put(&mut self, columns: &Columns, path: u32, c: u32) {
-        if self.state[path as usize] != State::Resting {
+        if std::mem::replace(&mut self.is_in[path as usize], true) {
             return;
         }
-        self.state[path as usize] = State::Active;
-        self.total += 1;
         let (start, count) = &mut self.blocks[c as usize];
         let place = *start + *count;
         *count += 1;
@@ -83,42 +64,6 @@ impl Active {
             self.on_row[row as usize].push(place);
             if let Some(amounts) = self.amounts.get_mut(row as usize) {
                 amounts.push(a);
-            }
-        }
-    }
-
-    /// Marks an active path as one that can rest.
-    pub fn tire(&mut self, path: usize) {
-        if self.state[path] == State::Active {
-            self.state[path] = State::Tired;
-            self.tired += 1;
-        }
-    }
-
-    /// Takes out those that can rest, if they are many, but for those in use; and who is alone of its connection.
-    pub fn rest(&mut self, columns: &Columns, is_used: impl Fn(u32) -> bool) {
-        if self.tired <= self.total / MANY {
-            return;
-        }
-        self.on_row.iter_mut().for_each(Vec::clear);
-        self.amounts.iter_mut().for_each(Vec::clear);
-        (self.total, self.tired) = (0, 0);
-        for c in 0..self.blocks.len() {
-            let (start, count) = self.blocks[c];
-            if count == 0 {
-                continue;
-            }
-            let own: Vec<u32> = self.path[start as usize..][..count as usize].to_vec();
-            let is_kept = |path: &u32| self.state[*path as usize] == State::Active || is_used(*path);
-            let kept: Vec<u32> = own.iter().copied().filter(is_kept).collect();
-            for path in own {
-                self.state[path as usize] = State::Resting;
-            }
-            self.blocks[c].1 = 0;
-            if kept.len() > 1 {
-                for path in kept {
-                    self.put(columns, path, c as u32);
-                }
             }
         }
     }

@@ -75,10 +75,12 @@ impl Prices<'_> {
 }
 
 impl Pricing {
-    /// Costs in which the main path of each connection is its cheapest; gives the main paths too.
-    pub fn new(columns: &Columns) -> (Self, Vec<u32>) {
-        let mut cost: Vec<f64> =
-            (0..columns.paths()).map(|p| columns.uses_of(p).len() as f64 + 0.5 * scatter(columns.path[p])).collect();
+    /// Costs in which the main path of each connection is its cheapest; gives the main paths too. Other draws of what is
+    /// random in them have other numbers.
+    pub fn new(columns: &Columns, draw: usize) -> (Self, Vec<u32>) {
+        let mut cost: Vec<f64> = (0..columns.paths())
+            .map(|p| columns.uses_of(p).len() as f64 + 0.5 * scatter(columns.path[p], draw))
+            .collect();
         let mut main = Vec::with_capacity(columns.connections());
         for c in 0..columns.connections() {
             let paths = columns.paths_of(c);
@@ -178,21 +180,6 @@ impl Pricing {
         }
     }
 
-    /// Lets those paths rest, soon, that cost more than others of their connection at the prices of the sweep over all.
-    ///
-    /// Where the prices hold a level, such paths carry nothing from here on.
-    pub fn rest(&mut self, columns: &Columns, main: &[u32], is_basic: impl Fn(usize) -> bool) {
-        for &c in &self.connections {
-            let least = self.least(columns, c as usize);
-            for p in columns.paths_of(c as usize) {
-                if self.sums[p] - least > CLEAR * self.sums[p] {
-                    self.active.tire(p);
-                }
-            }
-        }
-        self.active.rest(columns, |p| is_basic(p as usize) || main[columns.owner[p as usize] as usize] == p);
-    }
-
     /// Carries the costs over to the basis after a step.
     pub fn update(&mut self, columns: &Columns, step: &Step, prices: &[f64], tight: &[u32]) {
         for &(p, entry) in &self.entries {
@@ -254,9 +241,9 @@ fn size(columns: &Columns, prices: &[f64], path: usize, other: usize) -> f64 {
     terms.map(|&(row, a)| (a * prices[row as usize]).abs()).sum()
 }
 
-/// A number from 0 to 1 for each path, without any pattern; always the same.
-fn scatter(path: u32) -> f64 {
-    let mut x = u64::from(path).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// A number from 0 to 1 for each path and draw, without any pattern; always the same.
+fn scatter(path: u32, draw: usize) -> f64 {
+    let mut x = (u64::from(path) + ((draw as u64) << 32)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64

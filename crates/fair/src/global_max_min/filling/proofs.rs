@@ -1,4 +1,4 @@
-//! Rates that follow changes of capacities, demands and weights: from the proofs of the answer before.
+//! What proves rates too high, and the rates that all proofs together allow.
 //!
 //! What a connection pays depends on prices and paths alone, so that a proof bounds rates whatever the numbers become.
 //! All have their demand, but for those whom a proof holds:
@@ -8,60 +8,41 @@
 //! held by it          all who pay and would have more; proofs go from the lowest level to the highest
 //! ```
 //!
-//! The basis before stays dual feasible. Where its rates at these levels are all 0 or more, they are the answer: who is
-//! held cannot have more unless another that pays, and has no more, gives something up. Else the dual simplex method
-//! goes on from there, and what no exchange can make good is one more proof.
+//! Where the rates at these levels fit, they are the answer: who is held cannot have more unless another that pays, and
+//! has no more, gives something up. Else the dual simplex method goes on, and what no exchange can make good is one more
+//! proof. So it is at first, when all have their demand, and after each change: the basis before stays dual feasible,
+//! whatever capacities, demands and weights became.
 
 use super::super::pricing::Prices;
-use super::{Filling, Held};
+use super::Filling;
 
 /// By less than this part of a level nothing is too high.
 const STILL: f64 = 1e-13;
 
 /// Prices, and what follows from them.
-pub(super) struct Proof {
-    level: f64,
+pub(in crate::global_max_min) struct Proof {
+    pub level: f64,
     /// Those whom it holds there.
-    held: Vec<u32>,
+    pub held: Vec<u32>,
     /// All who pay, and what a unit of rate costs them.
     payers: Vec<(u32, f64)>,
     /// Row and price.
-    prices: Vec<(u32, f64)>,
+    pub prices: Vec<(u32, f64)>,
 }
 
 impl Filling {
-    /// Keeps the proofs of a run that came to its end, to follow changes from here on.
-    pub fn begin_following(&mut self) {
-        self.follows = true;
-        let mut of = std::mem::take(&mut self.prices);
-        for Held { level, connections, prices } in std::mem::take(&mut self.held) {
-            of.fill(0.0);
-            for &(row, price) in &prices {
-                of[row as usize] = price;
-            }
-            let priced: Vec<u32> = prices.iter().map(|&(row, _)| row).collect();
-            let at = Prices { of: &of, priced: &priced };
-            self.pricing.sweep(&self.columns, at, &self.main, |p| self.is_basic[p]);
-            self.kept.push(Proof { level, held: connections, payers: self.payers(), prices });
-        }
-        self.prices = of;
+    /// Finds the rates at the present numbers of the columns.
+    pub fn follow(&mut self) {
+        self.begin_following();
+        self.run(usize::MAX);
     }
 
-    /// Finds the rates at the present numbers of the columns, in so many events at most.
-    pub fn follow(&mut self, budget: usize) {
-        self.exchanges = 0;
-        self.kept.iter_mut().for_each(|proof| proof.held.clear());
+    fn begin_following(&mut self) {
+        (self.exchanges, self.fits) = (0, false);
+        (self.patience, self.beginnings) = (super::patience(&self.columns), 0);
+        self.proofs.iter_mut().for_each(|proof| proof.held.clear());
         self.rate.copy_from_slice(&self.columns.demand);
         self.fill(0);
-        let is_done = (0..budget).any(|_| !self.is_sound || !self.mend());
-        self.is_sound &= is_done;
-    }
-
-    /// Tells which connections are held where, and why.
-    pub fn tell_held(&mut self) {
-        let held =
-            |proof: &Proof| Held { level: proof.level, connections: proof.held.clone(), prices: proof.prices.clone() };
-        self.held = self.kept.iter().map(held).collect();
     }
 
     /// Who pays by the prices of the last sweep, which was over all paths.
@@ -80,9 +61,9 @@ impl Filling {
             return false;
         }
         proof.level = level;
-        let place = self.kept.partition_point(|other| other.level < level);
+        let place = self.proofs.partition_point(|other| other.level < level);
         self.release(place);
-        self.kept.insert(place, proof);
+        self.proofs.insert(place, proof);
         self.fill(place);
         true
     }
@@ -94,23 +75,23 @@ impl Filling {
     fn fill(&mut self, from: usize) {
         let mut k = from;
         let mut moves = 0;
-        while k < self.kept.len() {
-            let floor = if k > 0 { self.kept[k - 1].level } else { 0.0 };
-            match self.allowed_by(&self.kept[k]) {
+        while k < self.proofs.len() {
+            let floor = if k > 0 { self.proofs[k - 1].level } else { 0.0 };
+            match self.allowed_by(&self.proofs[k]) {
                 Some(level) if level < floor * (1.0 - STILL) => {
-                    let place = self.kept[..k].partition_point(|other| other.level < level);
+                    let place = self.proofs[..k].partition_point(|other| other.level < level);
                     self.release(place);
-                    self.kept[place..=k].rotate_right(1);
+                    self.proofs[place..=k].rotate_right(1);
                     k = place;
                     moves += 1;
-                    if moves > self.kept.len() * self.kept.len() {
+                    if moves > self.proofs.len() * self.proofs.len() {
                         self.is_sound = false;
                         return;
                     }
                 }
                 Some(level) if self.hold(k, level.max(floor)) => k += 1,
                 _ => {
-                    self.kept.remove(k);
+                    self.proofs.remove(k);
                 }
             }
         }
@@ -120,7 +101,7 @@ impl Filling {
 
     /// Gives back their demands to those whom proofs from `place` on hold.
     fn release(&mut self, place: usize) {
-        for proof in &mut self.kept[place..] {
+        for proof in &mut self.proofs[place..] {
             for c in proof.held.drain(..) {
                 self.rate[c as usize] = self.columns.demand[c as usize];
             }
@@ -129,7 +110,7 @@ impl Filling {
 
     /// Holds at a level those who pay by a proof and would have more; says whether there are any.
     fn hold(&mut self, k: usize, level: f64) -> bool {
-        let Proof { level: own, held, payers, .. } = &mut self.kept[k];
+        let Proof { level: own, held, payers, .. } = &mut self.proofs[k];
         *own = level;
         held.clear();
         for &(c, _) in &*payers {
