@@ -61,6 +61,7 @@ impl Filling {
             return false;
         }
         proof.level = level;
+        self.pricing.rest(&self.columns, &self.main, |p| self.is_basic[p]);
         let place = self.proofs.partition_point(|other| other.level < level);
         self.release(place);
         self.proofs.insert(place, proof);

@@ -8,18 +8,38 @@ use super::super::columns::Columns;
 /// Of a connection that never had active paths.
 const NO_BLOCK: u32 = u32::MAX;
 
+/// When one in so many can rest, all of them are taken out.
+const MANY: usize = 16;
+
 /// The active paths; those of a connection lie together, so that a sweep goes through memory in order.
 pub(super) struct Active {
     /// The places of the active paths on each row, and what a unit of rate uses there (empty if 1 everywhere).
     on_row: Vec<Vec<u32>>,
     amounts: Vec<Vec<f64>>,
-    /// Of each place: its path, its connection, and what it costs at the prices of the sweep.
-    path: Vec<u32>,
-    owner: Vec<u32>,
-    sums: Vec<f64>,
+    places: Vec<Place>,
     /// Of each connection: where the places of its active paths begin, and how many there are.
     blocks: Vec<(u32, u32)>,
-    is_in: Vec<bool>,
+    state: Vec<State>,
+    /// How many are active, and how many of them can rest.
+    total: usize,
+    tired: usize,
+}
+
+/// A path, its connection, and what it costs at the prices of the sweep: together, as a sweep comes to them at random.
+#[derive(Clone, Copy)]
+struct Place {
+    sum: f64,
+    path: u32,
+    owner: u32,
+}
+
+/// What a path is looked at for.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Resting,
+    Active,
+    /// Active, but nothing will come of it.
+    Tired,
 }
 
 impl Active {
@@ -27,11 +47,11 @@ impl Active {
         Self {
             on_row: vec![vec![]; columns.rows()],
             amounts: vec![vec![]; if columns.has_amounts() { columns.rows() } else { 0 }],
-            path: vec![],
-            owner: vec![],
-            sums: vec![],
+            places: vec![],
             blocks: vec![(NO_BLOCK, 0); columns.connections()],
-            is_in: vec![false; columns.paths()],
+            state: vec![State::Resting; columns.paths()],
+            total: 0,
+            tired: 0,
         }
     }
 
@@ -40,11 +60,9 @@ impl Active {
         let c = columns.owner[path as usize];
         let (start, count) = &mut self.blocks[c as usize];
         if *start == NO_BLOCK {
-            let (end, most) = (self.path.len(), columns.paths_of(c as usize).len());
+            let (end, most) = (self.places.len(), columns.paths_of(c as usize).len());
             *start = end as u32;
-            self.path.resize(end + most, u32::MAX);
-            self.owner.resize(end + most, c);
-            self.sums.resize(end + most, 0.0);
+            self.places.resize(end + most, Place { sum: 0.0, path: u32::MAX, owner: c });
         }
         if *count == 0 {
             self.put(columns, main[c as usize], c);
@@ -53,13 +71,15 @@ impl Active {
     }
 
     fn put(&mut self, columns: &Columns, path: u32, c: u32) {
-        if std::mem::replace(&mut self.is_in[path as usize], true) {
+        if self.state[path as usize] != State::Resting {
             return;
         }
+        self.state[path as usize] = State::Active;
+        self.total += 1;
         let (start, count) = &mut self.blocks[c as usize];
         let place = *start + *count;
         *count += 1;
-        self.path[place as usize] = path;
+        self.places[place as usize].path = path;
         for &(row, a) in columns.uses_of(path as usize) {
             self.on_row[row as usize].push(place);
             if let Some(amounts) = self.amounts.get_mut(row as usize) {
@@ -68,24 +88,61 @@ impl Active {
         }
     }
 
+    /// Marks an active path as one that can rest.
+    pub fn tire(&mut self, path: usize) {
+        if self.state[path] == State::Active {
+            self.state[path] = State::Tired;
+            self.tired += 1;
+        }
+    }
+
+    /// Takes out those that can rest, if they are many, but for those in use; and who is alone of its connection.
+    pub fn rest(&mut self, columns: &Columns, is_used: impl Fn(u32) -> bool) {
+        if self.tired <= self.total / MANY {
+            return;
+        }
+        self.on_row.iter_mut().for_each(Vec::clear);
+        self.amounts.iter_mut().for_each(Vec::clear);
+        (self.total, self.tired) = (0, 0);
+        for c in 0..self.blocks.len() {
+            let (start, count) = self.blocks[c];
+            if count == 0 {
+                continue;
+            }
+            let own: Vec<u32> =
+                self.places[start as usize..][..count as usize].iter().map(|place| place.path).collect();
+            let is_kept = |path: &u32| self.state[*path as usize] == State::Active || is_used(*path);
+            let kept: Vec<u32> = own.iter().copied().filter(is_kept).collect();
+            for path in own {
+                self.state[path as usize] = State::Resting;
+            }
+            self.blocks[c].1 = 0;
+            if kept.len() > 1 {
+                for path in kept {
+                    self.put(columns, path, c as u32);
+                }
+            }
+        }
+    }
+
     /// Adds `price` times what a unit of rate uses of a row to the sum of each path on it; `touch` hears of their
     /// connections.
     pub fn add_price(&mut self, row: usize, price: f64, mut touch: impl FnMut(u32)) {
+        let amounts = self.amounts.get(row).map_or(&[][..], |amounts| amounts);
         for (i, &place) in self.on_row[row].iter().enumerate() {
-            let amount = self.amounts.get(row).map_or(1.0, |amounts| amounts[i]);
-            self.sums[place as usize] += price * amount;
-            touch(self.owner[place as usize]);
+            let place = &mut self.places[place as usize];
+            place.sum += price * amounts.get(i).copied().unwrap_or(1.0);
+            touch(place.owner);
         }
     }
 
     /// Tells `each` of the active paths of a connection and what each costs less than the main one, and forgets it.
     pub fn take_differences(&mut self, c: u32, main: u32, mut each: impl FnMut(u32, f64)) {
         let (start, count) = self.blocks[c as usize];
-        let block = start as usize..(start + count) as usize;
-        let (paths, sums) = (&self.path[block.clone()], &mut self.sums[block]);
-        let offer = paths.iter().position(|&path| path == main).map_or(0.0, |at| sums[at]);
-        for (&path, sum) in paths.iter().zip(sums) {
-            each(path, std::mem::take(sum) - offer);
+        let own = &mut self.places[start as usize..(start + count) as usize];
+        let offer = own.iter().find(|place| place.path == main).map_or(0.0, |place| place.sum);
+        for place in own {
+            each(place.path, std::mem::take(&mut place.sum) - offer);
         }
     }
 }

@@ -180,6 +180,21 @@ impl Pricing {
         }
     }
 
+    /// Lets those paths rest, soon, that cost more than others of their connection at the prices of the sweep over all.
+    ///
+    /// Where the prices hold a level, such paths carry nothing. If they do not hold it for long, paths come in again.
+    pub fn rest(&mut self, columns: &Columns, main: &[u32], is_basic: impl Fn(usize) -> bool) {
+        for &c in &self.connections {
+            let least = self.least(columns, c as usize);
+            for p in columns.paths_of(c as usize) {
+                if self.sums[p] - least > CLEAR * self.sums[p] {
+                    self.active.tire(p);
+                }
+            }
+        }
+        self.active.rest(columns, |p| is_basic(p as usize) || main[columns.owner[p as usize] as usize] == p);
+    }
+
     /// Carries the costs over to the basis after a step.
     pub fn update(&mut self, columns: &Columns, step: &Step, prices: &[f64], tight: &[u32]) {
         for &(p, entry) in &self.entries {
