@@ -34,9 +34,10 @@ pub(super) struct Columns {
     pub path: Vec<u32>,
     pub owner: Vec<u32>,
     path_offsets: Vec<usize>,
-    /// Rows of each path with what a unit of rate uses of them.
+    /// Rows of each path, and what a unit of rate uses of them (empty if 1 everywhere).
     use_offsets: Vec<usize>,
-    uses: Vec<(u32, f64)>,
+    rows_used: Vec<u32>,
+    amounts_used: Vec<f64>,
     /// Paths on each row and what a unit of their rates uses of it (empty if 1 everywhere); connections on each row.
     row_offsets: Vec<usize>,
     on_row: Vec<u32>,
@@ -59,7 +60,8 @@ impl Columns {
             owner: vec![],
             path_offsets: vec![0],
             use_offsets: vec![0],
-            uses: vec![],
+            rows_used: vec![],
+            amounts_used: vec![],
             row_offsets: vec![],
             on_row: vec![],
             amounts: vec![],
@@ -71,7 +73,7 @@ impl Columns {
         }
         columns.scale();
         columns.bound_demands();
-        columns.list_by_row(problem.has_coefficients());
+        columns.list_by_row();
         columns
     }
 
@@ -88,11 +90,14 @@ impl Columns {
                     self.link.push(l as u32);
                     self.capacity.push(problem.capacity(l));
                 }
-                self.uses.push((row_of[l], a));
+                self.rows_used.push(row_of[l]);
+                if problem.has_coefficients() {
+                    self.amounts_used.push(a);
+                }
             }
             self.path.push(p);
             self.owner.push(own);
-            self.use_offsets.push(self.uses.len());
+            self.use_offsets.push(self.rows_used.len());
         }
         if self.path.len() > *self.path_offsets.last().expect("offsets begin with 0") {
             self.path_offsets.push(self.path.len());
@@ -104,23 +109,31 @@ impl Columns {
 
     /// Changes to units in which no coefficient is over 1.
     fn scale(&mut self) {
+        self.row_scale = vec![1.0; self.link.len()];
+        self.rate_scale = vec![1.0; self.connection.len()];
+        if self.amounts_used.is_empty() {
+            return;
+        }
         let mut most = vec![0.0f64; self.link.len()];
-        for &(row, a) in &self.uses {
+        for (&row, &a) in self.rows_used.iter().zip(&self.amounts_used) {
             most[row as usize] = most[row as usize].max(a);
         }
         self.row_scale = most.iter().map(|most| 1.0 / most).collect();
         self.capacity.iter_mut().zip(&self.row_scale).for_each(|(capacity, scale)| *capacity *= scale);
-        for (row, a) in &mut self.uses {
-            *a *= self.row_scale[*row as usize];
+        for (&row, a) in self.rows_used.iter().zip(&mut self.amounts_used) {
+            *a *= self.row_scale[row as usize];
         }
         for c in 0..self.connection.len() {
             let entries = self.use_offsets[self.path_offsets[c]]..self.use_offsets[self.path_offsets[c + 1]];
-            let most = self.uses[entries.clone()].iter().fold(0.0f64, |most, &(_, a)| most.max(a));
+            let amounts = &mut self.amounts_used[entries];
+            let most = amounts.iter().fold(0.0f64, |most, a| most.max(*a));
             let scale = if most > 0.0 { most } else { 1.0 };
-            self.uses[entries].iter_mut().for_each(|(_, a)| *a /= scale);
+            for a in amounts {
+                *a /= scale;
+            }
             self.weight[c] *= scale;
             self.demand[c] *= scale;
-            self.rate_scale.push(scale);
+            self.rate_scale[c] = scale;
         }
     }
 
@@ -133,7 +146,7 @@ impl Columns {
 
     fn bounded(&self, c: usize, demand: f64) -> f64 {
         let narrowest = |p: usize| {
-            let rows = self.uses_of(p).iter().map(|&(row, a)| self.capacity[row as usize] / a);
+            let rows = self.uses_of(p).map(|(row, a)| self.capacity[row as usize] / a);
             rows.fold(f64::INFINITY, f64::min)
         };
         let most: f64 = self.paths_of(c).map(narrowest).sum();
@@ -165,27 +178,28 @@ impl Columns {
         true
     }
 
-    fn list_by_row(&mut self, has_coefficients: bool) {
+    fn list_by_row(&mut self) {
         self.row_offsets = vec![0; self.link.len() + 1];
-        for &(row, _) in &self.uses {
+        for &row in &self.rows_used {
             self.row_offsets[row as usize + 1] += 1;
         }
         for row in 0..self.link.len() {
             self.row_offsets[row + 1] += self.row_offsets[row];
         }
         let mut next = self.row_offsets.clone();
-        self.on_row = vec![0; self.uses.len()];
-        self.amounts = if has_coefficients { vec![0.0; self.uses.len()] } else { vec![] };
+        self.on_row = vec![0; self.rows_used.len()];
+        self.amounts = vec![0.0; self.amounts_used.len()];
         self.connections_on = vec![vec![]; self.link.len()];
         for p in 0..self.path.len() {
-            for &(row, a) in &self.uses[self.use_offsets[p]..self.use_offsets[p + 1]] {
-                let place = &mut next[row as usize];
+            for i in self.use_offsets[p]..self.use_offsets[p + 1] {
+                let row = self.rows_used[i] as usize;
+                let place = &mut next[row];
                 self.on_row[*place] = p as u32;
                 if let Some(amount) = self.amounts.get_mut(*place) {
-                    *amount = a;
+                    *amount = self.amounts_used[i];
                 }
                 *place += 1;
-                let connections = &mut self.connections_on[row as usize];
+                let connections = &mut self.connections_on[row];
                 if connections.last() != Some(&self.owner[p]) {
                     connections.push(self.owner[p]);
                 }
@@ -215,13 +229,16 @@ impl Columns {
     }
 
     /// Rows of a path, each with what a unit of its rate uses there.
-    pub fn uses_of(&self, path: usize) -> &[(u32, f64)] {
-        &self.uses[self.use_offsets[path]..self.use_offsets[path + 1]]
+    pub fn uses_of(&self, path: usize) -> impl Iterator<Item = (u32, f64)> {
+        let range = self.use_offsets[path]..self.use_offsets[path + 1];
+        let amounts = self.amounts_used.get(range.clone()).unwrap_or(&[]);
+        let rows = self.rows_used[range].iter().enumerate();
+        rows.map(|(i, &row)| (row, amounts.get(i).copied().unwrap_or(1.0)))
     }
 
     /// Whether a link of the path has failed since it was taken in.
     pub fn is_dead(&self, path: usize) -> bool {
-        self.uses_of(path).iter().any(|&(row, _)| self.capacity[row as usize] == 0.0)
+        self.uses_of(path).any(|(row, _)| self.capacity[row as usize] == 0.0)
     }
 
     /// Connections with a path on a row.
@@ -246,8 +263,8 @@ impl Columns {
 
     /// What each row loses when a unit of rate moves to `path` from `other`.
     pub fn difference(&self, path: usize, other: usize) -> Vec<(u32, f64)> {
-        let mut difference = self.uses_of(path).to_vec();
-        for &(row, a) in self.uses_of(other) {
+        let mut difference: Vec<(u32, f64)> = self.uses_of(path).collect();
+        for (row, a) in self.uses_of(other) {
             match difference.iter_mut().find(|(r, _)| *r == row) {
                 Some((_, b)) => *b -= a,
                 None => difference.push((row, -a)),

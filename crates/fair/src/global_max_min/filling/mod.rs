@@ -47,8 +47,9 @@ pub(super) struct Filling {
     pub rate: Vec<f64>,
     /// Whether a path is basic; main paths are not.
     is_basic: Vec<bool>,
-    /// Of each row: what main paths use.
+    /// Of each row: what main paths use, with the rates that connections had when that was last summed up.
     used: Vec<f64>,
+    summed: Vec<f64>,
     /// What holds rates below demands, from the lowest level to the highest.
     pub proofs: Vec<Proof>,
     pub exchanges: usize,
@@ -74,6 +75,7 @@ impl Filling {
             main,
             basic: vec![0; connections],
             rate: columns.demand.clone(),
+            summed: columns.demand.clone(),
             is_basic: vec![false; columns.paths()],
             used: vec![0.0; rows],
             proofs: vec![],
@@ -139,15 +141,26 @@ impl Filling {
     /// Adds up anew what main paths use.
     fn sum_main_paths(&mut self) {
         self.used.fill(0.0);
-        for (&main, &rate) in self.main.iter().zip(&self.rate) {
-            for &(row, a) in self.columns.uses_of(main as usize) {
-                self.used[row as usize] += a * rate;
+        self.summed.fill(0.0);
+        self.follow_rates();
+    }
+
+    /// Adds what rates have changed by to what main paths use.
+    fn follow_rates(&mut self) {
+        for ((&main, &rate), summed) in self.main.iter().zip(&self.rate).zip(&mut self.summed) {
+            let more = rate - std::mem::replace(summed, rate);
+            if more != 0.0 {
+                for (row, a) in self.columns.uses_of(main as usize) {
+                    self.used[row as usize] += a * more;
+                }
             }
         }
     }
 
     fn refresh(&mut self) {
-        if !self.basis.refresh() {
+        if self.basis.refresh() {
+            self.sum_main_paths();
+        } else {
             self.begin_again();
         }
     }
@@ -158,10 +171,10 @@ impl Filling {
 
     /// Gives a connection another main path.
     fn move_main(&mut self, c: usize, path: u32) {
-        for &(row, a) in self.columns.uses_of(self.main[c] as usize) {
+        for (row, a) in self.columns.uses_of(self.main[c] as usize) {
             self.used[row as usize] -= a * self.rate[c];
         }
-        for &(row, a) in self.columns.uses_of(path as usize) {
+        for (row, a) in self.columns.uses_of(path as usize) {
             self.used[row as usize] += a * self.rate[c];
         }
         self.main[c] = path;

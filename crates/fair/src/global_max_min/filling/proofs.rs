@@ -96,7 +96,7 @@ impl Filling {
                 }
             }
         }
-        self.sum_main_paths();
+        self.follow_rates();
         self.still.clear();
     }
 

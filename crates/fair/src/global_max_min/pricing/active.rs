@@ -80,7 +80,7 @@ impl Active {
         let place = *start + *count;
         *count += 1;
         self.places[place as usize].path = path;
-        for &(row, a) in columns.uses_of(path as usize) {
+        for (row, a) in columns.uses_of(path as usize) {
             self.on_row[row as usize].push(place);
             if let Some(amounts) = self.amounts.get_mut(row as usize) {
                 amounts.push(a);

@@ -79,7 +79,7 @@ impl Pricing {
     /// random in them have other numbers.
     pub fn new(columns: &Columns, draw: usize) -> (Self, Vec<u32>) {
         let mut cost: Vec<f64> = (0..columns.paths())
-            .map(|p| columns.uses_of(p).len() as f64 + 0.5 * scatter(columns.path[p], draw))
+            .map(|p| columns.uses_of(p).count() as f64 + 0.5 * scatter(columns.path[p], draw))
             .collect();
         let mut main = Vec::with_capacity(columns.connections());
         for c in 0..columns.connections() {
@@ -252,8 +252,8 @@ fn is_entry(columns: &Columns, prices: &[f64], most: f64, (path, main): (usize, 
 /// The sum of the sizes of all terms in what two paths cost.
 #[cold]
 fn size(columns: &Columns, prices: &[f64], path: usize, other: usize) -> f64 {
-    let terms = columns.uses_of(path).iter().chain(columns.uses_of(other));
-    terms.map(|&(row, a)| (a * prices[row as usize]).abs()).sum()
+    let terms = columns.uses_of(path).chain(columns.uses_of(other));
+    terms.map(|(row, a)| (a * prices[row as usize]).abs()).sum()
 }
 
 /// A number from 0 to 1 for each path and draw, without any pattern; always the same.
