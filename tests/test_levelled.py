@@ -68,7 +68,7 @@ def test_rates_that_are_not_max_min_fair_are_not_proved():
     # All of both links is given out, but connection 0 has 6, and connection 2, which pays with it, 4: outdone by 1/3.
     solver = _core.global_max_min(SHARED.core)
     assert solver.run(1_000)
-    assert solver.settled == 3
+    assert solver.lack == 0.0
     levels = solver.finish().levels
     proof = _core.certify_levels(SHARED.core, np.array([0.0, 6.0, 4.0, 4.0]), levels, 1e-6)
     assert not proof.holds
@@ -80,10 +80,10 @@ def test_rates_that_are_not_max_min_fair_are_not_proved():
         _core.certify_levels(SHARED.core, np.zeros(3), levels, 1e-6)
 
 
-def test_progress_is_told_until_all_have_settled():
+def test_progress_is_told_until_all_rates_fit():
     told = []
     ab.solve(SHARED, fairness="max-min", progress=lambda *stage: told.append(stage))
-    assert told[-1] == ("connections", 3, 3)
+    assert told[-1] == ("digits", 12, 12)
 
 
 def test_where_the_proof_fails_the_chain_of_programs_is_tried_unless_the_method_was_asked_for(monkeypatch):

@@ -34,7 +34,7 @@ const SMALL: f64 = 1e-3;
 const PATIENCE: usize = 50;
 
 /// How often it begins again.
-const MOST_BEGINNINGS: usize = 3;
+const MOST_BEGINNINGS: usize = 5;
 
 /// The state between two events.
 pub(super) struct Filling {
@@ -113,6 +113,7 @@ impl Filling {
     /// Forgets all but the proofs, and goes on with other costs: rounding or a circle led nowhere.
     fn begin_again(&mut self) {
         self.beginnings += 1;
+        self.fits = false;
         self.is_sound &= self.beginnings <= MOST_BEGINNINGS;
         (self.pricing, self.main) = Pricing::new(&self.columns, self.beginnings);
         self.basis = Basis::new(self.columns.rows());

@@ -155,7 +155,10 @@ impl Filling {
     /// The rates of all paths as the basis says; where rounding puts the main path below 0, the others carry what their
     /// connection has.
     pub(in crate::global_max_min) fn path_rates(&mut self) -> Vec<f64> {
-        self.is_sound &= self.basis.refresh();
+        while self.is_sound && !self.basis.refresh() {
+            self.begin_again();
+            self.run(usize::MAX);
+        }
         self.sum_main_paths();
         let mut path_rates = vec![0.0; self.columns.paths()];
         for (&main, &rate) in self.main.iter().zip(&self.rate) {

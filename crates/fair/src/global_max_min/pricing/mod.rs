@@ -2,12 +2,12 @@
 //!
 //! Prices on the rows make a path cost `sum of price * use`. A path that is cheaper than the main path of its
 //! connection can take the place, and so can the slack of a tight row with a negative price. If there is neither, no
-//! price is negative and every main path is a cheapest one: then the prices prove that the level is too high.
+//! price is negative and every main path is a cheapest one: then the prices prove that rates are too high.
 //!
-//! Of those that can, many may do. So paths have costs: links on them, and a random part, so that no two ways cost the
-//! same. The dual simplex method keeps the division of least cost at every level, and in exact arithmetic comes to an
-//! end since each exchange makes the costs greater [lemke1954]. The costs are there for that alone: those of paths that
-//! are not looked at stay as they are, which is a choice of costs as good as another.
+//! Of those that can, many may do. So paths have costs: links on them, how much is asked for of these, and a random part,
+//! so that no two ways cost the same. The dual simplex method keeps the division of least cost, and in exact arithmetic
+//! comes to an end since each exchange makes the costs greater [lemke1954]. The costs are there for that alone: those of
+//! paths that are not looked at stay as they are, which is a choice of costs as good as another.
 
 mod active;
 mod steps;
@@ -27,6 +27,9 @@ const NOTHING: f64 = 1e-14;
 
 /// What costs may be wrong by, so that among nearly equal ones the soundest pivot is taken.
 const SLACK: f64 = 1e-7;
+
+/// What a link costs besides, in links, when those who came before ask for as much of it as it has.
+const CROWDED: f64 = 10.0;
 
 /// Paths that would come in within so many times the length of a step are looked at first from then on.
 const SOON: f64 = 2.0;
@@ -75,19 +78,18 @@ impl Prices<'_> {
 }
 
 impl Pricing {
-    /// Costs in which the main path of each connection is its cheapest; gives the main paths too. Other draws of what is
-    /// random in them have other numbers.
+    /// Costs in which the main path of each connection is its cheapest; gives the main paths too. Draws of what is random
+    /// in them have numbers; in all but the first, 0, what is asked for does not count.
     pub fn new(columns: &Columns, draw: usize) -> (Self, Vec<u32>) {
-        let mut cost: Vec<f64> = (0..columns.paths())
-            .map(|p| columns.uses_of(p).count() as f64 + 0.5 * scatter(columns.path[p], draw))
-            .collect();
-        let mut main = Vec::with_capacity(columns.connections());
-        for c in 0..columns.connections() {
-            let paths = columns.paths_of(c);
-            let best = paths.clone().fold(paths.start, |best, p| if cost[p] < cost[best] { p } else { best });
-            let least = cost[best];
-            cost[paths].iter_mut().for_each(|cost| *cost -= least);
-            main.push(best as u32);
+        let mut crowd = vec![0.0; columns.rows()];
+        let weight = if draw == 0 { CROWDED } else { 0.0 };
+        let main: Vec<u32> = (0..columns.connections()).map(|c| settle(columns, c, weight, &mut crowd)).collect();
+        let mut cost = vec![0.0; columns.paths()];
+        for (c, &main) in main.iter().enumerate() {
+            let least = crowded(columns, main as usize, &crowd);
+            for p in columns.paths_of(c).filter(|&p| p != main as usize) {
+                cost[p] = (crowded(columns, p, &crowd) - least).max(0.0) + 0.5 * scatter(columns.path[p], draw);
+            }
         }
         let pricing = Self {
             cost,
@@ -234,6 +236,24 @@ impl Pricing {
     fn least(&self, columns: &Columns, c: usize) -> f64 {
         columns.paths_of(c).map(|p| self.sums[p]).fold(f64::INFINITY, f64::min)
     }
+}
+
+/// Gives a connection the path that costs least where the connections before it crowd their paths, and adds it there.
+fn settle(columns: &Columns, c: usize, weight: f64, crowd: &mut [f64]) -> u32 {
+    let costs = columns.paths_of(c).map(|p| (p, crowded(columns, p, crowd)));
+    let (best, _) = costs.min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("who takes part has a path");
+    for (row, a) in columns.uses_of(best) {
+        let capacity = columns.capacity[row as usize];
+        if capacity > 0.0 {
+            crowd[row as usize] += weight * a * columns.demand[c] / capacity;
+        }
+    }
+    best as u32
+}
+
+/// What a path costs: its links, and the crowd on them.
+fn crowded(columns: &Columns, path: usize, crowd: &[f64]) -> f64 {
+    columns.uses_of(path).map(|(row, a)| 1.0 + a * crowd[row as usize]).sum()
 }
 
 fn end_group(groups: &mut Vec<Group>, connection: u32, start: usize, end: usize) {
