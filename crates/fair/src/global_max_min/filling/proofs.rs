@@ -33,16 +33,12 @@ pub(in crate::global_max_min) struct Proof {
 impl Filling {
     /// Finds the rates at the present numbers of the columns.
     pub fn follow(&mut self) {
-        self.begin_following();
-        self.run(usize::MAX);
-    }
-
-    fn begin_following(&mut self) {
         (self.exchanges, self.fits) = (0, false);
         (self.patience, self.beginnings) = (super::patience(&self.columns), 0);
         self.proofs.iter_mut().for_each(|proof| proof.held.clear());
         self.rate.copy_from_slice(&self.columns.demand);
         self.fill(0);
+        self.run(usize::MAX);
     }
 
     /// Who pays by the prices of the last sweep, which was over all paths.
