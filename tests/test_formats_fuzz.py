@@ -132,8 +132,8 @@ def test_ten_megabytes_of_noise_are_refused_within_two_seconds(folder, network, 
     for kind, content in noise.items():
         path.write_bytes(content)
         for reader in (lambda: read_network(path, capacity=1e9), lambda: read_demands(path, network)):
-            start = time.perf_counter()
+            start = time.process_time()
             with pytest.raises(ScenarioError) as caught:
                 reader()
-            assert time.perf_counter() - start < 2.0, kind
+            assert time.process_time() - start < 2.0, kind
             assert len(str(caught.value)) < 1500, kind
