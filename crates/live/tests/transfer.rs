@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anabranch_live::control::named;
 use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceStanding, Wanted, fetch};
 use anabranch_live::security::Identity;
-use anabranch_live::session::Server;
+use anabranch_live::session::{Server, Session};
 use anabranch_live::share::{Files, Share, serve_all};
 use anabranch_live::url::Url;
 use anabranch_transfer::message::{decode, encode};
@@ -183,27 +184,46 @@ async fn nobody_is_awaited_for_ever() {
     assert!(matches!(error, FetchError::Unreachable { .. }), "{error}");
 }
 
-/// A sharer that has the right digests and sends something else.
-async fn liar(content: Vec<u8>) -> (JoinHandle<()>, Url) {
+/// A sharer that has the right digests and sends something else; it counts the chunks that it is asked for.
+async fn liar(content: Vec<u8>) -> (JoinHandle<()>, Arc<AtomicUsize>, Url) {
     let (server, url) = bound().await;
     let digests = Digests::of(content.len() as u64, &content[..]).unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let task = async move {
+        while let Some(arrival) = server.next().await {
+            lie(&arrival.accept().await.unwrap(), &digests, &count).await;
+        }
+    };
+    (tokio::spawn(task), asked, url)
+}
+
+/// What a liar does on a connection until it ends.
+async fn lie(session: &Session, digests: &Digests, asked: &AtomicUsize) {
+    while let Ok((mut send, mut receive)) = session.connection().accept_bi().await {
+        let Ok(request) = receive.read_to_end(4096).await else { continue };
+        let bytes = match decode(&request[2..]).unwrap() {
+            Request::Look { .. } => encode(&Answer::Found { size: digests.size(), root: digests.root() }),
+            Request::Control { .. } | Request::Groups { .. } => encode(&Answer::Done),
+            Request::Digests { .. } => encode(&Answer::Follows).map(|answer| [&answer, digests.list()].concat()),
+            Request::Chunk { .. } => {
+                asked.fetch_add(1, Ordering::Relaxed);
+                encode(&Answer::Follows).map(|answer| [answer, vec![0; 256 << 10]].concat())
+            }
+        }
+        .unwrap();
+        // The fetcher may have gone.
+        let _ = send.write_all(&bytes).await;
+        let _ = send.finish();
+    }
+}
+
+/// A sharer that is asked and never answers.
+async fn mute() -> (JoinHandle<()>, Url) {
+    let (server, url) = bound().await;
     let task = async move {
         let session = server.next().await.unwrap().accept().await.unwrap();
-        while let Ok((mut send, mut receive)) = session.connection().accept_bi().await {
-            let request: Request = decode(&receive.read_to_end(4096).await.unwrap()[2..]).unwrap();
-            let answer = match request {
-                Request::Look { .. } => Answer::Found { size: digests.size(), root: digests.root() },
-                Request::Control { .. } | Request::Groups { .. } => Answer::Done,
-                _ => Answer::Follows,
-            };
-            send.write_all(&encode(&answer).unwrap()).await.unwrap();
-            match request {
-                Request::Digests { .. } => send.write_all(digests.list()).await.unwrap(),
-                Request::Chunk { .. } => send.write_all(&vec![0; 256 << 10]).await.unwrap(),
-                _ => {}
-            }
-            send.finish().unwrap();
-        }
+        session.connection().closed().await;
     };
     (tokio::spawn(task), url)
 }
@@ -212,7 +232,7 @@ async fn liar(content: Vec<u8>) -> (JoinHandle<()>, Url) {
 async fn a_source_that_sends_something_else_is_left_out() {
     let content = content(4 * MB);
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
-    let ((_liar, one), (_sharer, two)) = (liar(content.clone()).await, sharer(from.path()).await);
+    let ((_liar, _, one), (_sharer, two)) = (liar(content.clone()).await, sharer(from.path()).await);
     let target = to.path().join("y");
     let order = order(&[&one, &two], &target);
     let progress = progress(&order);
@@ -221,4 +241,23 @@ async fn a_source_that_sends_something_else_is_left_out() {
     assert_eq!(std::fs::read(&target).unwrap(), content);
     let standing = &progress.state().sources[0].standing;
     assert!(matches!(standing, SourceStanding::Refused(why) if why.contains("something else")), "{standing:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_was_left_out_is_not_asked_again() {
+    let content = content(4 * MB);
+    let to = tempfile::tempdir().unwrap();
+    let ((_liar, asked, one), (_mute, two)) = (liar(content).await, mute().await);
+    let order = Order { patience: Duration::from_secs(4), ..order(&[&one, &two], &to.path().join("y")) };
+    let progress = progress(&order);
+    let running = tokio::spawn(fetch(order, Arc::clone(&progress)));
+    while !matches!(progress.state().sources[0].standing, SourceStanding::Refused(_)) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Sources that are lost are reached for again after half a second.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let before = asked.load(Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(asked.load(Ordering::Relaxed), before);
+    running.abort();
 }

@@ -100,6 +100,8 @@ struct Fetch {
     common: Arc<Common>,
     progress: Arc<Progress>,
     start: Instant,
+    /// For each source what keeps it connected.
+    keepers: Vec<AbortHandle>,
     /// For each source its connection, while it has one and the file.
     connections: Vec<Option<Arc<Session>>>,
     /// For each source why it is out of the question.
@@ -132,13 +134,12 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
     let count = order.sources.len();
     let common = Arc::new(Common { order, digests: OnceLock::new(), events });
     let mut sources = JoinSet::new();
-    for source in 0..count {
-        sources.spawn(source::keep(source, Arc::clone(&common)));
-    }
+    let keepers = (0..count).map(|source| sources.spawn(source::keep(source, Arc::clone(&common)))).collect();
     let mut fetch = Fetch {
         common,
         progress,
         start: Instant::now(),
+        keepers,
         connections: vec![None; count],
         refused: vec![None; count],
         received: (0..count).map(|_| (Arc::default(), 0, Instant::now())).collect(),
@@ -207,6 +208,10 @@ impl Fetch {
         session: Arc<Session>,
         digests: Arc<Digests>,
     ) -> Result<(), FetchError> {
+        if self.refused[source].is_some() {
+            // It was reached again before it was found to be out of the question.
+            return Ok(());
+        }
         if self.work.is_none() {
             self.begin(digests).await?;
         }
@@ -265,6 +270,7 @@ impl Fetch {
 
     /// A source is not asked again.
     fn refuse(&mut self, source: usize, why: String) {
+        self.keepers[source].abort();
         self.cut_off(source);
         self.progress.stands(source, SourceStanding::Refused(why.clone()));
         self.refused[source] = Some(why);
