@@ -42,6 +42,9 @@ pub enum StoreError {
     Other { path: PathBuf, found: Root, expected: Root },
     #[error("{path} is there already, and is another file; remove it, or choose another name", path = .0.display())]
     Exists(PathBuf),
+    #[error("{path} is there without its journal, so it may be something else; remove it to begin anew, or choose \
+             another name", path = .0.display())]
+    Unlisted(PathBuf),
 }
 
 /// What lies where a file is to be.
@@ -102,9 +105,15 @@ impl Store {
             Err(TryLockError::Error(error)) => return Err(StoreError::Io { path: journal_path, error }),
         }
         let part = open(&part_path)?;
+        // A journal is begun before anything is written, so this is not ours.
+        if at(&journal_path, journal.metadata())?.len() == 0 && at(&part_path, part.metadata())?.len() > 0 {
+            at(&journal_path, fs::remove_file(&journal_path))?;
+            return Err(StoreError::Unlisted(part_path));
+        }
         let listed = listed(&mut journal, &journal_path, digests)?;
-        at(&part_path, part.set_len(digests.size()))?;
+        // The journal stays, even if the machine crashes now, before there is something to list.
         sync_directory(target)?;
+        at(&part_path, part.set_len(digests.size()))?;
         let store = Self { target: target.into(), part, journal, root: digests.root(), written: Vec::new() };
         let there = store.verified(&listed, digests);
         Ok(Opened::Part(store, there))
@@ -281,7 +290,7 @@ mod tests {
         store.sync().unwrap();
         drop(store);
         let journal = OpenOptions::new().write(true).open(beside(&target, ".part.journal")).unwrap();
-        for (length, expected) in [(79, vec![2]), (70, vec![]), (64, vec![]), (10, vec![]), (0, vec![])] {
+        for (length, expected) in [(79, vec![2]), (70, vec![]), (64, vec![]), (10, vec![])] {
             journal.set_len(length).unwrap();
             assert_eq!(part(&target).1, expected, "{length} bytes");
         }
@@ -301,6 +310,18 @@ mod tests {
         assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Journal { .. })));
         fs::write(&target, b"mine").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn something_else_by_the_name_of_the_unfinished_file_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        fs::write(beside(&target, ".part"), b"mine").unwrap();
+        for _ in 0..2 {
+            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Unlisted(_))));
+        }
+        assert_eq!(fs::read(beside(&target, ".part")).unwrap(), b"mine");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]
