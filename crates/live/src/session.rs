@@ -35,6 +35,9 @@ const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
 /// The most streams of each kind that a peer may have open at a time.
 const MOST_STREAMS: u32 = 64;
 
+/// Bytes that a peer that only asks may send on a stream before they are read: more than any request has.
+const REQUEST_WINDOW: u32 = 8 << 10;
+
 /// From so many connections on, a newcomer must show first that it is where it says.
 const MOST_UNPROVEN: usize = 32;
 
@@ -136,6 +139,15 @@ pub struct Arrival {
 impl Arrival {
     /// Lets it in, with LIA in control until another is chosen. It may take as long as the peer likes, up to seconds.
     pub async fn accept(self) -> Result<Session, SessionError> {
+        self.accept_under(transport).await
+    }
+
+    /// The same for one that is to send requests, each on a stream of its own that is answered, and nothing else.
+    pub async fn accept_asking(self) -> Result<Session, SessionError> {
+        self.accept_under(asking_transport).await
+    }
+
+    async fn accept_under(self, transport: fn(Arc<Group>) -> TransportConfig) -> Result<Session, SessionError> {
         let remote = self.incoming.remote_address();
         let refused = |reason| SessionError::Refused { remote, reason };
         let group = Group::new(&named("lia")?)?;
@@ -292,6 +304,16 @@ fn transport(group: Arc<Group>) -> TransportConfig {
         .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
         .max_concurrent_uni_streams(VarInt::from_u32(MOST_STREAMS))
         .datagram_receive_buffer_size(None);
+    transport
+}
+
+/// The same where the peer only asks: what it may send unread is no more than its requests.
+fn asking_transport(group: Arc<Group>) -> TransportConfig {
+    let mut transport = transport(group);
+    transport
+        .receive_window(VarInt::from_u32(MOST_STREAMS * REQUEST_WINDOW))
+        .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))
+        .max_concurrent_uni_streams(VarInt::from_u32(0));
     transport
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anabranch_live::control::named;
 use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceStanding, Wanted, fetch};
 use anabranch_live::security::Identity;
-use anabranch_live::session::{Server, Session};
+use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::share::{Files, Share, serve_all};
 use anabranch_live::url::Url;
 use anabranch_transfer::message::{decode, encode};
@@ -260,4 +260,17 @@ async fn a_source_that_was_left_out_is_not_asked_again() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(asked.load(Ordering::Relaxed), before);
     running.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sharer_takes_nothing_but_requests() {
+    let from = directory(b"abc");
+    let (_sharer, url) = sharer(from.path()).await;
+    let local: SocketAddr = ([127, 0, 0, 1], 0).into();
+    let client = Client::bind(&[local.into()]).await.unwrap();
+    let remote = SocketAddr::from(([127, 0, 0, 1], url.port));
+    let session = client.connect(&url.host, &[remote], &url.trust(), &named("lia").unwrap()).await.unwrap();
+    let moment = Duration::from_millis(300);
+    let opened = tokio::time::timeout(moment, session.connection().open_uni()).await;
+    assert!(opened.is_err(), "nobody would read a stream that takes no answer");
 }

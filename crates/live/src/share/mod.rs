@@ -89,7 +89,7 @@ pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(String, 
                 let Some(arrival) = arrival else { return };
                 let (share, tell) = (Arc::clone(&share), Arc::clone(&tell));
                 connections.spawn(async move {
-                    if let Ok(session) = arrival.accept().await {
+                    if let Ok(session) = arrival.accept_asking().await {
                         let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
                         tell(remote, serve(session, share).await);
                     }
