@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 1.0
 
+_Key = tuple[int, str]
+"""The number of a source, and a path to it."""
+
 
 def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, Any]:
     """Give start, intervals and end of a fetch.
@@ -20,46 +23,64 @@ def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, An
     Sums count bytes of the file that were verified; streams what their paths carried as payload of UDP, headers of QUIC
     included.
     """
-    begin, end = replace(states[-1], time_s=0.0, sources=[]), states[-1]
-    marks = _marks([begin, *states])
-    labels = [label for label, _ in _paths(end)]
+    end = states[-1]
+    looks = _looks([replace(end, time_s=0.0, sources=[]), *states])
+    marks = _marks(looks)
+    labels = {key: f"{end.sources[key[0]]['source']} {key[1]}" for key in looks[-1].carried}
     return {
         "start": {
-            "connected": [{"socket": number, "path": label} for number, label in enumerate(labels, 1)],
+            "connected": [{"socket": number, "path": label} for number, label in enumerate(labels.values(), 1)],
             "test_start": {"protocol": "QUIC", "bytes": fetched.size_bytes, "reverse": 1},
         },
-        "intervals": [_interval(labels, before, after) for before, after in pairwise(marks)],
-        "end": _interval(labels, begin, end, "sum_received")
+        "intervals": [_interval(labels, before, after, "sum") for before, after in pairwise(marks)],
+        "end": _interval(labels, looks[0], looks[-1], "sum_received")
         | {"file": {"path": str(fetched.path), "blake3": fetched.hash, "was_there_bytes": fetched.was_there_bytes}},
     }
 
 
-def _marks(states: Sequence[FetchState]) -> list[FetchState]:
-    """Give the first state, one about each `INTERVAL_S` after it, and the last."""
-    marks = [states[0]]
+@dataclass(frozen=True)
+class _Look:
+    """What there was at a time: bytes of the file, and by source and path what it had carried and its round trip."""
+
+    time_s: float
+    brought_bytes: int
+    carried: dict[_Key, int]
+    rtt_s: dict[_Key, float]
+
+
+def _looks(states: Sequence[FetchState]) -> list[_Look]:
+    """Give what there was at each state; what a path carried over connections before its last counts too."""
+    looks: list[_Look] = []
+    last: dict[_Key, int] = {}
+    carried: dict[_Key, int] = {}
     for state in states:
-        if state.time_s - marks[-1].time_s >= INTERVAL_S:
-            marks.append(state)
-    if states[-1] is not marks[-1]:
-        marks.append(states[-1])
+        paths = {(number, path["path"]): path for number, of in enumerate(state.sources) for path in of["paths"]}
+        for key, path in paths.items():
+            now, before = path["received_bytes"], last.get(key, 0)
+            carried[key] = carried.get(key, 0) + (now - before if now >= before else now)
+            last[key] = now
+        rtt_s = {key: path["rtt_s"] for key, path in paths.items()}
+        looks.append(_Look(state.time_s, state.brought_bytes, dict(carried), rtt_s))
+    return looks
+
+
+def _marks(looks: Sequence[_Look]) -> list[_Look]:
+    """Give the first, one about each `INTERVAL_S` after it, and the last."""
+    marks = [looks[0]]
+    for look in looks:
+        if look.time_s - marks[-1].time_s >= INTERVAL_S:
+            marks.append(look)
+    if looks[-1] is not marks[-1]:
+        marks.append(looks[-1])
     return marks
 
 
-def _paths(state: FetchState) -> list[tuple[str, dict[str, Any]]]:
-    return [(f"{source['source']} {path['path']}", path) for source in state.sources for path in source["paths"]]
-
-
-def _interval(labels: Sequence[str], before: FetchState, after: FetchState, total: str = "sum") -> dict[str, Any]:
+def _interval(labels: dict[_Key, str], before: _Look, after: _Look, total: str) -> dict[str, Any]:
     times = {"start": before.time_s, "end": after.time_s, "seconds": after.time_s - before.time_s}
-    had, has = dict(_paths(before)), dict(_paths(after))
     streams = []
-    for number, label in enumerate(labels, 1):
-        path = has.get(label)
-        # A source that was reached again counts anew.
-        carried = (path or {}).get("received_bytes", 0)
-        earlier = had.get(label, {}).get("received_bytes", 0)
-        count = carried - earlier if carried >= earlier else carried
-        rtt = {"rtt": round(1e6 * path["rtt_s"])} if path else {}
+    for number, (key, label) in enumerate(labels.items(), 1):
+        count = after.carried.get(key, 0) - before.carried.get(key, 0)
+        rtt = {"rtt": round(1e6 * after.rtt_s[key])} if key in after.rtt_s else {}
         streams.append({"socket": number, "path": label, **_amount(count, times), **rtt, "sender": False})
     return {"streams": streams, total: {**_amount(after.brought_bytes - before.brought_bytes, times), "sender": False}}
 

@@ -117,10 +117,13 @@ def fetch(
         list(urls), target, control, list(via), list(groups), file_hash, _path(authorities), float(patience_s)
     )
     last = begin
-    while (outcome := running.wait()) is None:
-        if progress is not None and time.monotonic() - last >= LOOK_S:
-            last = time.monotonic()
-            progress(FetchState(last - begin, *running.state()))
+    try:
+        while (outcome := running.wait()) is None:
+            if progress is not None and time.monotonic() - last >= LOOK_S:
+                last = time.monotonic()
+                progress(FetchState(last - begin, *running.state()))
+    finally:
+        running.stop()
     state = FetchState(time.monotonic() - begin, *running.state())
     if progress is not None:
         progress(state)
@@ -168,15 +171,15 @@ def share(
         host = _reached_at(listen[0])
     identity = _path(certificate) or _identity()
     running = _core.Share(Path(directory), list(listen), identity, _path(key), host)
-    while True:
-        event = running.wait()
-        if event is None:
-            continue
-        url, taken = event
-        if url is not None and ready is not None:
-            ready(url)
-        if taken is not None and served is not None:
-            served(*taken)
+    try:
+        while True:
+            url, taken = running.wait() or (None, None)
+            if url is not None and ready is not None:
+                ready(url)
+            if taken is not None and served is not None:
+                served(*taken)
+    finally:
+        running.stop()
 
 
 def _path(path: str | os.PathLike[str] | None) -> Path | None:

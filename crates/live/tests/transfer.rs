@@ -54,7 +54,7 @@ fn order(urls: &[&Url], target: &Path) -> Order {
         sources: urls.iter().map(wanted).collect(),
         authorities: None,
         via: vec!["127.0.0.1".into(), "127.0.0.2".into()],
-        control: named("lia").unwrap(),
+        control: "lia".into(),
         target: target.into(),
         hash: None,
         patience: Duration::from_secs(3),

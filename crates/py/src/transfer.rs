@@ -28,14 +28,19 @@ fn failed(error: impl ToString) -> PyErr {
 }
 
 /// Waits for what runs, while the keyboard is looked at now and then.
-fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Running<E>>) -> PyResult<Option<E>> {
+fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) -> PyResult<Option<E>> {
     py.check_signals()?;
-    Ok(py.detach(|| running.lock().unwrap_or_else(PoisonError::into_inner).wait(LOOK)))
+    Ok(py.detach(|| running.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.wait(LOOK)))
 }
 
-/// A directory that is shared until this is gone.
+/// Ends what runs.
+fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) {
+    py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+}
+
+/// A directory that is shared until this is stopped or gone.
 #[pyclass(module = "anabranch._core", frozen)]
-struct Share(Mutex<Running<ShareEvent>>);
+struct Share(Mutex<Option<Running<ShareEvent>>>);
 
 #[pymethods]
 impl Share {
@@ -56,7 +61,12 @@ impl Share {
         let addresses = addresses.iter().map(parse).collect::<PyResult<_>>()?;
         let identity = key.map_or_else(|| Identity::kept(&certificate), |key| Identity::read(&certificate, &key));
         let service = Service { directory, addresses, identity: identity.map_err(wrong)?, host };
-        Ok(Self(Mutex::new(Running::start(|events| share(service, events)).map_err(failed)?)))
+        Ok(Self(Mutex::new(Some(Running::start(|events| share(service, events)).map_err(failed)?))))
+    }
+
+    /// Shares no more.
+    fn stop(&self, py: Python<'_>) {
+        stop(py, &self.0);
     }
 
     /// What has happened, within some milliseconds: that it is shared at a URL, or that an address has taken bytes.
@@ -71,10 +81,10 @@ impl Share {
     }
 }
 
-/// A fetch, which goes on until this is gone.
+/// A fetch, which goes on until this is stopped or gone.
 #[pyclass(module = "anabranch._core", frozen)]
 struct Fetch {
-    running: Mutex<Running<Result<Fetched, FetchError>>>,
+    running: Mutex<Option<Running<Result<Fetched, FetchError>>>>,
     progress: Arc<Progress>,
 }
 
@@ -85,14 +95,14 @@ impl Fetch {
     fn new(
         urls: Vec<String>,
         target: PathBuf,
-        control: &str,
+        control: String,
         via: Vec<String>,
         groups: Vec<u32>,
         hash: Option<&str>,
         authorities: Option<PathBuf>,
         patience_s: f64,
     ) -> PyResult<Self> {
-        let control = named(control).map_err(wrong)?;
+        named(&control).map_err(wrong)?;
         let hash = hash.map(str::parse).transpose().map_err(wrong)?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
         let sources = urls.iter().map(|url| wanted(url, &groups)).collect::<PyResult<_>>()?;
@@ -100,7 +110,12 @@ impl Fetch {
         let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
         let told = Arc::clone(&progress);
         let work = |events: anabranch_live::running::Events<_>| async move { events.tell(fetch(order, told).await) };
-        Ok(Self { running: Mutex::new(Running::start(work).map_err(failed)?), progress })
+        Ok(Self { running: Mutex::new(Some(Running::start(work).map_err(failed)?)), progress })
+    }
+
+    /// Leaves it at what has come.
+    fn stop(&self, py: Python<'_>) {
+        stop(py, &self.running);
     }
 
     /// What came of it, once it is over: (hash, bytes, bytes that were there before, bytes of each source).

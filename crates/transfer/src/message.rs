@@ -17,7 +17,7 @@ pub const MOST_MESSAGE: usize = 4096;
 pub enum Request {
     /// To send under this protocol from now on.
     Control {
-        /// In JSON as in a scenario file: `"lia"`, or `{"nmcc": {"x": 2}}`.
+        /// By its name in scenario files.
         protocol: String,
     },
     /// To take paths with the same number for ones that share links.
@@ -73,6 +73,9 @@ pub enum Refusal {
     /// The name is none.
     #[error("{0}")]
     Name(String),
+    /// It cannot be read now.
+    #[error("it cannot read the file now")]
+    NotNow,
     /// It is not what it was when it was looked for.
     #[error("the file has changed since; fetch it anew")]
     Changed,
@@ -143,7 +146,7 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let requests = [
-            Request::Control { protocol: "\"lia\"".into() },
+            Request::Control { protocol: "lia".into() },
             Request::Groups { groups: vec![0, 0, 7] },
             Request::Look { name: "a/b".into() },
             Request::Digests { root: ROOT },

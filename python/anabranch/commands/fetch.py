@@ -12,8 +12,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
-from anabranch.commands.text import bytes_text, rate_text
+from anabranch.commands.text import bytes_text, printable, rate_text
 from anabranch.errors import ScenarioError
 from anabranch.iperf import iperf_report
 from anabranch.transfer import Fetched, FetchState, fetch
@@ -129,7 +130,7 @@ class _Bar:
                 key = _key(source, path)
                 rate = 8 * max(counts[key] - before.get(key, 0), 0) / max(state.time_s - before_s, 1e-9)
                 standing = f"rtt {1e3 * path['rtt_s']:.1f} ms" if path["is_open"] else "closed"
-                table.add_row(f"  {path['path']}", bytes_text(counts[key]), rate_text(rate), standing)
+                table.add_row(Text(f"  {path['path']}"), bytes_text(counts[key]), rate_text(rate), standing)
         there, size = state.there_bytes, state.size_bytes or 0
         total = Table.grid(padding=(0, 2))
         bar = ProgressBar(total=max(size, 1), completed=there, width=BAR_WIDTH)
@@ -148,7 +149,7 @@ def _print(fetched: Fetched) -> None:
     rate = f"{bytes_text(came)} in {took_s:.2f} s, {rate_text(fetched.rate_bps)}"
     typer.echo(f"{fetched.path}: {bytes_text(fetched.size_bytes)}{there}; {rate}")
     for source in fetched.state.sources:
-        why = f" ({source['why']})" if source["why"] else ""
+        why = f" ({printable(source['why'])})" if source["why"] else ""
         typer.echo(f"  {source['source']}: {bytes_text(source['brought_bytes'])}{why}")
         for path in source["paths"]:
             carried = f"{bytes_text(path['received_bytes'])} on the wire, rtt {1e3 * path['rtt_s']:.1f} ms"

@@ -107,8 +107,10 @@ impl Subflow {
         }
         let Some(batch) = &mut self.batch else { return };
         (batch.is_complete, batch.is_starved) = (true, is_starved);
+        // What was overtaken on its way says nothing of round trips and rates.
+        batch.newest = batch.newest.filter(|newest| Some(newest.number) > self.acknowledged);
         let Some(newest) = batch.newest else { return };
-        self.acknowledged = self.acknowledged.max(Some(newest.number));
+        self.acknowledged = Some(newest.number);
         self.rtt.on_sample(round_trip(now, &newest));
     }
 

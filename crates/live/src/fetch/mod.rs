@@ -16,7 +16,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Time;
-use anabranch_proto::Protocol;
 use anabranch_transfer::digests::chunk_bytes;
 use anabranch_transfer::{Digests, Name, Root, Schedule};
 use thiserror::Error;
@@ -28,7 +27,7 @@ use self::disk::Disk;
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
 use self::source::{Common, Event, Job, SILENCE};
 pub use self::store::{Opened, Store, StoreError};
-use crate::control::{Unsuited, check};
+use crate::control::{Unsuited, named};
 use crate::session::Session;
 use crate::url::Url;
 
@@ -58,8 +57,8 @@ pub struct Order {
     pub authorities: Option<PathBuf>,
     /// Local addresses or interfaces, a path over each; none for what the system chooses.
     pub via: Vec<String>,
-    /// What controls the sharers' paths.
-    pub control: Protocol,
+    /// The name of the protocol that controls the sharers' paths.
+    pub control: String,
     /// Where the file is to be.
     pub target: PathBuf,
     /// The hash that it has to have; `None` to believe the first sharer that has it.
@@ -108,8 +107,8 @@ struct Fetch {
     refused: Vec<Option<String>>,
     /// For each source how many bytes have come of it; how many had, and since when.
     received: Vec<(Arc<AtomicU64>, u64, Instant)>,
-    /// Since when there is no connection.
-    alone_since: Instant,
+    /// When something came last that was good.
+    last_good: Instant,
     /// Chunks that are under way, by source and number.
     under_way: HashMap<(usize, u32), AbortHandle>,
     transfers: JoinSet<()>,
@@ -129,7 +128,7 @@ struct Work {
 /// # Errors
 /// If no source has it, none can be reached, or the disk refuses.
 pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
-    check(&order.control)?;
+    named(&order.control)?;
     let (events, mut news) = mpsc::channel(64);
     let count = order.sources.len();
     let common = Arc::new(Common { order, digests: OnceLock::new(), events });
@@ -143,7 +142,7 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
         connections: vec![None; count],
         refused: vec![None; count],
         received: (0..count).map(|_| (Arc::default(), 0, Instant::now())).collect(),
-        alone_since: Instant::now(),
+        last_good: Instant::now(),
         under_way: HashMap::new(),
         transfers: JoinSet::new(),
         work: None,
@@ -177,7 +176,7 @@ impl Fetch {
     async fn on_event(&mut self, event: Event) -> Result<(), FetchError> {
         match event {
             Event::Alive { source } => {
-                self.alone_since = Instant::now();
+                self.last_good = Instant::now();
                 self.progress.stands(source, SourceStanding::Preparing);
                 Ok(())
             }
@@ -241,6 +240,8 @@ impl Fetch {
         let was_there = there.iter().filter_map(|&chunk| digests.extent(chunk)).map(|(_, bytes)| bytes as u64).sum();
         self.progress.was_there(was_there);
         self.work = Some(Work { digests, schedule, disk, was_there });
+        // It may have taken long to verify what was there.
+        self.last_good = Instant::now();
         Ok(())
     }
 
@@ -254,9 +255,7 @@ impl Fetch {
 
     /// A source cannot be asked for now.
     fn on_lost(&mut self, source: usize) {
-        if self.connections[source].take().is_some() && self.connections.iter().all(Option::is_none) {
-            self.alone_since = Instant::now();
-        }
+        self.connections[source] = None;
         if let Some(work) = &mut self.work {
             work.schedule.on_lost(source);
         }
@@ -292,6 +291,7 @@ impl Fetch {
             }
         }
         if is_new {
+            self.last_good = Instant::now();
             let (offset, _) = work.digests.extent(chunk).expect("it was asked for");
             self.progress.brought(source, bytes.len() as u64);
             work.disk.write(chunk, offset, bytes).await?;
@@ -310,7 +310,7 @@ impl Fetch {
             return Err(FetchError::Refused(why()));
         }
         let is_alone = self.connections.iter().all(Option::is_none);
-        if is_alone && self.alone_since.elapsed() > patience {
+        if is_alone && self.last_good.elapsed() > patience {
             return Err(FetchError::Unreachable { patience, why: why() });
         }
         Ok(())

@@ -11,6 +11,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, timeout};
 
 use super::{Order, Wanted};
+use crate::control::named;
 use crate::messages::{AskError, answer, ask};
 use crate::security::Trust;
 use crate::session::{Client, Session, SessionError, addresses};
@@ -84,8 +85,11 @@ pub async fn keep(source: usize, common: Arc<Common>) {
             return;
         }
         // One that has lasted is worth trying at once.
-        wait = if since.elapsed() > WAITS.1 { WAITS.0 } else { (wait * 2).min(WAITS.1) };
+        if since.elapsed() > WAITS.1 {
+            wait = WAITS.0;
+        }
         sleep(wait).await;
+        wait = (wait * 2).min(WAITS.1);
     }
 }
 
@@ -109,7 +113,9 @@ async fn serve_until_lost(source: usize, common: &Common) -> Event {
                 why = tell_groups(&session, groups) => lost(why.to_string()),
             }
         }
-        Err(LookError::Ask(AskError::Refused(refusal))) => Event::Refused { source, why: refusal.to_string() },
+        Err(LookError::Ask(AskError::Refused(refusal))) if refusal != Refusal::NotNow => {
+            Event::Refused { source, why: refusal.to_string() }
+        }
         Err(LookError::Ask(error)) => lost(error.to_string()),
         Err(error) => Event::Refused { source, why: error.to_string() },
     }
@@ -121,7 +127,7 @@ async fn connect(source: usize, order: &Order) -> Result<(Client, Session), Sess
     let remotes = addresses(&url.host, url.port).await?;
     let client = Client::bind(&resolve(&order.via, remotes[0])?).await?;
     let trust = order.authorities.clone().map_or_else(|| url.trust(), Trust::Authorities);
-    let session = client.connect(&url.host, &remotes[..1], &trust, &order.control).await?;
+    let session = client.connect(&url.host, &remotes[..1], &trust, &named(&order.control)?).await?;
     Ok((client, session))
 }
 
@@ -162,8 +168,7 @@ async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
 /// Says under which control to send, asks for the file, and for its digests if no other source has sent them.
 async fn look(source: usize, common: &Common, connection: &Connection) -> Result<Arc<Digests>, LookError> {
     let order = &common.order;
-    let protocol = serde_json::to_string(&order.control).expect("protocols are written in scenario files");
-    ask(connection, &Request::Control { protocol }).await?;
+    ask(connection, &Request::Control { protocol: order.control.clone() }).await?;
     let name = order.sources[source].name.to_string();
     let (mut found, mut stream) = ask(connection, &Request::Look { name }).await?;
     while found == Answer::Working {

@@ -4,9 +4,9 @@
 //! that are there. A chunk is listed after it has reached the disk; a crash, even of the machine, leaves no chunk listed
 //! that is not there. The file takes its name when it is whole.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anabranch_transfer::journal::{self, JournalError};
@@ -87,6 +87,19 @@ fn is_whole(path: &Path, digests: &Digests) -> Result<bool, StoreError> {
     Ok(at(path, Digests::of(digests.size(), file))?.root() == digests.root())
 }
 
+/// Whether a path leads to this file.
+fn is_same(file: &Metadata, path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino()))
+}
+
+/// A crash may have left the other name of a file that is whole, and its journal: they go, if they can.
+fn remove_other_name(target: &Path) {
+    let part = beside(target, ".part");
+    if fs::metadata(target).is_ok_and(|file| is_same(&file, &part)) {
+        let _ = fs::remove_file(&part).and_then(|()| fs::remove_file(beside(target, ".part.journal")));
+    }
+}
+
 impl Store {
     /// Goes on with the file that is to be at `target`, or begins it.
     ///
@@ -94,8 +107,11 @@ impl Store {
     /// If something else lies there, another fetch is writing it, or the disk refuses.
     pub fn open(target: &Path, digests: &Digests) -> Result<Opened, StoreError> {
         if target.exists() {
-            let is_whole = is_whole(target, digests)?;
-            return if is_whole { Ok(Opened::Whole) } else { Err(StoreError::Exists(target.into())) };
+            if !is_whole(target, digests)? {
+                return Err(StoreError::Exists(target.into()));
+            }
+            remove_other_name(target);
+            return Ok(Opened::Whole);
         }
         let (part_path, journal_path) = (beside(target, ".part"), beside(target, ".part.journal"));
         let mut journal = open(&journal_path)?;
@@ -103,6 +119,10 @@ impl Store {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(journal_path)),
             Err(TryLockError::Error(error)) => return Err(StoreError::Io { path: journal_path, error }),
+        }
+        // Another fetch may have ended, and removed it, between the two.
+        if !is_same(&at(&journal_path, journal.metadata())?, &journal_path) {
+            return Err(StoreError::Busy(journal_path));
         }
         let part = open(&part_path)?;
         // A journal is begun before anything is written, so this is not ours.
@@ -333,6 +353,19 @@ mod tests {
         fs::write(&target, b"mine").unwrap();
         assert!(matches!(store.finish(), Err(StoreError::Exists(_))));
         assert_eq!(fs::read(&target).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn a_crash_before_the_other_name_was_removed_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        (0..4).for_each(|chunk| write(&mut store, chunk));
+        store.sync().unwrap();
+        drop(store);
+        fs::hard_link(beside(&target, ".part"), &target).unwrap();
+        assert!(matches!(Store::open(&target, &digests()).unwrap(), Opened::Whole));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

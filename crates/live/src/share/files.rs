@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use anabranch_transfer::{Digests, Name, Refusal};
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 /// The most bytes of digests that are kept for later fetchers.
 const MOST_KEPT: usize = 64 << 20;
@@ -28,7 +27,10 @@ pub struct Files {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,
-    modified: SystemTime,
+    /// Device and number.
+    file: (u64, u64),
+    /// When its content was changed, and when anything of it: seconds and nanoseconds of each.
+    times: [i64; 4],
 }
 
 /// What was found out of a file.
@@ -50,7 +52,11 @@ fn stamp(file: &File) -> io::Result<Stamp> {
     if !metadata.is_file() {
         return Err(io::ErrorKind::NotFound.into());
     }
-    Ok(Stamp { size: metadata.len(), modified: metadata.modified()? })
+    Ok(Stamp {
+        size: metadata.len(),
+        file: (metadata.dev(), metadata.ino()),
+        times: [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()],
+    })
 }
 
 impl Files {
@@ -67,8 +73,7 @@ impl Files {
     /// # Errors
     /// If there is none, if it may not be read, or if it changes meanwhile. Who asks does not learn which.
     pub fn find(&self, name: &Name) -> Result<SharedFile, Refusal> {
-        let file = self.regular(name).map_err(|_| Refusal::NoSuchFile)?;
-        let stamp = stamp(&file).map_err(|_| Refusal::NoSuchFile)?;
+        let (file, stamp) = self.regular(name)?;
         if let Some(digests) = self.known(name, stamp) {
             return Ok(SharedFile { file, stamp, digests });
         }
@@ -80,13 +85,33 @@ impl Files {
         Ok(found)
     }
 
+    /// The file by a name, if its digests are known.
+    ///
+    /// # Errors
+    /// If there is none, or it may not be read.
+    pub fn find_known(&self, name: &Name) -> Result<Option<SharedFile>, Refusal> {
+        let (file, stamp) = self.regular(name)?;
+        Ok(self.known(name, stamp).map(|digests| SharedFile { file, stamp, digests }))
+    }
+
     /// A regular file below the directory, also one that links within it lead to.
-    fn regular(&self, name: &Name) -> io::Result<File> {
-        // Opening anything else might wait for ever, or do something.
-        if !self.directory.metadata(name.as_str())?.is_file() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        Ok(self.directory.open(name.as_str())?.into_std())
+    fn regular(&self, name: &Name) -> Result<(File, Stamp), Refusal> {
+        let open = || {
+            // Opening anything else might wait for ever, or do something.
+            if !self.directory.metadata(name.as_str())?.is_file() {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            let mut options = OpenOptions::new();
+            options.read(true).custom_flags(nix::libc::O_NONBLOCK);
+            let file = self.directory.open_with(name.as_str(), &options)?.into_std();
+            let stamp = stamp(&file)?;
+            Ok((file, stamp))
+        };
+        // What is wrong with this machine may be over later; whatever else is wrong, there is no such file to be had.
+        open().map_err(|error: io::Error| match error.raw_os_error() {
+            Some(nix::libc::EMFILE | nix::libc::ENFILE | nix::libc::EIO | nix::libc::ENOMEM) => Refusal::NotNow,
+            _ => Refusal::NoSuchFile,
+        })
     }
 
     fn known(&self, name: &Name, stamp: Stamp) -> Option<Arc<Digests>> {

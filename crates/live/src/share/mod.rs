@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anabranch_proto::Protocol;
-use anabranch_transfer::{Answer, Name, NameError, Refusal, Request, Root};
+use anabranch_transfer::{Answer, Name, Refusal, Request, Root};
 use noq::{RecvStream, SendStream, VarInt};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -21,6 +20,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 pub use self::files::{Files, SharedFile};
 pub use self::service::{Service, ShareError, ShareEvent, share};
+use crate::control::named;
 use crate::messages::{AskError, WORKING, read_at_once, write};
 use crate::session::{Server, Session};
 
@@ -32,6 +32,9 @@ const MOST_HASHED: usize = 2;
 
 /// The most paths that a fetcher may number.
 const MOST_GROUPS: usize = 64;
+
+/// The most characters of a reason.
+const MOST_WORDS: usize = 500;
 
 /// How often it is looked after a connection.
 const TICK: Duration = Duration::from_millis(50);
@@ -53,6 +56,16 @@ impl Share {
     pub fn new(files: Files) -> Self {
         Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)) }
     }
+}
+
+/// What is wrong, in so few words that they fit into a message whatever was asked for.
+fn short(error: &impl ToString) -> String {
+    let mut text = error.to_string();
+    if let Some((end, _)) = text.char_indices().nth(MOST_WORDS) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
 }
 
 /// What a panic elsewhere left is good: every change is one step.
@@ -179,18 +192,17 @@ impl Serving {
         write(send, &answer.unwrap_or_else(Answer::Refused)).await
     }
 
-    /// Puts another protocol in control of the paths.
+    /// Puts another protocol in control of the paths: one of the usual, with no say in how bold it is.
     fn choose(&self, protocol: &str) -> Result<(), String> {
-        let protocol: Protocol = serde_json::from_str(protocol)
-            .map_err(|error| format!("`{protocol}` is not a protocol with its parameters: {error}"))?;
-        self.session.group().choose(&protocol).map_err(|unsuited| unsuited.to_string())
+        let chosen = named(protocol).and_then(|protocol| self.session.group().choose(&protocol));
+        chosen.map_err(|unsuited| short(&unsuited))
     }
 
     /// Looks for a file, and says every now and then that this goes on.
     async fn look(&self, name: &str, send: &mut SendStream) -> Result<Result<Answer, Refusal>, AskError> {
         let name: Name = match name.parse() {
             Ok(name) => name,
-            Err(error) => return Ok(Err(Refusal::Name(NameError::to_string(&error)))),
+            Err(error) => return Ok(Err(Refusal::Name(short(&error)))),
         };
         let mut found = pin!(self.find(name));
         loop {
@@ -203,14 +215,13 @@ impl Serving {
 
     /// Finds a file, and reads it whole if its digests are not known.
     async fn find(&self, name: Name) -> Result<Answer, Refusal> {
-        let turn = Arc::clone(&self.share.hashed).acquire_owned().await.expect("nobody closes it");
         let share = Arc::clone(&self.share);
-        let find = move || {
-            let found = share.files.find(&name);
-            drop(turn);
-            found
+        let (known, name) =
+            spawn_blocking(move || (share.files.find_known(&name), name)).await.map_err(|_| Refusal::NotNow)?;
+        let found = match known? {
+            Some(found) => found,
+            None => self.hash(name).await?,
         };
-        let found = spawn_blocking(find).await.map_err(|_| Refusal::NoSuchFile)??;
         let (size, root) = (found.digests().size(), found.digests().root());
         let mut files = lock(&self.files);
         files.retain(|(other, _)| *other != root);
@@ -219,6 +230,18 @@ impl Serving {
         }
         files.push((root, Arc::new(found)));
         Ok(Answer::Found { size, root })
+    }
+
+    /// Reads a file whole when it has its turn, which it keeps though the fetcher may leave.
+    async fn hash(&self, name: Name) -> Result<SharedFile, Refusal> {
+        let turn = Arc::clone(&self.share.hashed).acquire_owned().await.expect("nobody closes it");
+        let share = Arc::clone(&self.share);
+        let find = move || {
+            let found = share.files.find(&name);
+            drop(turn);
+            found
+        };
+        spawn_blocking(find).await.map_err(|_| Refusal::NotNow)?
     }
 
     /// A file that was looked for.
