@@ -137,6 +137,11 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// Turns it away.
+    pub fn refuse(self) {
+        self.incoming.refuse();
+    }
+
     /// Lets it in, with LIA in control until another is chosen. It may take as long as the peer likes, up to seconds.
     pub async fn accept(self) -> Result<Session, SessionError> {
         self.accept_under(transport).await

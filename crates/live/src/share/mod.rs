@@ -24,6 +24,9 @@ use crate::control::named;
 use crate::messages::{AskError, WORKING, read_at_once, write};
 use crate::session::{Server, Session};
 
+/// The most connections at a time: each may have what its paths hold under way, and a piece for each of its requests.
+const MOST_FETCHERS: usize = 128;
+
 /// The most files that a connection has open.
 const MOST_FILES: usize = 64;
 
@@ -40,7 +43,7 @@ const MOST_WORDS: usize = 500;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Bytes that are read from a file at a time.
-const PIECE: usize = 256 << 10;
+const PIECE: usize = 64 << 10;
 
 /// How long a fetcher may take nothing of what it asked for.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -100,6 +103,10 @@ pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(String, 
         tokio::select! {
             arrival = server.next() => {
                 let Some(arrival) = arrival else { return };
+                if connections.len() >= MOST_FETCHERS {
+                    arrival.refuse();
+                    continue;
+                }
                 let (share, tell) = (Arc::clone(&share), Arc::clone(&tell));
                 connections.spawn(async move {
                     if let Ok(session) = arrival.accept_asking().await {
@@ -189,7 +196,7 @@ impl Serving {
                 Err(refusal) => Err(refusal),
             },
         };
-        write(send, &answer.unwrap_or_else(Answer::Refused)).await
+        self.say(send, &answer.unwrap_or_else(Answer::Refused)).await
     }
 
     /// Puts another protocol in control of the paths: one of the usual, with no say in how bold it is.
@@ -208,7 +215,7 @@ impl Serving {
         loop {
             match timeout(WORKING, &mut found).await {
                 Ok(found) => return Ok(found),
-                Err(_) => write(send, &Answer::Working).await?,
+                Err(_) => self.say(send, &Answer::Working).await?,
             }
         }
     }
@@ -268,7 +275,7 @@ impl Serving {
         length: usize,
     ) -> Result<(), AskError> {
         let _ = send.set_priority(self.order.fetch_sub(1, Ordering::Relaxed));
-        write(send, &Answer::Follows).await?;
+        self.say(send, &Answer::Follows).await?;
         for at in (0..length).step_by(PIECE) {
             let (file, length) = (Arc::clone(&file), PIECE.min(length - at));
             let read = spawn_blocking(move || {
@@ -284,8 +291,16 @@ impl Serving {
 
     /// Sends an answer and what follows it.
     async fn send(&self, send: &mut SendStream, bytes: &[u8]) -> Result<(), AskError> {
-        write(send, &Answer::Follows).await?;
+        self.say(send, &Answer::Follows).await?;
         self.write(send, bytes).await
+    }
+
+    /// Says something that the fetcher has to read.
+    async fn say(&self, send: &mut SendStream, answer: &Answer) -> Result<(), AskError> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let said = write(send, answer).await;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        said
     }
 
     /// Writes as fast as the fetcher reads.
