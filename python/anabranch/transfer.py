@@ -90,7 +90,8 @@ def fetch(
     control : str
         The protocol that controls the sharers' paths.
     via : sequence of str
-        Local addresses or interfaces, a path over each; by default what the system chooses.
+        Local addresses or interfaces, a path over each; by default what the system chooses. ``"eth1=192.0.2.7"`` is a
+        path to another address of the sharer than the URL's.
     groups : sequence of int
         Which of these paths share links, by a number for each, as ``anabranch.TopologyManager`` finds them; for NMCC.
     file_hash : str, optional

@@ -168,19 +168,22 @@ impl Arrival {
 #[derive(Clone, Debug)]
 pub struct Client {
     endpoint: Endpoint,
-    locals: Vec<IpAddr>,
+    /// Each with the only address of the server that it is for, if there is one.
+    locals: Vec<(IpAddr, Option<IpAddr>)>,
 }
 
 impl Client {
     /// A client with these local addresses. To be called in a tokio runtime.
     pub async fn bind(locals: &[Local]) -> Result<Self, SessionError> {
         let sockets = Sockets::bind(locals).await?;
-        let locals = sockets.addresses().iter().map(SocketAddr::ip).collect();
+        let peers = locals.iter().map(|local| local.peer);
+        let locals = sockets.addresses().iter().map(SocketAddr::ip).zip(peers).collect();
         Ok(Self { endpoint: endpoint(sockets, None)?, locals })
     }
 
-    /// Connects to a server by all pairs of a local and a remote address. The server is known by `trust`, under `name` if
-    /// that goes by names. It returns when there is one path; the others follow.
+    /// Connects to a server by all pairs of a local and a remote address, but for local ones that are for one remote only.
+    /// The server is known by `trust`, under `name` if that goes by names. It returns when there is one path; the others
+    /// follow.
     pub async fn connect(
         &self,
         name: &str,
@@ -188,10 +191,8 @@ impl Client {
         trust: &Trust,
         protocol: &Protocol,
     ) -> Result<Session, SessionError> {
-        let &first = remotes.first().ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
-        let local = |ip: &IpAddr| (!ip.is_unspecified()).then_some(*ip);
-        let pairs: Vec<_> =
-            remotes.iter().flat_map(|&remote| self.locals.iter().map(move |ip| (local(ip), remote))).collect();
+        let pairs = self.pairs(remotes);
+        let &(_, first) = pairs.first().ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
         if pairs.len() > MOST_PATHS {
             return Err(SessionError::TooManyPaths(pairs.len()));
         }
@@ -203,6 +204,17 @@ impl Client {
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
         let paths = Paths::of_client(connection.clone(), pairs);
         Ok(Session::new(connection, group, paths))
+    }
+
+    /// From where and to where there are to be paths; an address that is a local one's only has the port of the first.
+    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<(Option<IpAddr>, SocketAddr)> {
+        let Some(first) = remotes.first() else { return Vec::new() };
+        let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
+            let local = (!local.is_unspecified()).then_some(local);
+            let only = peer.map(|peer| vec![SocketAddr::new(peer, first.port())]);
+            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| (local, remote))
+        };
+        self.locals.iter().flat_map(own).collect()
     }
 
     /// Ends all connections.

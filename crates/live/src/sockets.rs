@@ -29,11 +29,13 @@ pub struct Local {
     pub address: SocketAddr,
     /// The interface that packets are to leave by, whatever the routes say.
     pub device: Option<String>,
+    /// The only address of the peer that is reached from here; `None` for all that it has.
+    pub peer: Option<IpAddr>,
 }
 
 impl From<SocketAddr> for Local {
     fn from(address: SocketAddr) -> Self {
-        Self { address, device: None }
+        Self { address, device: None, peer: None }
     }
 }
 
@@ -56,6 +58,14 @@ pub enum SocketError {
         /// The kind of address that was looked for.
         version: u8,
     },
+    /// What comes after `=` is no address of the peer.
+    #[error("`{name}`: `{peer}` is no address of the other machine; one is written as in eth0=192.0.2.7")]
+    NoPeer {
+        /// What was asked for.
+        name: String,
+        /// What stands behind the sign.
+        peer: String,
+    },
     /// Addresses of both kinds in one connection.
     #[error("local addresses are of IPv4 and IPv6 ({0}); those of a connection must be of one kind")]
     Mixed(String),
@@ -75,18 +85,29 @@ pub enum SocketError {
     Unlisted(nix::Error),
 }
 
-/// Local addresses, each written as an address or as the name of an interface, to send to an address like `remote` from.
+/// Local addresses, each written as an address or as the name of an interface, to send to an address like `remote` from;
+/// with `=` and an address of the peer behind it, only to that.
 pub fn resolve(via: &[String], remote: SocketAddr) -> Result<Vec<Local>, SocketError> {
     if via.is_empty() {
         let any: IpAddr = if remote.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
         return Ok(vec![SocketAddr::new(any, 0).into()]);
     }
-    via.iter()
-        .map(|name| match name.parse::<IpAddr>() {
-            Ok(address) => Ok(SocketAddr::new(address, 0).into()),
-            Err(_) => of_interface(name, remote.is_ipv4()),
-        })
-        .collect()
+    via.iter().map(|name| local(name, remote.is_ipv4())).collect()
+}
+
+/// The local address of one such name.
+fn local(text: &str, is_ipv4: bool) -> Result<Local, SocketError> {
+    let (name, peer) = text.split_once('=').map_or((text, None), |(name, peer)| (name, Some(peer)));
+    let no_peer = |peer: &str| SocketError::NoPeer { name: text.to_owned(), peer: peer.to_owned() };
+    let peer = peer.map(|peer| peer.parse().map_err(|_| no_peer(peer))).transpose()?;
+    if peer.is_some_and(|peer: IpAddr| peer.is_ipv4() != is_ipv4) {
+        return Err(SocketError::Mixed(text.to_owned()));
+    }
+    let local = match name.parse::<IpAddr>() {
+        Ok(address) => SocketAddr::new(address, 0).into(),
+        Err(_) => of_interface(name, is_ipv4)?,
+    };
+    Ok(Local { peer, ..local })
 }
 
 /// The first address of an interface.
@@ -99,7 +120,7 @@ fn of_interface(name: &str, is_ipv4: bool) -> Result<Local, SocketError> {
         if is_ipv4 { v4 } else { v6.filter(|ip| !ip.is_unicast_link_local()).map(IpAddr::from) }
     });
     if let Some(address) = address {
-        return Ok(Local { address: SocketAddr::new(address, 0), device: Some(name.to_owned()) });
+        return Ok(Local { address: SocketAddr::new(address, 0), device: Some(name.to_owned()), peer: None });
     }
     let mut known: Vec<String> = all.into_iter().map(|own| own.interface_name).collect();
     known.sort();
@@ -273,12 +294,17 @@ mod tests {
 
     #[test]
     fn addresses_and_interfaces_are_local_addresses() {
-        let locals = names(&["127.0.0.2", "lo"]).unwrap();
-        assert_eq!(locals[0], Local { address: "127.0.0.2:0".parse().unwrap(), device: None });
-        assert_eq!(locals[1], Local { address: "127.0.0.1:0".parse().unwrap(), device: Some("lo".to_owned()) });
+        let locals = names(&["127.0.0.2", "lo", "127.0.0.3=192.0.2.7"]).unwrap();
+        let [address, lo, peer] = ["127.0.0.2:0", "127.0.0.1:0", "127.0.0.3:0"].map(|text| text.parse().unwrap());
+        assert_eq!(locals[0], Local { address, device: None, peer: None });
+        assert_eq!(locals[1], Local { address: lo, device: Some("lo".to_owned()), peer: None });
+        assert_eq!(locals[2], Local { address: peer, device: None, peer: Some([192, 0, 2, 7].into()) });
         assert!(names(&[]).unwrap()[0].address.ip().is_unspecified());
         let error = names(&["wlan7"]).unwrap_err().to_string();
         assert!(error.starts_with("`wlan7` is neither an address nor an interface") && error.contains("lo"), "{error}");
+        let error = names(&["lo=here"]).unwrap_err().to_string();
+        assert!(error.starts_with("`lo=here`: `here` is no address of the other machine"), "{error}");
+        assert!(matches!(names(&["lo=::1"]), Err(SocketError::Mixed(_))));
     }
 
     #[tokio::test]

@@ -43,7 +43,10 @@ def command(
     to: Annotated[Path | None, typer.Option(help="Folder or new file. Default: its own name, here.")] = None,
     control: Annotated[str, typer.Option(help="Protocol that controls the paths.")] = "lia",
     via: Annotated[
-        str | None, typer.Option(metavar="IF1,IF2", help="Local interfaces or addresses, a path over each.")
+        str | None,
+        typer.Option(
+            metavar="IF1,IF2", help="Local interfaces or addresses, a path over each; IF=PEER goes to that address."
+        ),
     ] = None,
     groups: Annotated[
         str | None,

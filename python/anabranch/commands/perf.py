@@ -39,7 +39,8 @@ def command(
     ] = None,
     key: Annotated[Path | None, typer.Option(help="With --serve: the key of that certificate, a PEM file.")] = None,
     via: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Addresses or interfaces to send from, a path for each.")
+        str | None,
+        typer.Option(metavar="A,B", help="Addresses or interfaces, a path over each; A=PEER goes to that address."),
     ] = None,
     control: Annotated[
         str, typer.Option(help=f"Congestion control of the sender: {', '.join(_core.live_controls())}.")
