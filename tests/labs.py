@@ -1,0 +1,69 @@
+"""Labs: real programs over the links of a scenario, and what became of it."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch import _core
+
+PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
+
+NOT_VALID = 3
+"""Exit code of a lab that was late."""
+
+ATTEMPTS = 2
+
+FIRST = ["nice", "-n", "-15"]
+"""Programs in a lab go before others on the machine, as the emulator does: ends that wait for a processor send late too."""
+
+
+def refusal() -> str | None:
+    """Say why the kernel refuses a lab here; nothing if it does not."""
+    return _core.Lab.refusal() if hasattr(_core, "Lab") else "it is not Linux"
+
+
+def words(*command: str | Path) -> str:
+    """Give a command as one line for a shell."""
+    return shlex.join(map(str, command))
+
+
+def python(folder: Path, text: str, *arguments: str) -> str:
+    """Keep a Python program in a folder, and give the command that runs it."""
+    file = folder / f"program-{len(list(folder.glob('*.py')))}.py"
+    file.write_text(text, encoding="utf-8")
+    return words(sys.executable, file, *arguments)
+
+
+def emulate(
+    folder: Path, scenario: str, *, at: dict[str, str], serve: list[tuple[str, str]], timeout_s: float = 60.0
+) -> dict[str, Any]:
+    """Run programs at nodes of a scenario, and once more if the lab was late; skip if it was so again.
+
+    They run in `folder`, in which there are no files then but Python programs and the scenario. Gives the report.
+    """
+    for _ in range(ATTEMPTS):
+        for old in (file for file in folder.iterdir() if file.is_file() and file.suffix != ".py"):
+            old.unlink()
+        (folder / "scenario.toml").write_text(scenario, encoding="utf-8")
+        options = [option for node, line in serve for option in ("--serve", f"{node}={line}")]
+        options += [option for node, line in at.items() for option in ("--at", f"{node}={line}")]
+        done = subprocess.run(
+            [*FIRST, *PROGRAM, "emulate", "scenario.toml", "--json", *options],
+            cwd=folder,
+            env=os.environ | {"XDG_DATA_HOME": str(folder)},
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        if done.returncode != NOT_VALID:
+            assert done.returncode == 0, done.stdout + done.stderr
+            report: dict[str, Any] = json.loads(done.stdout)
+            return report
+    pytest.skip(f"the machine is too busy, so the lab is not valid: {json.loads(done.stdout)['faults']}")
