@@ -20,7 +20,7 @@ NOT_VALID = 3
 ATTEMPTS = 2
 
 FIRST = ["nice", "-n", "-15"]
-"""Programs in a lab go before others on the machine, as the emulator does: ends that wait for a processor send late too."""
+"""Programs in a lab go before others on the machine, as the emulator does: ends that wait for a processor are late."""
 
 
 def refusal() -> str | None:
