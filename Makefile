@@ -72,6 +72,7 @@ bench: install
 	$(BIN)/python benches/batch.py
 	$(BIN)/python benches/zoo.py
 	$(BIN)/python benches/sweep.py 500 0
+	$(BIN)/python benches/live.py
 
 docs: install
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

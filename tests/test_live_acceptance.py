@@ -277,7 +277,7 @@ def test_coupled_controls_take_no_more_than_one_flow(lab: None, folder: Path) ->
             interval["sum"] for interval in reports[name]["intervals"] if interval["sum"]["start"] >= SETTLES_S - 0.5
         ]
         total: float = sum(each["bytes"] for each in sums)
-        return total / (sums[-1]["end"] - sums[0]["start"])
+        return total / float(sums[-1]["end"] - sums[0]["start"])
 
     check_ratios({control: rate(control) / rate(f"beside-{control}") for control in controls})
 
