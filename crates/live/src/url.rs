@@ -94,6 +94,8 @@ fn pin(part: &str) -> Result<Fingerprint, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -128,5 +130,14 @@ mod tests {
         }
         let error = "anabranch://h:1/?pin=12".parse::<Url>().unwrap_err().to_string();
         assert!(error.contains("`12` is not a fingerprint"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_url_that_reads_as_it_is_written_or_an_error(text in "(anabranch://)?[a-z0-9.:/?=&%\\[\\]é-]{0,60}") {
+            if let Ok(url) = text.parse::<Url>() {
+                prop_assert_eq!(url.to_string().parse(), Ok(url));
+            }
+        }
     }
 }

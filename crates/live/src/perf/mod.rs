@@ -14,7 +14,7 @@ pub use measure::{Plan, measure};
 pub use report::{Interval, Report};
 pub use running::Event;
 pub use serve::{Service, serve};
-pub use wire::{Direction, MOST_BYTES, MOST_SECONDS, MOST_STREAMS};
+pub use wire::{Direction, MOST_BYTES, MOST_SECONDS, MOST_STREAMS, Request};
 
 use crate::control::Unsuited;
 use crate::session::SessionError;

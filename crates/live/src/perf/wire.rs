@@ -36,18 +36,26 @@ pub enum Direction {
 /// What a client wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Request {
+pub struct Request {
     /// The name of the protocol that controls the sender.
-    pub(super) control: String,
-    pub(super) direction: Direction,
+    pub control: String,
+    /// Who sends.
+    pub direction: Direction,
     /// The sender stops after so long.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// And after so many bytes.
-    pub(super) bytes: u64,
-    pub(super) streams: u32,
+    pub bytes: u64,
+    /// Over so many streams at a time.
+    pub streams: u32,
 }
 
 impl Request {
+    /// Reads one, if it is within what may be asked for.
+    pub fn read(text: &[u8]) -> Result<Self, PerfError> {
+        let request: Self = decode(text)?;
+        request.check().map(|()| request)
+    }
+
     /// Whether it is within what may be asked for.
     pub(super) fn check(&self) -> Result<(), PerfError> {
         let wrong = |what, asked: String, range: String| Err(PerfError::OutOfRange { what, asked, range });
@@ -139,11 +147,18 @@ pub(super) async fn hear<T: DeserializeOwned>(stream: &mut RecvStream) -> Result
     }
     let mut text = vec![0; length];
     stream.read_exact(&mut text).await.map_err(ended)?;
-    serde_json::from_slice(&text).map_err(|error| PerfError::Unruly(error.to_string()))
+    decode(&text)
+}
+
+/// The message in these bytes.
+fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, PerfError> {
+    serde_json::from_slice(text).map_err(|error| PerfError::Unruly(error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -160,6 +175,21 @@ mod tests {
             (Request { streams: 17, ..good.clone() }, "the number of streams is 17; it must be 1 to 16"),
         ] {
             assert_eq!(request.check().unwrap_err().to_string(), said);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_request_within_the_limits_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            (seconds, amount, streams) in (any::<f64>(), any::<u64>(), any::<u32>()),
+        ) {
+            prop_assert!(Request::read(&bytes).is_err());
+            let asked = Request { control: String::new(), direction: Direction::Up, seconds, bytes: amount, streams };
+            if let Ok(read) = Request::read(&serde_json::to_vec(&asked).unwrap()) {
+                prop_assert!(read.check().is_ok());
+                prop_assert_eq!((read.bytes, read.streams), (amount, streams));
+            }
         }
     }
 }
