@@ -13,7 +13,7 @@ use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::share::{Files, Share, serve_all};
 use anabranch_live::url::Url;
 use anabranch_transfer::message::{decode, encode};
-use anabranch_transfer::{Answer, Digests, Request, Root};
+use anabranch_transfer::{Answer, Digests, Refusal, Request, Root};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -273,4 +273,29 @@ async fn a_sharer_takes_nothing_but_requests() {
     let moment = Duration::from_millis(300);
     let opened = tokio::time::timeout(moment, session.connection().open_uni()).await;
     assert!(opened.is_err(), "nobody would read a stream that takes no answer");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn malformed_messages_are_refused_and_harm_no_sharer() {
+    let content = content(MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let (_sharer, url) = sharer(from.path()).await;
+    let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
+    let remote = [SocketAddr::from(([127, 0, 0, 1], url.port))];
+    let session = client.connect(&url.host, &remote, &url.trust(), &named("lia").unwrap()).await.unwrap();
+    // More than a message may have, with and without all that; no request; half of one; one with something behind it.
+    let long = [&[0xff, 0xff][..], &vec![7; 65_535]].concat();
+    let look = encode(&Request::Look { name: "x".into() }).unwrap();
+    let behind = [&[look[0] + 1, 0], &look[2..], &[0]].concat();
+    for bytes in [&long[..], &[0xff, 0xff], &[3, 0, 99, 99, 99], &look[..3], &behind, &[]] {
+        for _ in 0..50 {
+            let (mut send, mut receive) = session.connection().open_bi().await.unwrap();
+            // It may be refused before it is all sent.
+            let _ = send.write_all(bytes).await;
+            let _ = send.finish();
+            let answer = receive.read_to_end(4096).await.unwrap();
+            assert!(matches!(decode(&answer[2..]), Ok(Answer::Refused(Refusal::Malformed))), "{bytes:?}");
+        }
+    }
+    assert_eq!(fetched(order(&[&url], &to.path().join("x"))).await.unwrap().size, MB as u64);
 }
