@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use anabranch_core::{NodeId, Span, Time};
@@ -14,10 +15,11 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-use crate::kernel::take_precedence;
+use crate::kernel::{OF_EMULATOR, take_precedence};
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::report::Lateness;
+use crate::sample::Sample;
 
 /// So many packets are read from a device before what is due is delivered.
 const BATCH: usize = 16;
@@ -48,6 +50,8 @@ pub struct Driver {
     /// In nanoseconds.
     lateness: Histogram<u64>,
     refused: u64,
+    /// Whom to tell of samples.
+    onlooker: Option<Sender<Sample>>,
 }
 
 /// What is left of a driver.
@@ -77,16 +81,16 @@ pub fn time_since(start: Instant) -> Time {
 
 impl Driver {
     /// The devices are in the order of their nodes.
-    pub fn new(network: Network, tuns: Vec<(NodeId, File)>, start: Instant) -> Self {
+    pub fn new(network: Network, tuns: Vec<(NodeId, File)>, start: Instant, onlooker: Option<Sender<Sample>>) -> Self {
         let lateness = Histogram::new_with_max(LATEST, 3).expect("three digits are few");
         let tuns = tuns.into_iter().map(|(node, file)| Tun { node, file, is_gone: false }).collect();
-        Self { network, tuns, start, lateness, refused: 0 }
+        Self { network, tuns, start, lateness, refused: 0, onlooker }
     }
 
     /// Moves packets until the other end of `stop` is closed.
     pub fn run(mut self, stop: &UnixStream) -> Driven {
         // Without either the lab works, but later; the report says how late.
-        let has_precedence = take_precedence().is_ok();
+        let has_precedence = take_precedence(OF_EMULATOR).is_ok();
         let _ = set_timerslack(1);
         let mut buffer = vec![0; LARGEST];
         loop {
@@ -124,6 +128,10 @@ impl Driver {
             }
             let late = time_since(self.start).0.saturating_sub(delivery.due.0);
             self.lateness.saturating_record(late / NANOSECOND);
+        }
+        if let Some(onlooker) = &self.onlooker {
+            // Who has gone wants no more of them.
+            self.network.samples().for_each(|sample| drop(onlooker.send(sample)));
         }
     }
 

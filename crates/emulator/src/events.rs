@@ -12,6 +12,8 @@ pub enum Kind {
     Free(u32),
     /// Such a link has an opportunity to send.
     Opportunity(u32),
+    /// It is to be seen how all is.
+    Sample,
 }
 
 /// All that is foreseen.

@@ -31,11 +31,20 @@ pub fn open_tun(name: &str) -> io::Result<File> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
 }
 
-/// Lets the calling thread go before all of ordinary precedence, as soon as it has something to do.
-pub fn take_precedence() -> io::Result<()> {
+/// The precedence of threads that send and take packets in a lab.
+pub const OF_ENDS: i32 = 1;
+
+/// The precedence of the thread that moves them.
+pub const OF_EMULATOR: i32 = 2;
+
+/// Lets the calling thread go before all of less or of ordinary precedence, as soon as it has something to do.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn take_precedence(rank: i32) -> io::Result<()> {
     // SAFETY: all zeros are a valid `sched_param`, which is plain data.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
-    param.sched_priority = 1;
+    param.sched_priority = rank;
     // What the thread starts, such as threads of its own, is ordinary again.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the kernel reads one `sched_param`, which lives until the call returns.

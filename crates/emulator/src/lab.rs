@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::driver::{Driven, Driver, time_since};
 use crate::host::{Host, Setup};
 use crate::network::Network;
 use crate::report::{LinkReport, Report, faults};
+use crate::sample::Sample;
 
 /// So many hosts a lab may have: each takes a thread and a network namespace.
 const MOST_HOSTS: usize = 256;
@@ -80,6 +82,27 @@ pub fn lab_refusal() -> Option<String> {
 impl Lab {
     /// Makes a host of each node at which a path begins or ends, and joins them by the plan's links. Its time begins now.
     pub fn start(plan: &Plan, options: Options) -> Result<Self, LabError> {
+        Self::with(plan, options, Network::new(plan), None)
+    }
+
+    /// The same, and samples of the network at these instants, which are in the order of time, soon after each.
+    pub fn start_watched(
+        plan: &Plan,
+        options: Options,
+        instants: Vec<Time>,
+    ) -> Result<(Self, Receiver<Sample>), LabError> {
+        let (onlooker, samples) = channel();
+        let mut network = Network::new(plan);
+        network.watch(instants);
+        Ok((Self::with(plan, options, network, Some(onlooker))?, samples))
+    }
+
+    fn with(
+        plan: &Plan,
+        options: Options,
+        network: Network,
+        onlooker: Option<Sender<Sample>>,
+    ) -> Result<Self, LabError> {
         let setups = setups(plan, options.mtu)?;
         let mut hosts = Vec::new();
         let mut tuns = Vec::new();
@@ -90,9 +113,8 @@ impl Lab {
             tuns.push((setup.node, tun));
         }
         let (stop, stopped) = UnixStream::pair()?;
-        let network = Network::new(plan);
         let start = Instant::now();
-        let driver = Driver::new(network, tuns, start);
+        let driver = Driver::new(network, tuns, start, onlooker);
         let driver = thread::Builder::new().name("emulator".to_owned()).spawn(move || driver.run(&stopped))?;
         let least_round_trip = least_round_trip(plan);
         let (stop, driver) = (Some(stop), Some(driver));
@@ -118,6 +140,11 @@ impl Lab {
     pub fn addresses(&self, path: usize) -> (IpAddr, IpAddr) {
         let (from, to) = addresses(path);
         (from.into(), to.into())
+    }
+
+    /// The least time that any path takes there and back, if nothing waits.
+    pub fn least_round_trip(&self) -> Span {
+        self.least_round_trip
     }
 
     /// The time since the beginning: that of capacities that change.

@@ -29,7 +29,10 @@ pub mod network;
 pub mod packet;
 mod queue;
 mod report;
+pub mod sample;
 
 pub use host::Host;
+pub use kernel::{OF_ENDS, take_precedence};
 pub use lab::{Lab, LabError, Options, lab_refusal};
-pub use report::{Lateness, LinkReport, Report};
+pub use report::{Lateness, LinkReport, MOST_LATE, Report};
+pub use sample::{LinkState, PathCount, Sample};

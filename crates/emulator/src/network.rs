@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_links::{Links, Totals};
+use anabranch_proto::Ecn;
 use anabranch_proto::queues::Item;
 use anabranch_scenario::plan::{Plan, way_back};
 
@@ -20,6 +21,7 @@ use crate::addresses::addresses;
 use crate::events::{Events, Kind};
 use crate::packet::Packet;
 use crate::queue::Queue;
+use crate::sample::{PathCount, Sample};
 
 /// The most bytes that may be under way, so that a link that stands still does not fill the memory.
 const MOST_BYTES: u64 = 512 << 20;
@@ -48,9 +50,10 @@ pub struct Count {
 
 /// A path in one direction.
 #[derive(Debug)]
-struct Way {
+pub(crate) struct Way {
     links: Vec<u32>,
     end: NodeId,
+    pub count: PathCount,
 }
 
 /// A packet on its way.
@@ -60,17 +63,20 @@ pub(crate) struct Underway {
     pub way: u32,
     /// How many links of its way it has left behind.
     passed: u32,
+    /// When it came.
+    since: u64,
 }
 
 /// All links of a plan in use, and the packets on them.
 pub struct Network {
     pub(crate) now: u64,
     /// The links in use, in the order of the plan's network.
-    used: Vec<LinkId>,
+    pub(crate) used: Vec<LinkId>,
     pub(crate) links: Links,
     pub(crate) queues: Vec<Option<Queue>>,
     fates: Vec<Option<Box<Fates>>>,
-    ways: Vec<Way>,
+    /// Of each path the way there, and then that back.
+    pub(crate) ways: Vec<Way>,
     by_addresses: HashMap<(IpAddr, IpAddr), u32>,
     packets: Vec<Option<Underway>>,
     free: Vec<u32>,
@@ -78,8 +84,11 @@ pub struct Network {
     pub(crate) events: Events,
     delivered: Vec<Delivery>,
     pub(crate) dropped: Vec<Item>,
-    taken: Vec<u64>,
+    pub(crate) taken: Vec<u64>,
     pub(crate) marked: Vec<u64>,
+    /// When samples are still to be taken.
+    pub(crate) instants: std::vec::IntoIter<Time>,
+    pub(crate) samples: Vec<Sample>,
     strangers: u64,
     overflowed: u64,
 }
@@ -97,6 +106,7 @@ impl Network {
         let way = |path: &Vec<LinkId>| Way {
             links: path.iter().map(number).collect(),
             end: plan.network.link(path[path.len() - 1]).target,
+            count: PathCount::default(),
         };
         let ways = both.iter().flatten().map(way).collect();
         let pairs = (0..both.len()).map(addresses).map(|(from, to)| (IpAddr::from(from), IpAddr::from(to)));
@@ -122,6 +132,8 @@ impl Network {
             dropped: Vec::new(),
             taken: vec![0; used.len()],
             marked: vec![0; used.len()],
+            instants: Vec::new().into_iter(),
+            samples: Vec::new(),
             strangers: 0,
             overflowed: 0,
             used,
@@ -139,13 +151,18 @@ impl Network {
             self.overflowed += 1;
             return;
         }
-        let index = self.insert(Underway { packet, way, passed: 0 });
+        self.ways[way as usize].count.sent += u64::from(packet.size());
+        let index = self.insert(Underway { packet, way, passed: 0, since: self.now });
         self.enter(index);
     }
 
     /// When something happens next; until then there is nothing to pop but what already was.
     pub fn next_at(&self) -> Option<Time> {
-        if self.delivered.is_empty() { self.events.next_at().map(Time) } else { Some(Time(self.now)) }
+        if self.delivered.is_empty() && self.samples.is_empty() {
+            self.events.next_at().map(Time)
+        } else {
+            Some(Time(self.now))
+        }
     }
 
     /// What has arrived by now, in the order of arrival.
@@ -184,6 +201,7 @@ impl Network {
                 Kind::Arrive(index) => self.on_arrival(index),
                 Kind::Free(link) => self.on_free(link),
                 Kind::Opportunity(link) => self.on_opportunity(link),
+                Kind::Sample => self.on_instant(),
             }
         }
         self.now = self.now.max(now.0);
@@ -196,7 +214,14 @@ impl Network {
         if passed < self.ways[way].links.len() {
             return self.enter(index);
         }
-        let packet = self.remove(index).packet;
+        let Underway { packet, since, .. } = self.remove(index);
+        let delay = self.now - since;
+        let count = &mut self.ways[way].count;
+        count.delivered += u64::from(packet.size());
+        count.packets += 1;
+        count.marked += u64::from(packet.ecn() == Ecn::Ce);
+        count.delays += u128::from(delay);
+        count.most_delay = count.most_delay.max(delay);
         self.delivered.push(Delivery { packet, node: self.ways[way].end, due: Time(self.now) });
     }
 
@@ -216,7 +241,7 @@ impl Network {
     pub(crate) fn pass(&mut self, link: u32, index: u32) -> Option<u64> {
         let bytes = self.underway(index).packet.size();
         let Some(arrival) = self.links.enter(link, self.now, bytes) else {
-            self.remove(index);
+            self.lose(index);
             return None;
         };
         self.taken[link as usize] += 1;
@@ -227,12 +252,12 @@ impl Network {
         match (arrivals.first, arrivals.second) {
             (None, None) => {
                 self.links.drop_one(link);
-                self.remove(index);
+                self.lose(index);
             }
             (Some(time), None) | (None, Some(time)) => self.events.schedule(time, Kind::Arrive(index)),
             (Some(first), Some(second)) => {
-                let Underway { packet, way, passed } = self.underway(index);
-                let copy = Underway { packet: packet.clone(), way: *way, passed: *passed };
+                let Underway { packet, way, passed, since } = self.underway(index);
+                let copy = Underway { packet: packet.clone(), way: *way, passed: *passed, since: *since };
                 let copy = self.insert(copy);
                 self.events.schedule(first, Kind::Arrive(index));
                 self.events.schedule(second, Kind::Arrive(copy));
@@ -256,8 +281,14 @@ impl Network {
         (self.packets.len() - 1) as u32
     }
 
+    /// A packet is lost.
+    pub(crate) fn lose(&mut self, index: u32) {
+        let Underway { packet, way, .. } = self.remove(index);
+        self.ways[way as usize].count.lost += u64::from(packet.size());
+    }
+
     /// Frees the place of a packet.
-    pub(crate) fn remove(&mut self, index: u32) -> Underway {
+    fn remove(&mut self, index: u32) -> Underway {
         let underway = self.packets[index as usize].take().expect("a packet under way has its place");
         self.free.push(index);
         self.bytes -= u64::from(underway.packet.size());

@@ -14,7 +14,7 @@ use crate::network::Network;
 
 /// What waits at a link.
 pub(crate) struct Queue {
-    discipline: Box<dyn Discipline>,
+    pub discipline: Box<dyn Discipline>,
     /// Whether a packet is in transmission, or an opportunity awaited.
     is_busy: bool,
     has_opportunities: bool,
@@ -119,7 +119,7 @@ impl Network {
     fn drop_all(&mut self, link: u32, mut dropped: Vec<Item>) {
         for item in dropped.drain(..) {
             self.links.drop_one(link);
-            self.remove(item.packet);
+            self.lose(item.packet);
         }
         self.dropped = dropped;
     }

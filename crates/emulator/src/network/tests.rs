@@ -157,3 +157,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn samples_say_what_paths_have_carried_and_what_waits() {
+    // Two of 1,250 bytes are at the second link after 1 ms and take 1 ms each there: at 1.5 ms half of the first and all of
+    // the second wait, 1,875 bytes. They arrive at 7 and 8 ms, and took as long; 7.5 ms see the first of them. A third finds
+    // no room for 2,500 bytes.
+    let mut network = network("capacity = \"10 Mbit/s\"\nqueue = \"2500 bytes\"");
+    network.watch(vec![ms(1.5), ms(7.5), ms(9.0)]);
+    (0..3).for_each(|_| network.handle(packet(1250), ms(0.0)));
+    network.pop(ms(20.0)).for_each(drop);
+    let all: Vec<_> = network.samples().collect();
+    assert_eq!(all.iter().map(|sample| sample.time).collect::<Vec<_>>(), [ms(1.5), ms(7.5), ms(9.0)]);
+    let second = |sample: usize| all[sample].links[1];
+    assert_eq!((second(0).backlog, second(0).totals.dropped, second(0).peak_packets), (1875, 1, 2));
+    let counts: Vec<_> = all.iter().map(|sample| sample.paths[0]).collect();
+    assert_eq!((counts[0].sent, counts[0].delivered, counts[0].lost), (3750, 0, 1250));
+    assert_eq!((counts[1].delivered, counts[1].packets, counts[2].delivered), (1250, 1, 2500));
+    // The links without limit add a picosecond or two.
+    assert_eq!((counts[2].delays / 1_000_000, counts[2].most_delay / 1_000_000), (15_000, 8_000));
+}
