@@ -2,11 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+mod carriage;
 pub mod control;
 pub mod fetch;
 mod messages;
 mod paths;
 pub mod perf;
+#[cfg(target_os = "linux")]
+pub mod run;
 pub mod running;
 pub mod security;
 pub mod session;
@@ -14,4 +17,5 @@ pub mod share;
 pub mod sockets;
 pub mod url;
 
-pub use paths::PathReport;
+pub use carriage::Carriage;
+pub use paths::{Pair, PathReport};

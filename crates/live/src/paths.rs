@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use noq::{Connection, FourTuple, PathError, PathEvent, PathId, PathStats, PathStatus};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_stream::StreamExt;
 
@@ -55,10 +56,23 @@ pub struct PathReport {
     pub window_bytes: u64,
 }
 
+/// A pair of addresses, and whether there is to be a path between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// That of this end; `None` for whichever the system chooses.
+    pub local: Option<IpAddr>,
+    /// That of the other.
+    pub remote: SocketAddr,
+    /// Whether there is to be a path.
+    pub is_wanted: bool,
+}
+
 /// A pair of addresses, and the paths that there were between them.
-struct Pair {
+struct Line {
     local: Option<IpAddr>,
     remote: SocketAddr,
+    /// Whether there is to be a path.
+    is_wanted: bool,
     /// The last path.
     path: Option<noq::Path>,
     is_open: bool,
@@ -90,11 +104,12 @@ impl Counts {
     }
 }
 
-impl Pair {
+impl Line {
     fn new(local: Option<IpAddr>, remote: SocketAddr) -> Self {
         Self {
             local,
             remote,
+            is_wanted: true,
             path: None,
             is_open: false,
             openings: 0,
@@ -138,47 +153,71 @@ impl Pair {
 #[derive(Clone)]
 pub(crate) struct Paths {
     connection: Connection,
-    pairs: Arc<Mutex<Vec<Pair>>>,
+    pairs: Arc<Mutex<Vec<Line>>>,
     is_client: bool,
+    /// Told when other paths are wanted.
+    change: Arc<Notify>,
 }
 
 impl Paths {
-    /// Those of a client over these pairs; the first is open already.
-    pub(crate) fn of_client(connection: Connection, pairs: Vec<(Option<IpAddr>, SocketAddr)>) -> Self {
-        let mut pairs: Vec<Pair> = pairs.into_iter().map(|(local, remote)| Pair::new(local, remote)).collect();
-        for pair in &mut pairs {
-            pair.due = Some(Instant::now());
-        }
-        Self::new(connection, pairs, true)
+    /// Those of a client over these pairs; the first that is wanted is open already.
+    pub(crate) fn of_client(connection: Connection, pairs: Vec<Pair>) -> Self {
+        let line = |Pair { local, remote, is_wanted }| Line {
+            is_wanted,
+            due: is_wanted.then(Instant::now),
+            ..Line::new(local, remote)
+        };
+        Self::new(connection, pairs.into_iter().map(line).collect(), true)
     }
 
     /// Those of a server, which its client opens.
     pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
-        Self::new(connection, vec![Pair::new(None, remote)], false)
+        Self::new(connection, vec![Line::new(None, remote)], false)
     }
 
-    fn new(connection: Connection, mut pairs: Vec<Pair>, is_client: bool) -> Self {
-        if let (Some(pair), Some(path)) = (pairs.first_mut(), connection.path(PathId::ZERO)) {
+    fn new(connection: Connection, mut pairs: Vec<Line>, is_client: bool) -> Self {
+        let first = pairs.iter_mut().find(|pair| pair.is_wanted);
+        if let (Some(pair), Some(path)) = (first, connection.path(PathId::ZERO)) {
             pair.begin(path);
             (pair.is_open, pair.openings) = (true, 1);
         }
-        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client }
+        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client, change: Arc::default() }
     }
 
     pub(crate) fn report(&self) -> Vec<PathReport> {
-        self.lock().iter().map(Pair::report).collect()
+        self.lock().iter().map(Line::report).collect()
     }
 
     /// The slot of each pair at the control of the connection; `None` for those without a path.
     pub(crate) fn slots(&self) -> Vec<Option<usize>> {
-        let of = |pair: &Pair| {
+        let of = |pair: &Line| {
             let id = pair.path.as_ref().filter(|_| pair.is_open)?.id();
             self.connection.congestion_state(id)?.into_any().downcast::<Slot>().ok()?.number()
         };
         self.lock().iter().map(of).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Pair>> {
+    /// From now on a path of a pair is wanted or not.
+    pub(crate) fn want(&self, index: usize, is_wanted: bool) {
+        if let Some(pair) = self.lock().get_mut(index).filter(|pair| pair.is_wanted != is_wanted) {
+            pair.is_wanted = is_wanted;
+            pair.failures = 0;
+            pair.due = (is_wanted && !pair.is_open).then(Instant::now);
+        }
+        self.change.notify_one();
+    }
+
+    /// Closes what is open and not wanted; the last path stays until there is another.
+    fn close_unwanted(&self) {
+        for pair in self.lock().iter().filter(|pair| pair.is_open && !pair.is_wanted) {
+            if let Some(path) = &pair.path {
+                // It is tried again when anything has changed.
+                let _ = path.close();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -189,6 +228,7 @@ impl Paths {
         let mut opening: Option<(usize, Instant)> = None;
         let mut beat = tokio::time::interval(BEAT);
         loop {
+            self.close_unwanted();
             let now = Instant::now();
             opening = opening.filter(|&(pair, until)| until > now && self.is_opening(pair));
             if opening.is_none() {
@@ -202,6 +242,7 @@ impl Paths {
                     None => return,
                 },
                 () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
+                () = self.change.notified() => {}
                 _ = beat.tick() => self.beat(),
                 _ = self.connection.closed() => return,
             }
@@ -228,7 +269,7 @@ impl Paths {
     async fn open_next(&self, now: Instant) -> Option<usize> {
         let (index, local, remote) = {
             let pairs = self.lock();
-            let is_due = |pair: &Pair| pair.due.is_some_and(|due| due <= now);
+            let is_due = |pair: &Line| pair.due.is_some_and(|due| due <= now);
             let index = pairs.iter().position(is_due)?;
             (index, pairs[index].local, pairs[index].remote)
         };
@@ -285,9 +326,9 @@ impl Paths {
 }
 
 /// The path of a pair is gone.
-fn lose(pair: &mut Pair, is_client: bool) {
+fn lose(pair: &mut Line, is_client: bool) {
     pair.is_open = false;
-    if is_client {
+    if is_client && pair.is_wanted {
         let wait = BACK_OFF.0.saturating_mul(1 << pair.failures.min(8)).min(BACK_OFF.1);
         pair.failures += 1;
         pair.due = Some(Instant::now() + wait);
@@ -295,14 +336,14 @@ fn lose(pair: &mut Pair, is_client: bool) {
 }
 
 /// Where a server writes down what comes from an address.
-fn place(pairs: &mut Vec<Pair>, remote: SocketAddr) -> &mut Pair {
+fn place(pairs: &mut Vec<Line>, remote: SocketAddr) -> &mut Line {
     let known = pairs.iter().position(|pair| pair.remote == remote && !pair.is_open);
     let is_full = pairs.len() >= MOST_PAIRS;
     let index = known.or_else(|| pairs.iter().position(|pair| is_full && !pair.is_open)).unwrap_or(pairs.len());
     if index == pairs.len() {
-        pairs.push(Pair::new(None, remote));
+        pairs.push(Line::new(None, remote));
     } else if pairs[index].remote != remote {
-        pairs[index] = Pair::new(None, remote);
+        pairs[index] = Line::new(None, remote);
     }
     &mut pairs[index]
 }

@@ -8,35 +8,20 @@ use std::time::Duration;
 
 use anabranch_proto::Protocol;
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::{Connection, Endpoint, EndpointConfig, TokioRuntime, TransportConfig, VarInt};
+use noq::{Connection, Endpoint, EndpointConfig, TokioRuntime, VarInt};
 use tokio::task::JoinHandle;
 
-use crate::control::{Group, MOST_PATHS, Unsuited, named};
-use crate::paths::{PathReport, Paths};
+use crate::carriage::Carriage;
+use crate::control::{Group, MOST_PATHS, PathState, Unsuited, named};
+use crate::paths::{Pair, PathReport, Paths};
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
-
-/// A path without an answer for so long is given up, and so is a connection.
-const IDLE: Duration = Duration::from_millis(2500);
 
 /// How long a peer may take to hear that all is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Bytes that a peer may send on a connection before they are read.
-const RECEIVE_WINDOW: u32 = 32 << 20;
-
-/// The same of a stream. noq ends a connection where a stream has more than 1024 gaps, so packets of 1200 bytes of which
-/// every other is lost must come to less; who needs more under way takes several streams.
-const STREAM_WINDOW: u32 = 2 << 20;
-
 /// Bytes that are kept until they are acknowledged: as many windows, at the least, and at the most.
 const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
-
-/// The most streams of each kind that a peer may have open at a time.
-const MOST_STREAMS: u32 = 64;
-
-/// Bytes that a peer that only asks may send on a stream before they are read: more than any request has.
-const REQUEST_WINDOW: u32 = 8 << 10;
 
 /// From so many connections on, a newcomer must show first that it is where it says.
 const MOST_UNPROVEN: usize = 32;
@@ -94,8 +79,12 @@ pub struct Server {
 impl Server {
     /// A server of this identity at these addresses; port 0 is any that is free. To be called in a tokio runtime.
     pub async fn bind(locals: &[Local], identity: &Identity) -> Result<Self, SessionError> {
+        Self::with(Sockets::bind(locals).await?, identity)
+    }
+
+    /// A server of this identity on these sockets. To be called in a tokio runtime.
+    pub fn with(sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
         let tls = Arc::new(identity.tls()?);
-        let sockets = Sockets::bind(locals).await?;
         let address = sockets.addresses()[0];
         let mut config = noq::ServerConfig::with_crypto(tls.clone());
         config.max_incoming(MOST_CONNECTIONS);
@@ -144,20 +133,21 @@ impl Arrival {
 
     /// Lets it in, with LIA in control until another is chosen. It may take as long as the peer likes, up to seconds.
     pub async fn accept(self) -> Result<Session, SessionError> {
-        self.accept_under(transport).await
+        self.accept_over(Carriage::default()).await
     }
 
     /// The same for one that is to send requests, each on a stream of its own that is answered, and nothing else.
     pub async fn accept_asking(self) -> Result<Session, SessionError> {
-        self.accept_under(asking_transport).await
+        self.accept_over(Carriage::asking()).await
     }
 
-    async fn accept_under(self, transport: fn(Arc<Group>) -> TransportConfig) -> Result<Session, SessionError> {
+    /// The same, carried in this way.
+    pub async fn accept_over(self, carriage: Carriage) -> Result<Session, SessionError> {
         let remote = self.incoming.remote_address();
         let refused = |reason| SessionError::Refused { remote, reason };
         let group = Group::new(&named("lia")?)?;
         let mut config = noq::ServerConfig::with_crypto(self.tls);
-        config.transport_config(Arc::new(transport(group.clone())));
+        config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         let paths = Paths::of_server(connection.clone(), remote);
         Ok(Session::new(connection, group, paths))
@@ -175,9 +165,16 @@ pub struct Client {
 impl Client {
     /// A client with these local addresses. To be called in a tokio runtime.
     pub async fn bind(locals: &[Local]) -> Result<Self, SessionError> {
-        let sockets = Sockets::bind(locals).await?;
-        let peers = locals.iter().map(|local| local.peer);
-        let locals = sockets.addresses().iter().map(SocketAddr::ip).zip(peers).collect();
+        let mut client = Self::with(Sockets::bind(locals).await?)?;
+        for (own, local) in client.locals.iter_mut().zip(locals) {
+            own.1 = local.peer;
+        }
+        Ok(client)
+    }
+
+    /// A client on these sockets. To be called in a tokio runtime.
+    pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
+        let locals = sockets.addresses().iter().map(|address| (address.ip(), None)).collect();
         Ok(Self { endpoint: endpoint(sockets, None)?, locals })
     }
 
@@ -191,15 +188,27 @@ impl Client {
         trust: &Trust,
         protocol: &Protocol,
     ) -> Result<Session, SessionError> {
-        let pairs = self.pairs(remotes);
-        let &(_, first) = pairs.first().ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
+        self.connect_over(name, self.pairs(remotes), trust, Group::new(protocol)?, Carriage::default()).await
+    }
+
+    /// The same by these pairs, carried in this way under the control of this group. It begins with the first pair that is
+    /// wanted.
+    pub async fn connect_over(
+        &self,
+        name: &str,
+        pairs: Vec<Pair>,
+        trust: &Trust,
+        group: Arc<Group>,
+        carriage: Carriage,
+    ) -> Result<Session, SessionError> {
+        let first = pairs.iter().find(|pair| pair.is_wanted).map(|pair| pair.remote);
+        let first = first.ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
         if pairs.len() > MOST_PATHS {
             return Err(SessionError::TooManyPaths(pairs.len()));
         }
-        let group = Group::new(protocol)?;
         let tls: QuicClientConfig = trust.tls()?;
         let mut config = noq::ClientConfig::new(Arc::new(tls));
-        config.transport_config(Arc::new(transport(group.clone())));
+        config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
         let paths = Paths::of_client(connection.clone(), pairs);
@@ -207,12 +216,12 @@ impl Client {
     }
 
     /// From where and to where there are to be paths; an address that is a local one's only has the port of the first.
-    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<(Option<IpAddr>, SocketAddr)> {
+    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<Pair> {
         let Some(first) = remotes.first() else { return Vec::new() };
         let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
             let local = (!local.is_unspecified()).then_some(local);
             let only = peer.map(|peer| vec![SocketAddr::new(peer, first.port())]);
-            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| (local, remote))
+            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| Pair { local, remote, is_wanted: true })
         };
         self.locals.iter().flat_map(own).collect()
     }
@@ -261,6 +270,17 @@ impl Session {
         self.paths.report()
     }
 
+    /// What the control of each path is at, in the order of [`Self::paths`]; `None` for those that are not open.
+    pub fn states(&self) -> Vec<Option<PathState>> {
+        self.paths.slots().into_iter().map(|slot| self.group.state(slot?)).collect()
+    }
+
+    /// From now on a path is wanted or not, by its place in [`Self::paths`]: it is opened, or closed once there is another.
+    /// For clients.
+    pub fn want(&self, path: usize, is_wanted: bool) {
+        self.paths.want(path, is_wanted);
+    }
+
     /// Which paths share links, by a number for each, in the order of [`Self::paths`].
     pub fn regroup(&self, groups: &[u32]) {
         let slots = self.paths.slots();
@@ -304,34 +324,6 @@ fn endpoint(sockets: Sockets, config: Option<noq::ServerConfig>) -> Result<Endpo
     let runtime = Arc::new(TokioRuntime);
     Endpoint::new_with_abstract_socket(EndpointConfig::default(), config, Box::new(sockets), runtime)
         .map_err(SessionError::NoEndpoint)
-}
-
-/// How connections are carried.
-fn transport(group: Arc<Group>) -> TransportConfig {
-    let mut transport = TransportConfig::default();
-    let idle = noq::IdleTimeout::try_from(IDLE).expect("some seconds are less than 2^62 ms");
-    transport
-        .congestion_controller_factory(group)
-        .max_concurrent_multipath_paths(MOST_PATHS as u32)
-        .max_idle_timeout(Some(idle))
-        .default_path_max_idle_timeout(Some(IDLE))
-        .receive_window(VarInt::from_u32(RECEIVE_WINDOW))
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .send_window(SEND_WINDOW.1)
-        .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
-        .max_concurrent_uni_streams(VarInt::from_u32(MOST_STREAMS))
-        .datagram_receive_buffer_size(None);
-    transport
-}
-
-/// The same where the peer only asks: what it may send unread is no more than its requests.
-fn asking_transport(group: Arc<Group>) -> TransportConfig {
-    let mut transport = transport(group);
-    transport
-        .receive_window(VarInt::from_u32(MOST_STREAMS * REQUEST_WINDOW))
-        .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))
-        .max_concurrent_uni_streams(VarInt::from_u32(0));
-    transport
 }
 
 async fn close(endpoint: &Endpoint) {

@@ -185,6 +185,8 @@ pub struct Sockets {
     all: Arc<[Own]>,
     /// The one that is asked first what has arrived.
     turn: usize,
+    /// Whether packets may be marked on their way.
+    is_markable: bool,
 }
 
 impl Sockets {
@@ -203,7 +205,13 @@ impl Sockets {
             own.io.writable().await.map_err(refused)?;
             all.push(own);
         }
-        Ok(Self { all: all.into(), turn: 0 })
+        Ok(Self { all: all.into(), turn: 0, is_markable: true })
+    }
+
+    /// The same, whose packets may be marked on their way or not (ECN).
+    #[must_use]
+    pub fn markable(self, is_markable: bool) -> Self {
+        Self { is_markable, ..self }
     }
 
     /// Where they are bound to, with their ports.
@@ -214,7 +222,7 @@ impl Sockets {
 
 impl AsyncUdpSocket for Sockets {
     fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
-        Box::pin(Sender(self.all.clone()))
+        Box::pin(Sender { all: self.all.clone(), is_markable: self.is_markable })
     }
 
     fn poll_recv(
@@ -256,24 +264,29 @@ impl fmt::Debug for Sockets {
 }
 
 /// What connections send through.
-struct Sender(Arc<[Own]>);
+struct Sender {
+    all: Arc<[Own]>,
+    is_markable: bool,
+}
 
 impl Sender {
     /// The socket that a packet leaves by.
     fn pick(&self, transmit: &Transmit<'_>) -> &Own {
-        let of = |ip: IpAddr| self.0.iter().find(|own| own.address.ip() == ip);
-        transmit.src_ip.and_then(of).unwrap_or(&self.0[0])
+        let of = |ip: IpAddr| self.all.iter().find(|own| own.address.ip() == ip);
+        transmit.src_ip.and_then(of).unwrap_or(&self.all[0])
     }
 }
 
 impl UdpSender for Sender {
     fn poll_send(self: Pin<&mut Self>, transmit: &Transmit<'_>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.pick(transmit).send(transmit);
+        let Transmit { destination, ecn, contents, segment_size, src_ip } = *transmit;
+        let ecn = ecn.filter(|_| self.is_markable);
+        self.pick(transmit).send(&Transmit { destination, ecn, contents, segment_size, src_ip });
         Poll::Ready(Ok(()))
     }
 
     fn max_transmit_segments(&self) -> NonZeroUsize {
-        self.0.iter().map(|own| own.state.max_gso_segments()).min().unwrap_or(NonZeroUsize::MIN)
+        self.all.iter().map(|own| own.state.max_gso_segments()).min().unwrap_or(NonZeroUsize::MIN)
     }
 }
 
@@ -311,7 +324,7 @@ mod tests {
     async fn a_packet_leaves_by_the_socket_of_its_source_address() {
         let locals = names(&["127.0.0.1", "127.0.0.2"]).unwrap();
         let sockets = Sockets::bind(&locals).await.unwrap();
-        let sender = Sender(sockets.all.clone());
+        let sender = Sender { all: sockets.all.clone(), is_markable: true };
         let from = |src_ip: Option<&str>| {
             let src_ip = src_ip.map(|ip| ip.parse().unwrap());
             let destination = "127.0.0.1:9".parse().unwrap();

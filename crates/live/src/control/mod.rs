@@ -128,7 +128,13 @@ impl Group {
 
     /// A group without paths, whose time begins at `start`.
     pub fn since(protocol: &Protocol, start: Instant) -> Result<Arc<Self>, Unsuited> {
-        Ok(Self::with(start, Controls::new(protocol)?))
+        Ok(Self::with(start, Controls::new(protocol, &view())?))
+    }
+
+    /// A group without paths, whose time begins now, of a connection with this claim, demand and first window.
+    pub fn of(protocol: &Protocol, claim: f64, demand: Rate, first_window: f64) -> Result<Arc<Self>, Unsuited> {
+        let view = ConnectionView { claim, demand, first_window, ..view() };
+        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?))
     }
 
     fn with(start: Instant, controls: Controls) -> Arc<Self> {
@@ -139,7 +145,7 @@ impl Group {
     /// Puts another protocol in control. Paths that are open begin anew under it, so this is for the time before data
     /// flow.
     pub fn choose(&self, protocol: &Protocol) -> Result<(), Unsuited> {
-        let mut controls = Controls::new(protocol)?;
+        let mut controls = Controls::new(protocol, &view())?;
         let now = self.time(Instant::now());
         let inner = &mut *self.lock();
         for subflow in (0..SLOTS).filter(|&subflow| inner.subflows[subflow].is_some()) {
@@ -223,6 +229,11 @@ impl fmt::Debug for Group {
     }
 }
 
+/// A connection that takes all it can get.
+fn view() -> ConnectionView {
+    ConnectionView { subflows: 0, claim: 1.0, demand: Rate(f64::INFINITY), packet: PACKET, first_window: FIRST_WINDOW }
+}
+
 /// What decides: one control for all paths, or, of protocols that serve one path, one for each.
 enum Controls {
     Joint(Box<dyn WindowControl>),
@@ -230,16 +241,11 @@ enum Controls {
 }
 
 impl Controls {
-    fn new(protocol: &Protocol) -> Result<Self, Unsuited> {
+    /// Those of a connection; how many subflows it has is said here.
+    fn new(protocol: &Protocol, view: &ConnectionView) -> Result<Self, Unsuited> {
         check(protocol)?;
         let control = |subflows| {
-            let view = ConnectionView {
-                subflows,
-                claim: 1.0,
-                demand: Rate(f64::INFINITY),
-                packet: PACKET,
-                first_window: FIRST_WINDOW,
-            };
+            let view = ConnectionView { subflows, ..*view };
             match protocol.source(&view) {
                 Control::Windows(control) => Ok(control),
                 Control::Rates(_) => Err(Unsuited::NeedsLinks { title: protocol.title() }),

@@ -1,0 +1,87 @@
+//! How connections are carried: what of QUIC can be set.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use noq::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
+
+use crate::control::{Group, MOST_PATHS};
+
+/// The most streams of each kind that a peer may have open at a time.
+const MOST_STREAMS: u32 = 64;
+
+/// The most that a stream may have under way. noq ends a connection where a stream has more than 1024 gaps, so packets of
+/// 1200 bytes of which every other is lost must come to less; who needs more under way takes several streams.
+const STREAM_WINDOW: u32 = 2 << 20;
+
+/// Bytes that a peer that only asks may send on a stream before they are read: more than any request has.
+const REQUEST_WINDOW: u32 = 8 << 10;
+
+/// Bytes that are kept until they are acknowledged, before anything is known.
+const FIRST_SEND_WINDOW: u64 = 1 << 20;
+
+/// What may be set for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carriage {
+    /// The size of full packets, as payload of UDP; `None` for as much as each path turns out to take.
+    pub payload: Option<u16>,
+    /// A path without an answer for so long is given up, and so is a connection.
+    pub idle: Duration,
+    /// The peer acknowledges so many packets at a time, or after so long; `None` for as QUIC does by itself.
+    pub acks: Option<(u32, Duration)>,
+    /// Bytes that a peer may send before they are read.
+    pub receive_window: u32,
+    /// Of these, on one stream.
+    pub stream_window: u32,
+    /// The most streams without an answer that a peer may have open at a time.
+    pub uni_streams: u32,
+}
+
+impl Default for Carriage {
+    /// For networks of which nothing is known.
+    fn default() -> Self {
+        Self {
+            payload: None,
+            idle: Duration::from_millis(2500),
+            acks: None,
+            receive_window: 32 << 20,
+            stream_window: STREAM_WINDOW,
+            uni_streams: MOST_STREAMS,
+        }
+    }
+}
+
+impl Carriage {
+    /// Where the peer only asks: what it may send unread is no more than its requests.
+    pub fn asking() -> Self {
+        let receive_window = MOST_STREAMS * REQUEST_WINDOW;
+        Self { receive_window, stream_window: REQUEST_WINDOW, uni_streams: 0, ..Self::default() }
+    }
+
+    /// The same in noq's words, under the control of a group.
+    pub(crate) fn transport(&self, group: Arc<Group>) -> TransportConfig {
+        let mut transport = TransportConfig::default();
+        let most = VarInt::MAX.into_inner();
+        let idle = VarInt::from_u64(u64::try_from(self.idle.as_millis()).unwrap_or(most)).unwrap_or(VarInt::MAX);
+        transport
+            .congestion_controller_factory(group)
+            .max_concurrent_multipath_paths(MOST_PATHS as u32)
+            .max_idle_timeout(Some(IdleTimeout::from(idle)))
+            .default_path_max_idle_timeout(Some(self.idle))
+            .receive_window(VarInt::from_u32(self.receive_window))
+            .stream_receive_window(VarInt::from_u32(self.stream_window.min(self.receive_window)))
+            .send_window(FIRST_SEND_WINDOW)
+            .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
+            .max_concurrent_uni_streams(VarInt::from_u32(self.uni_streams))
+            .datagram_receive_buffer_size(None);
+        if let Some(payload) = self.payload {
+            transport.initial_mtu(payload).mtu_discovery_config(None);
+        }
+        if let Some((every, delay)) = self.acks {
+            let mut acks = AckFrequencyConfig::default();
+            acks.ack_eliciting_threshold(VarInt::from_u32(every.saturating_sub(1))).max_ack_delay(Some(delay));
+            transport.ack_frequency_config(Some(acks));
+        }
+        transport
+    }
+}

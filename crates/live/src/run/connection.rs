@@ -1,0 +1,251 @@
+//! A connection of a live run, from its beginning to its end.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_scenario::plan::Plan;
+use tokio::task::JoinSet;
+
+use super::allowance::{Allowance, PIECE};
+use super::record::ConnectionTotal;
+use super::refusal::changes;
+use super::{OUTER, PORT};
+use crate::carriage::Carriage;
+use crate::control::{Group, PathState};
+use crate::paths::Pair;
+use crate::security::Trust;
+use crate::session::{Client, Server, Session};
+
+/// Streams that data go over: each has some megabytes under way at most.
+const STREAMS: usize = 8;
+
+/// Bytes of a packet that QUIC needs for itself, at the least and at the most: its header, the tag of its cipher, the heads
+/// of frames.
+const INNER: (u64, u64) = (30, 40);
+
+/// How often it is looked after a connection.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A time that has not come.
+const UNSET: u64 = u64::MAX;
+
+/// What is known of a connection from outside its task.
+pub(super) struct Status {
+    start: Time,
+    session: OnceLock<Session>,
+    /// When all was there, or it was told to stop.
+    finished: AtomicU64,
+    failure: Mutex<Option<String>>,
+    /// Bytes of data that came.
+    data: AtomicU64,
+}
+
+impl Status {
+    pub fn new(start: Time) -> Self {
+        let (session, failure) = (OnceLock::new(), Mutex::new(None));
+        Self { start, session, finished: AtomicU64::new(UNSET), failure, data: AtomicU64::new(0) }
+    }
+
+    /// Why it ended before its time.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What its paths are at; nothing where it is not there.
+    pub fn states(&self, time: Time) -> Vec<Option<PathState>> {
+        let is_there = self.start <= time && self.finished.load(Ordering::Relaxed) == UNSET;
+        self.session.get().filter(|_| is_there).map(Session::states).unwrap_or_default()
+    }
+
+    pub fn total(&self) -> ConnectionTotal {
+        let finished = self.finished.load(Ordering::Relaxed);
+        let finished_s = if finished == UNSET { f64::INFINITY } else { Time(finished).seconds() };
+        ConnectionTotal { finished_s, data_bytes: self.data.load(Ordering::Relaxed) }
+    }
+}
+
+/// All that the task of a connection needs.
+pub(super) struct Course {
+    pub plan: Arc<Plan>,
+    pub id: ConnectionId,
+    /// Of the run.
+    pub start: Instant,
+    pub client: Client,
+    pub server: Server,
+    /// The addresses of each path.
+    pub ends: Vec<(IpAddr, IpAddr)>,
+    pub trust: Trust,
+    pub group: Arc<Group>,
+    pub carriage: Carriage,
+    /// The size of packets, all headers included.
+    pub packet: u64,
+    pub status: Arc<Status>,
+}
+
+/// Runs a connection from its beginning to its end.
+pub(super) async fn drive(course: Course) {
+    let connection = &course.plan.demands.connections()[course.id.index()];
+    course.until(connection.start).await;
+    let stop = async {
+        match connection.stop {
+            Some(stop) => course.until(stop).await,
+            None => std::future::pending().await,
+        }
+    };
+    let finished = tokio::select! {
+        done = course.run() => done.map(|()| course.now()),
+        () = stop => Ok(connection.stop.unwrap_or_default()),
+    };
+    match finished {
+        Ok(time) => course.status.finished.store(time.0, Ordering::Relaxed),
+        Err(reason) => *course.status.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason),
+    }
+    if let Some(session) = course.status.session.get() {
+        session.close(0, "");
+    }
+}
+
+impl Course {
+    fn now(&self) -> Time {
+        Time::from_seconds(self.start.elapsed().as_secs_f64()).unwrap_or_default()
+    }
+
+    async fn until(&self, time: Time) {
+        tokio::time::sleep_until((self.start + Duration::from_secs_f64(time.seconds())).into()).await;
+    }
+
+    /// Connects, and sends until all has come.
+    async fn run(&self) -> Result<(), String> {
+        let now = self.plan.demands.connections()[self.id.index()].start;
+        let pairs = self.ends.iter().enumerate().map(|(path, &(from, to))| Pair {
+            local: Some(from),
+            remote: (to, PORT).into(),
+            is_wanted: self.plan.is_usable(self.id, path, now),
+        });
+        let (group, carriage) = (self.group.clone(), self.carriage);
+        let connect = self.client.connect_over("anabranch", pairs.collect(), &self.trust, group, carriage);
+        let accept = async {
+            match self.server.next().await {
+                Some(arrival) => arrival.accept_over(carriage).await.map_err(said),
+                None => Err("its target is gone".to_owned()),
+            }
+        };
+        let (mine, theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
+        let mine = self.status.session.get_or_init(|| mine);
+        let allowance = Arc::new(self.allowance());
+        tokio::select! {
+            done = async { tokio::try_join!(send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
+            never = self.look_after(mine, &allowance) => never,
+        }
+    }
+
+    /// Of each packet the share that is data: amounts and demands are of packets, as in the simulator.
+    fn data_share(&self) -> f64 {
+        (self.packet - OUTER - INNER.0) as f64 / self.packet as f64
+    }
+
+    fn allowance(&self) -> Allowance {
+        let amount = self.plan.transfers[self.id.index()].amount;
+        let amount = amount.map(|amount| ((amount.0 as f64 * self.data_share()).ceil() as u64).max(1));
+        let allowance = Allowance::new(amount, self.packet - OUTER - INNER.1);
+        allowance.set(Rate(self.demand(self.now()).0 * self.data_share()));
+        allowance
+    }
+
+    /// What it can use at a time.
+    fn demand(&self, now: Time) -> Rate {
+        let mut changes =
+            self.plan.demand_changes.iter().filter(|change| change.connection == self.id && change.time <= now);
+        let first = self.plan.demands.connections()[self.id.index()].demand;
+        changes.next_back().map(|change| change.demand).or(first).unwrap_or(Rate(f64::INFINITY))
+    }
+
+    /// Counts what comes, until all has.
+    async fn receive(&self, theirs: &Session) -> Result<(), String> {
+        let mut streams = JoinSet::new();
+        for _ in 0..STREAMS {
+            let mut stream = theirs.connection().accept_uni().await.map_err(said)?;
+            let status = self.status.clone();
+            streams.spawn(async move {
+                while let Some(chunk) = stream.read_chunk(PIECE).await.map_err(said)? {
+                    status.data.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                }
+                Ok(())
+            });
+        }
+        all_of(streams).await
+    }
+
+    /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links.
+    async fn look_after(&self, mine: &Session, allowance: &Allowance) -> Result<(), String> {
+        let hears_groups = self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms().hears_groups();
+        let mut changes = changes(&self.plan, self.id);
+        let mut open = Vec::new();
+        loop {
+            mine.fit_send_window();
+            let now = self.now();
+            allowance.set(Rate(self.demand(now).0 * self.data_share()));
+            let later = changes.split_off(&Time(now.0 + 1));
+            if let Some(last) = std::mem::replace(&mut changes, later).last() {
+                let usable = |path| self.plan.is_usable(self.id, path, *last);
+                (0..self.ends.len()).for_each(|path| mine.want(path, usable(path)));
+            }
+            let present: Vec<bool> = mine.paths().iter().map(|path| path.is_open).collect();
+            if hears_groups && present != open {
+                self.regroup(mine, &present);
+                open = present;
+            }
+            tokio::time::sleep(TICK).await;
+        }
+    }
+
+    fn regroup(&self, mine: &Session, open: &[bool]) {
+        let links = |(path, links)| if open[path] { links } else { &[][..] };
+        let groups = self.plan.group_search().groups(self.plan.paths.of(self.id).enumerate().map(links));
+        mine.regroup(&groups);
+    }
+}
+
+/// Sends all that there is to send.
+async fn send(mine: &Session, allowance: &Arc<Allowance>) -> Result<(), String> {
+    static ZEROS: [u8; PIECE] = [0; PIECE];
+    let mut streams = JoinSet::new();
+    for _ in 0..STREAMS {
+        let mut stream = mine.connection().open_uni().await.map_err(said)?;
+        let allowance = allowance.clone();
+        streams.spawn(async move {
+            loop {
+                let bytes = allowance.take().await;
+                if bytes == 0 {
+                    return stream.finish().map_err(said);
+                }
+                stream.write_all(&ZEROS[..bytes]).await.map_err(said)?;
+            }
+        });
+    }
+    all_of(streams).await
+}
+
+async fn all_of(mut tasks: JoinSet<Result<(), String>>) -> Result<(), String> {
+    while let Some(done) = tasks.join_next().await {
+        done.map_err(said)??;
+    }
+    Ok(())
+}
+
+/// An error with all that is known of it.
+fn said(error: impl std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let more = deeper.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = deeper.source();
+    }
+    text
+}

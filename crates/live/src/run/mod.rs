@@ -1,0 +1,254 @@
+//! A plan run with real packets: the links of the emulator, and a connection of multipath QUIC for each of the plan's.
+//!
+//! Sources and targets are hosts of a [`Lab`]; each connection goes from one to the other over the addresses of its paths,
+//! under its own protocol with its parameters. What is delivered is counted where packets come off the links, headers and
+//! all, as the simulator counts packets. Where a plan asks for what cannot be, nothing begins, and all reasons are told.
+
+mod allowance;
+mod connection;
+mod punctuality;
+mod record;
+mod refusal;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_emulator::{Host, Lab, LabError, OF_ENDS, Options, Sample, take_precedence};
+use anabranch_scenario::plan::Plan;
+use tokio::runtime::{Builder, Runtime};
+
+use self::connection::{Course, Status, drive};
+use self::punctuality::Probe;
+pub use self::record::{ConnectionTotal, LinkTotal, Outcome, Samples, SubflowTotal};
+use self::record::{Recorder, instants};
+pub use self::refusal::refusals;
+use crate::carriage::Carriage;
+use crate::control::Group;
+use crate::security::{Identity, SecurityError, Trust};
+use crate::session::{Client, Server, SessionError};
+use crate::sockets::{Local, Sockets};
+
+/// Bytes of the headers of IPv4 and UDP.
+const OUTER: u64 = 28;
+
+/// The least payload of UDP that QUIC goes by.
+const LEAST_PAYLOAD: u64 = 1200;
+
+/// The largest packets that are sent.
+const MOST_PACKET: u64 = 1500;
+
+/// The port of every target.
+const PORT: u16 = 4433;
+
+/// How often it is asked whether the run is to go on.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long tasks may take to end.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// So much longer than a run may a path be silent: it is not given up, as in the simulator.
+const BEYOND: Duration = Duration::from_mins(1);
+
+/// Why there is no run, or no more.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan asks for what cannot be.
+    #[error("it cannot be run live: {}", .0.join("; "))]
+    Refused(Vec<String>),
+    /// There is no emulator.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// There are no threads.
+    #[error("no threads to run on: {0}")]
+    NoThreads(#[from] io::Error),
+    /// A connection cannot begin.
+    #[error("connection `{name}` cannot begin: {reason}")]
+    NoConnection {
+        /// Which.
+        name: String,
+        /// Why.
+        reason: SessionError,
+    },
+    /// A connection ended before its time.
+    #[error("connection `{name}` failed: {reason}")]
+    Failed {
+        /// Which.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// The emulator ended before its time.
+    #[error("the emulator ended before the run")]
+    Ended,
+}
+
+impl From<SecurityError> for RunError {
+    fn from(error: SecurityError) -> Self {
+        Self::NoConnection { name: "*".to_owned(), reason: error.into() }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Since its beginning.
+    pub time_s: f64,
+    /// Packets that entered a link.
+    pub packets: u64,
+}
+
+/// The size of a connection's packets on links: that of the plan, if QUIC can.
+pub fn packet_size(planned: u64) -> u64 {
+    planned.clamp(LEAST_PAYLOAD + OUTER, MOST_PACKET)
+}
+
+/// Runs a plan from its beginning to its end, or until `watch` says no: it is asked some times a second.
+///
+/// # Errors
+/// If the plan asks for what cannot be, the kernel refuses, or a connection fails.
+pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
+    let reasons = refusals(plan);
+    if !reasons.is_empty() {
+        return Err(RunError::Refused(reasons));
+    }
+    let identity = Identity::made()?;
+    let runtime = runtime()?;
+    let (lab, samples) = Lab::start_watched(plan, Options { mtu: MOST_PACKET as u32 }, instants(plan))?;
+    let start = Instant::now().checked_sub(Duration::from_secs_f64(lab.now().seconds())).unwrap_or_else(Instant::now);
+    let probe = Probe::start(&runtime);
+    let begun = begin(&Arc::new(plan.clone()), &lab, start, &runtime, identity);
+    let come = begun.and_then(|all| {
+        let mut recorder = Recorder::new(plan);
+        let is_whole = follow(plan, &samples, &all, &mut recorder, watch)?;
+        let statuses: Vec<&Status> = all.iter().map(AsRef::as_ref).collect();
+        Ok((recorder, is_whole, statuses.iter().map(|status| status.total()).collect::<Vec<_>>()))
+    });
+    let (late, fault) = probe.finish(lab.least_round_trip());
+    let mut report = lab.finish();
+    report.faults.extend(fault);
+    // The sockets close with their tasks, and with the last of them the kernel removes the hosts.
+    runtime.shutdown_timeout(LEAVING);
+    let (recorder, is_whole, connections) = come?;
+    Ok(recorder.finish(is_whole, connections, report, late))
+}
+
+/// The threads of all ends. They go before ordinary ones, and leave a processor to these; what the kernel makes of that,
+/// the lateness says.
+fn runtime() -> io::Result<Runtime> {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    Builder::new_multi_thread()
+        .worker_threads((processors - 1).max(1))
+        .on_thread_start(|| drop(take_precedence(OF_ENDS)))
+        .enable_all()
+        .build()
+}
+
+/// Starts a task for each connection, which waits for its time.
+fn begin(
+    plan: &Arc<Plan>,
+    lab: &Lab,
+    start: Instant,
+    runtime: &Runtime,
+    identity: Identity,
+) -> Result<Vec<Arc<Status>>, RunError> {
+    let identity = Arc::new(identity);
+    let mut first = 0;
+    let mut all = Vec::new();
+    for c in 0..plan.transfers.len() {
+        let id = ConnectionId::new(c);
+        let ends = (first..first + plan.paths.of(id).count()).map(|path| lab.addresses(path)).collect();
+        first += plan.paths.of(id).count();
+        let name = &plan.demands.connections()[c].name;
+        let failed = |reason| RunError::NoConnection { name: name.clone(), reason };
+        let course = course(plan, lab, start, runtime, &identity, id, ends).map_err(failed)?;
+        all.push(course.status.clone());
+        runtime.spawn(drive(course));
+    }
+    Ok(all)
+}
+
+/// All that the task of a connection needs: sockets in both hosts among it.
+fn course(
+    plan: &Arc<Plan>,
+    lab: &Lab,
+    start: Instant,
+    runtime: &Runtime,
+    identity: &Arc<Identity>,
+    id: ConnectionId,
+    ends: Vec<(IpAddr, IpAddr)>,
+) -> Result<Course, SessionError> {
+    let (transfer, connection) = (&plan.transfers[id.index()], &plan.demands.connections()[id.index()]);
+    let transport = plan.run.transport;
+    let is_markable = transport.ecn;
+    let near = ends.iter().map(|(from, _)| SocketAddr::new(*from, 0).into()).collect();
+    let far = ends.iter().map(|(_, to)| SocketAddr::new(*to, PORT).into()).collect();
+    let host = |node| lab.host(node).expect("a path begins and ends at a host");
+    let client =
+        bind(host(connection.source), runtime, near, move |sockets| Client::with(sockets.markable(is_markable)))?;
+    let own = identity.clone();
+    let server =
+        bind(host(connection.target), runtime, far, move |sockets| Server::with(sockets.markable(is_markable), &own))?;
+    let demand = connection.demand.unwrap_or(Rate(f64::INFINITY));
+    let protocol = &plan.protocols[transfer.protocol];
+    let group = Group::of(protocol, connection.claim(), demand, transport.first_window)?;
+    let packet = packet_size(transfer.packet.0);
+    let buffer = transport.buffer.map_or(u64::from(Carriage::default().receive_window), |buffer| buffer.0);
+    let carriage = Carriage {
+        payload: u16::try_from(packet - OUTER).ok(),
+        idle: Duration::from_secs_f64(plan.run.duration.seconds()) + BEYOND,
+        acks: Some((transport.ack_every, Duration::from_secs_f64(transport.ack_delay.seconds()))),
+        receive_window: u32::try_from(buffer).unwrap_or(u32::MAX),
+    };
+    let trust = Trust::Pins(vec![identity.fingerprint()]);
+    let status = Arc::new(Status::new(connection.start));
+    Ok(Course { plan: plan.clone(), id, start, client, server, ends, trust, group, carriage, packet, status })
+}
+
+/// Makes an endpoint in a host.
+fn bind<T: Send + 'static>(
+    host: &Host,
+    runtime: &Runtime,
+    locals: Vec<Local>,
+    make: impl FnOnce(Sockets) -> Result<T, SessionError> + Send + 'static,
+) -> Result<T, SessionError> {
+    let handle = runtime.handle().clone();
+    host.run(move || handle.block_on(async move { make(Sockets::bind(&locals).await?) }))
+}
+
+/// Takes samples until the end; false if it came early since `watch` said so.
+fn follow(
+    plan: &Plan,
+    samples: &Receiver<Sample>,
+    all: &[Arc<Status>],
+    recorder: &mut Recorder<'_>,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<bool, RunError> {
+    let end = Time(plan.run.duration.0);
+    let mut looked: Option<Instant> = None;
+    let mut progress = Progress { time_s: 0.0, packets: 0 };
+    while progress.time_s < end.seconds() {
+        match samples.recv_timeout(LOOK) {
+            Ok(sample) => {
+                progress = Progress { time_s: sample.time.seconds(), packets: sample.hops };
+                recorder.on_sample(&sample, all);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(RunError::Ended),
+        }
+        if let Some((c, reason)) = all.iter().enumerate().find_map(|(c, status)| Some((c, status.failure()?))) {
+            return Err(RunError::Failed { name: plan.demands.connections()[c].name.clone(), reason });
+        }
+        if looked.is_none_or(|last| last.elapsed() >= LOOK) {
+            looked = Some(Instant::now());
+            if !watch(progress) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}

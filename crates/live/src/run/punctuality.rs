@@ -1,0 +1,70 @@
+//! How late the ends of connections do what is due, since this machine has other things to do.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anabranch_core::Span;
+use anabranch_emulator::MOST_LATE;
+use tokio::runtime::Runtime;
+
+/// How often it is tried.
+const EVERY: Duration = Duration::from_millis(5);
+
+/// Timers of tokio are late by up to this; it counts as nothing.
+const GRAIN: Duration = Duration::from_millis(2);
+
+/// Of so many in a hundred the lateness counts.
+const COUNTED: usize = 99;
+
+/// A task among those of the ends, which writes down how late it is woken.
+pub(super) struct Probe(Arc<Mutex<Vec<Duration>>>);
+
+impl Probe {
+    pub fn start(runtime: &Runtime) -> Self {
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let own = all.clone();
+        runtime.spawn(async move {
+            loop {
+                let due = Instant::now() + EVERY;
+                tokio::time::sleep_until(due.into()).await;
+                let late = due.elapsed().saturating_sub(GRAIN);
+                own.lock().unwrap_or_else(PoisonError::into_inner).push(late);
+            }
+        });
+        Self(all)
+    }
+
+    /// How late 99 of 100 were at most, and why that makes a run invalid, if it does.
+    pub fn finish(self, least_round_trip: Span) -> (Span, Option<String>) {
+        let mut all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        all.sort_unstable();
+        let place = (all.len() * COUNTED / 100).min(all.len().saturating_sub(1));
+        let late = all.get(place).map_or(Span(0), |late| Span(late.as_nanos() as u64 * 1000));
+        (late, fault(late, least_round_trip))
+    }
+}
+
+fn fault(late: Span, least_round_trip: Span) -> Option<String> {
+    let most = Span((least_round_trip.0 as f64 * MOST_LATE) as u64);
+    (late > most).then(|| {
+        format!(
+            "the ends of connections were {late} late or more once in a hundred times; at most {most} would do, {}% of \
+             the least round trip",
+            MOST_LATE * 100.0
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_whose_ends_are_late_is_invalid() {
+        // 5 % of 20 ms is 1 ms.
+        let (millisecond, round_trip) = (1_000_000_000, Span(20 * 1_000_000_000));
+        assert_eq!(fault(Span(millisecond), round_trip), None);
+        let said = fault(Span(3 * millisecond), round_trip).unwrap();
+        assert!(said.contains("were 3 ms late") && said.contains("at most 1 ms"), "{said}");
+    }
+}

@@ -1,0 +1,262 @@
+//! What is written down during a live run, and what is left of it.
+
+use std::sync::Arc;
+
+use anabranch_core::{ConnectionId, Span, Time};
+use anabranch_emulator::{LinkState, PathCount, Report, Sample};
+use anabranch_scenario::plan::Plan;
+
+use super::connection::Status;
+use super::packet_size;
+
+/// Where nothing is recorded, progress is told so often in a run.
+const STEPS: u64 = 100;
+
+/// How things were, sample after sample: a row for each sample and a column for each thing; a table that was not asked
+/// for is empty. Columns are those of a simulation.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Samples {
+    pub time_s: Vec<f64>,
+    pub connection_granted_bps: Vec<f64>,
+    pub connection_delivered_bps: Vec<f64>,
+    pub subflow_granted_bps: Vec<f64>,
+    pub subflow_delivered_bps: Vec<f64>,
+    pub subflow_window_bytes: Vec<f64>,
+    pub subflow_rtt_s: Vec<f64>,
+    pub subflow_pace_bps: Vec<f64>,
+    pub link_granted_bps: Vec<f64>,
+    pub link_carried_bps: Vec<f64>,
+    pub link_capacity_bps: Vec<f64>,
+    pub link_backlog_bytes: Vec<u64>,
+    pub link_peak_packets: Vec<u32>,
+}
+
+/// What came of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConnectionTotal {
+    /// When all was there, or it was told to stop; infinite if it came to neither.
+    pub finished_s: f64,
+    /// Bytes of data that came, without any headers.
+    pub data_bytes: u64,
+}
+
+/// What came of a subflow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubflowTotal {
+    /// Its connection.
+    pub connection: u32,
+    /// Counts over the whole run.
+    pub count: PathCount,
+    /// Bytes delivered after the warm-up.
+    pub delivered_warm: u64,
+}
+
+/// What came of a link of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotal {
+    /// Bytes that it sent.
+    pub sent: u64,
+    /// Packets for which there was no room, or that were lost on the way.
+    pub dropped: u64,
+    /// The most packets that waited.
+    pub most_packets: u32,
+    /// Bytes that it sent after the warm-up.
+    pub sent_warm: u64,
+}
+
+/// What is left of a live run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Whether it came to its end.
+    pub is_whole: bool,
+    /// How far it came.
+    pub reached: Time,
+    /// Packets that entered a link.
+    pub hops: u64,
+    /// Of each connection.
+    pub connections: Vec<ConnectionTotal>,
+    /// Of each subflow.
+    pub subflows: Vec<SubflowTotal>,
+    /// Of each link of the network.
+    pub links: Vec<LinkTotal>,
+    /// How things were.
+    pub samples: Samples,
+    /// How punctual all was.
+    pub report: Report,
+    /// How late the ends of connections were in 99 of 100 cases, at most.
+    pub ends_late: Span,
+}
+
+/// When samples are taken: as the plan says, at the end of the warm-up and at the end of the run.
+pub(super) fn instants(plan: &Plan) -> Vec<Time> {
+    let (end, period) = (plan.run.duration.0, period(plan).max(1));
+    let mut all: Vec<u64> = (1..=end / period).map(|count| count * period).collect();
+    all.extend([plan.run.warm_up.0.min(end), end]);
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(Time).collect()
+}
+
+fn period(plan: &Plan) -> u64 {
+    if has_samples(plan) { plan.run.sample.0 } else { plan.run.duration.0 / STEPS }
+}
+
+fn has_samples(plan: &Plan) -> bool {
+    let record = plan.run.record;
+    record.connections || record.subflows || record.windows || record.links
+}
+
+/// Writes down how things are at samples.
+pub(super) struct Recorder<'p> {
+    plan: &'p Plan,
+    /// For each path its connection.
+    connection: Vec<u32>,
+    has_changes: bool,
+    samples: Samples,
+    last_time: u64,
+    last_delivered: Vec<u64>,
+    last_carried: Vec<u64>,
+    warm: Option<Sample>,
+    latest: Sample,
+}
+
+impl<'p> Recorder<'p> {
+    pub fn new(plan: &'p Plan) -> Self {
+        let of = |c: usize| plan.paths.of(ConnectionId::new(c)).map(move |_| c as u32);
+        let paths = vec![PathCount::default(); plan.paths.len()];
+        Self {
+            plan,
+            connection: (0..plan.transfers.len()).flat_map(of).collect(),
+            has_changes: plan.links.iter().any(|link| !link.changes.is_empty()),
+            samples: Samples::default(),
+            last_time: 0,
+            last_delivered: vec![0; plan.paths.len()],
+            last_carried: vec![0; plan.links.len()],
+            warm: None,
+            latest: Sample { time: Time(0), links: Vec::new(), paths, hops: 0 },
+        }
+    }
+
+    /// Takes a sample.
+    pub fn on_sample(&mut self, sample: &Sample, all: &[Arc<Status>]) {
+        if sample.time.0 == self.plan.run.warm_up.0 {
+            self.warm = Some(sample.clone());
+        }
+        self.latest = sample.clone();
+        if !has_samples(self.plan) || !sample.time.0.is_multiple_of(period(self.plan).max(1)) {
+            return;
+        }
+        self.samples.time_s.push(sample.time.seconds());
+        let seconds = (sample.time.0 - self.last_time) as f64 / 1e12;
+        let granted = self.sample_windows(sample.time, all);
+        self.sample_rates(sample, &granted, seconds);
+        if self.plan.run.record.links {
+            self.sample_links(sample, &granted, seconds);
+        }
+        self.last_time = sample.time.0;
+    }
+
+    /// Takes windows and what belongs to them; gives what each subflow may send.
+    fn sample_windows(&mut self, time: Time, all: &[Arc<Status>]) -> Vec<f64> {
+        let mut granted = Vec::with_capacity(self.connection.len());
+        for (c, status) in all.iter().enumerate() {
+            let states = status.states(time);
+            let packet = packet_size(self.plan.transfers[c].packet.0) as f64;
+            for path in 0..self.plan.paths.of(ConnectionId::new(c)).count() {
+                let state = states.get(path).copied().flatten();
+                let known = state.filter(|state| state.rtt > 0.0);
+                let pace = state.and_then(|state| state.pace).map_or(f64::NAN, |pace| pace.0);
+                let rate = known.map_or(0.0, |state| 8.0 * packet * state.window / state.rtt);
+                granted.push(if pace.is_nan() { rate } else { rate.min(pace) });
+                if self.plan.run.record.windows {
+                    self.samples.subflow_window_bytes.push(state.map_or(f64::NAN, |state| state.window * packet));
+                    self.samples.subflow_rtt_s.push(known.map_or(f64::NAN, |state| state.rtt));
+                    self.samples.subflow_pace_bps.push(pace);
+                }
+            }
+        }
+        granted
+    }
+
+    fn sample_rates(&mut self, sample: &Sample, granted: &[f64], seconds: f64) {
+        let delivered: Vec<f64> = (self.last_delivered.iter_mut().zip(&sample.paths))
+            .map(|(last, path)| {
+                let bytes = path.delivered - std::mem::replace(last, path.delivered);
+                bytes as f64 * 8.0 / seconds
+            })
+            .collect();
+        if self.plan.run.record.connections {
+            let sums = |rates: &[f64]| {
+                let mut sums = vec![0.0; self.plan.transfers.len()];
+                self.connection.iter().zip(rates).for_each(|(&c, rate)| sums[c as usize] += rate);
+                sums
+            };
+            self.samples.connection_granted_bps.extend(sums(granted));
+            self.samples.connection_delivered_bps.extend(sums(&delivered));
+        }
+        if self.plan.run.record.subflows {
+            self.samples.subflow_granted_bps.extend(granted);
+            self.samples.subflow_delivered_bps.extend(delivered);
+        }
+    }
+
+    fn sample_links(&mut self, sample: &Sample, granted: &[f64], seconds: f64) {
+        let count = self.plan.links.len();
+        let mut loads = vec![0.0; count];
+        for (path, rate) in granted.iter().enumerate() {
+            self.plan.paths.path(path).iter().for_each(|link| loads[link.index()] += rate);
+        }
+        let links = by_link(count, sample);
+        self.samples.link_granted_bps.extend(loads);
+        for (l, state) in links.iter().enumerate() {
+            let sent = state.map_or(0, |state| state.totals.sent);
+            let carried = sent.saturating_sub(std::mem::replace(&mut self.last_carried[l], sent));
+            self.samples.link_carried_bps.push(carried as f64 * 8.0 / seconds);
+            self.samples.link_backlog_bytes.push(state.map_or(0, |state| state.backlog));
+            self.samples.link_peak_packets.push(state.map_or(0, |state| state.peak_packets));
+            if self.has_changes {
+                let unused = self.plan.network.links()[l].capacity.0;
+                self.samples.link_capacity_bps.push(state.map_or(unused, |state| state.capacity.0));
+            }
+        }
+    }
+
+    /// What is left of the run.
+    pub fn finish(self, is_whole: bool, connections: Vec<ConnectionTotal>, report: Report, ends_late: Span) -> Outcome {
+        let warm = self.warm.as_ref().filter(|warm| warm.time.0 > 0);
+        let subflow = |(s, count): (usize, &PathCount)| SubflowTotal {
+            connection: self.connection[s],
+            count: *count,
+            delivered_warm: count.delivered - warm.map_or(0, |warm| warm.paths[s].delivered),
+        };
+        let count = self.plan.links.len();
+        let warm_links = warm.map_or_else(|| vec![None; count], |warm| by_link(count, warm));
+        let link = |(now, warm): (Option<&LinkState>, Option<&LinkState>)| {
+            now.map_or_else(LinkTotal::default, |now| LinkTotal {
+                sent: now.totals.sent,
+                dropped: now.totals.dropped,
+                most_packets: now.totals.most_packets,
+                sent_warm: now.totals.sent.saturating_sub(warm.map_or(0, |warm| warm.totals.sent)),
+            })
+        };
+        Outcome {
+            is_whole,
+            reached: self.latest.time,
+            hops: self.latest.hops,
+            connections,
+            subflows: self.latest.paths.iter().enumerate().map(subflow).collect(),
+            links: by_link(count, &self.latest).into_iter().zip(warm_links).map(link).collect(),
+            samples: self.samples,
+            report,
+            ends_late,
+        }
+    }
+}
+
+/// The links of the network, those in use as a sample has them.
+fn by_link(count: usize, sample: &Sample) -> Vec<Option<&LinkState>> {
+    let mut all = vec![None; count];
+    sample.links.iter().for_each(|state| all[state.link.index()] = Some(state));
+    all
+}
