@@ -34,7 +34,7 @@ struct LabPath {
     target_address: String,
 }
 
-fn lab_error(error: &LabError) -> PyErr {
+pub(crate) fn lab_error(error: &LabError) -> PyErr {
     match error {
         LabError::Host { .. } | LabError::Thread(_) => PyOSError::new_err(error.to_string()),
         _ => value_error(error),
@@ -126,7 +126,7 @@ fn paths(plan: &anabranch_scenario::plan::Plan, lab: &Lab) -> Vec<LabPath> {
     paths
 }
 
-fn report_of<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn report_of<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("lasted_s", report.lasted.seconds())?;
     all.set_item("is_valid", report.is_valid())?;

@@ -14,6 +14,8 @@ mod filters;
 mod generate;
 mod levels;
 mod live;
+#[cfg(target_os = "linux")]
+mod live_run;
 mod network;
 mod parquet;
 mod paths;
@@ -39,6 +41,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     emulate::register(module)?;
     live::register(module)?;
+    #[cfg(target_os = "linux")]
+    live_run::register(module)?;
     files::register(module)?;
     parquet::register(module)?;
     transfer::register(module)?;

@@ -19,13 +19,17 @@ use crate::watch::watched;
 struct PyOutcome(Outcome);
 
 /// Puts a column into a table.
-fn put<T: numpy::Element>(table: &Bound<'_, PyDict>, name: &str, values: impl IntoIterator<Item = T>) -> PyResult<()> {
+pub(crate) fn put<T: numpy::Element>(
+    table: &Bound<'_, PyDict>,
+    name: &str,
+    values: impl IntoIterator<Item = T>,
+) -> PyResult<()> {
     let column: Vec<T> = values.into_iter().collect();
     table.set_item(name, column.into_pyarray(table.py()))
 }
 
 /// Puts what was sampled into a table, with a row for each sample; nothing if it was not recorded.
-fn put_samples<T: numpy::Element + Clone>(
+pub(crate) fn put_samples<T: numpy::Element + Clone>(
     table: &Bound<'_, PyDict>,
     name: &str,
     values: &[T],

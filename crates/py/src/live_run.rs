@@ -1,0 +1,163 @@
+//! Live runs of a plan, and what came of them as columns.
+
+use std::sync::Mutex;
+
+use anabranch_live::run::{Outcome, Progress, RunError, packet_size, refusals, run};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::{PyConnectionError, PyOSError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::emulate::{lab_error, report_of};
+use crate::network::value_error;
+use crate::scenario::PyPlan;
+use crate::simulate::{put, put_samples};
+use crate::watch::watched;
+
+/// What is left of a live run: tables as columns by name, as of a simulation; times of what never happened infinite, what
+/// cannot be known not a number.
+#[pyclass(frozen, name = "LiveOutcome", module = "anabranch._core")]
+struct PyLiveOutcome(Outcome);
+
+#[pymethods]
+impl PyLiveOutcome {
+    #[getter]
+    fn is_whole(&self) -> bool {
+        self.0.is_whole
+    }
+
+    #[getter]
+    fn reached_s(&self) -> f64 {
+        self.0.reached.seconds()
+    }
+
+    #[getter]
+    fn hops(&self) -> u64 {
+        self.0.hops
+    }
+
+    /// For each connection the data that came, without any headers.
+    #[getter]
+    fn data_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        self.0.connections.iter().map(|c| c.data_bytes).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    fn connections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        for name in ["stopped_s", "finished_s", "left_s"] {
+            put(&table, name, self.0.connections.iter().map(|c| c.finished_s))?;
+        }
+        Ok(table)
+    }
+
+    fn subflows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = &self.0.subflows;
+        put(&table, "connection", all.iter().map(|s| s.connection))?;
+        put(&table, "sent_bytes", all.iter().map(|s| s.count.sent))?;
+        put(&table, "delivered_bytes", all.iter().map(|s| s.count.delivered))?;
+        put(&table, "lost_bytes", all.iter().map(|s| s.count.lost))?;
+        put(&table, "repeated_bytes", all.iter().map(|_| f64::NAN))?;
+        put(&table, "marked", all.iter().map(|s| s.count.marked))?;
+        put(&table, "strays", all.iter().map(|_| 0_u64))?;
+        put(&table, "delivered_warm_bytes", all.iter().map(|s| s.delivered_warm))?;
+        let mean = |delays: u128, packets: u64| delays as f64 / 1e12 / packets.max(1) as f64;
+        put(&table, "mean_delay_s", all.iter().map(|s| mean(s.count.delays, s.count.packets)))?;
+        put(&table, "most_delay_s", all.iter().map(|s| s.count.most_delay as f64 / 1e12))?;
+        Ok(table)
+    }
+
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let all = &self.0.links;
+        put(&table, "bytes", all.iter().map(|l| l.sent))?;
+        put(&table, "dropped", all.iter().map(|l| l.dropped))?;
+        put(&table, "most_packets", all.iter().map(|l| l.most_packets))?;
+        put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
+        Ok(table)
+    }
+
+    /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (table, samples) = (PyDict::new(py), &self.0.samples);
+        let count = samples.time_s.len();
+        put(&table, "time_s", samples.time_s.iter().copied())?;
+        for (name, values) in [
+            ("connection_granted_bps", &samples.connection_granted_bps),
+            ("connection_delivered_bps", &samples.connection_delivered_bps),
+            ("subflow_granted_bps", &samples.subflow_granted_bps),
+            ("subflow_delivered_bps", &samples.subflow_delivered_bps),
+            ("subflow_window_bytes", &samples.subflow_window_bytes),
+            ("subflow_rtt_s", &samples.subflow_rtt_s),
+            ("subflow_pace_bps", &samples.subflow_pace_bps),
+            ("link_granted_bps", &samples.link_granted_bps),
+            ("link_carried_bps", &samples.link_carried_bps),
+            ("link_capacity_bps", &samples.link_capacity_bps),
+        ] {
+            put_samples(&table, name, values, count)?;
+        }
+        put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, count)?;
+        put_samples(&table, "link_peak_packets", &samples.link_peak_packets, count)?;
+        Ok(table)
+    }
+
+    /// How punctual all was; as of a lab, and `ends_lateness_p99_s`.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = report_of(py, &self.0.report)?;
+        report.set_item("ends_lateness_p99_s", self.0.ends_late.seconds())?;
+        Ok(report)
+    }
+}
+
+#[pymethods]
+impl PyPlan {
+    /// Why it cannot be run live; empty if it can.
+    fn live_refusals(&self) -> Vec<String> {
+        refusals(&self.0)
+    }
+
+    /// For each connection the size of its packets in a live run.
+    #[getter]
+    fn live_packet_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let bytes = self.0.transfers.iter().map(|t| packet_size(t.packet.0) as f64);
+        bytes.collect::<Vec<_>>().into_pyarray(py)
+    }
+}
+
+/// What is wrong with the plan is a `ValueError`, what the kernel or the network does an `OSError`.
+fn run_error(error: &RunError) -> PyErr {
+    match error {
+        RunError::Refused(_) => value_error(error),
+        RunError::Lab(error) => lab_error(error),
+        RunError::NoThreads(_) => PyOSError::new_err(error.to_string()),
+        RunError::NoConnection { .. } | RunError::Failed { .. } | RunError::Ended => {
+            PyConnectionError::new_err(error.to_string())
+        }
+    }
+}
+
+/// Runs a plan live; gives what came of it, and what `progress` raised or Ctrl-C, if that ended it early.
+///
+/// `progress` is called with the time in seconds and the number of packets that entered a link.
+#[pyfunction]
+#[pyo3(signature = (plan, progress=None))]
+fn run_live(py: Python<'_>, plan: &PyPlan, progress: Option<Py<PyAny>>) -> PyResult<(PyLiveOutcome, Option<PyErr>)> {
+    let latest = Mutex::new(None);
+    let tell = |py: Python<'_>| match (&progress, latest.lock().expect("no holder panics").take()) {
+        (Some(progress), Some(Progress { time_s, packets })) => progress.call1(py, (time_s, packets)).map(drop),
+        _ => Ok(()),
+    };
+    let (outcome, raised) = watched(py, tell, |goes_on| {
+        let mut watch = |progress| {
+            *latest.lock().expect("no holder panics") = Some(progress);
+            goes_on()
+        };
+        run(&plan.0, &mut watch)
+    });
+    Ok((PyLiveOutcome(outcome.map_err(|error| run_error(&error))?), raised))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyLiveOutcome>()?;
+    module.add_function(wrap_pyfunction!(run_live, module)?)
+}
