@@ -28,6 +28,7 @@ from anabranch.errors import (
 from anabranch.filters import filters
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.levelled import LevelledAllocation
+from anabranch.live_run import live
 from anabranch.network import Network, from_networkx
 from anabranch.paths import Paths, find_paths, given_paths, groups
 from anabranch.priced import PricedAllocation
@@ -84,6 +85,7 @@ __all__ = [
     "gravity",
     "groups",
     "hot_spots",
+    "live",
     "problem_of",
     "random_pairs",
     "read_allocation",

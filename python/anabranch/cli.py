@@ -12,6 +12,7 @@ from anabranch.commands import (
     check,
     emulate,
     fetch,
+    live,
     paths,
     perf,
     report,
@@ -44,6 +45,7 @@ app = typer.Typer(
 app.command(name="solve", help=solve.HELP)(solve.command)
 app.command(name="run", help=run.HELP)(run.command)
 app.command(name="emulate", help=emulate.HELP)(emulate.command)
+app.command(name="live", help=live.HELP)(live.command)
 app.command(name="paths", help=paths.HELP)(paths.command)
 app.command(name="check", help=check.HELP)(check.command)
 app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)

@@ -106,8 +106,8 @@ def _run(plan: Plan, out: Path | None, threads: int | None) -> tuple[Result, Run
 def _print(result: Result, rows: int) -> None:
     console = Console()
     console.width = console.width if console.is_terminal else 200
-    _print_connections(console, result.connections, rows)
-    _print_links(console, result.links)
+    print_connections(console, result.connections, rows)
+    print_links(console, result.links)
     meta = result.meta
     console.print()
     for warning in meta["warnings"]:
@@ -119,7 +119,8 @@ def _print(result: Result, rows: int) -> None:
     console.print(f"it took {wall}", highlight=False)
 
 
-def _print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None:
+def print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None:
+    """Print a row for each connection, up to so many; all if that is 0."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("connection", "protocol", "mean rate", "granted", "fair", "error", "completion"):
         table.add_column(heading, justify="left" if heading in {"connection", "protocol"} else "right")
@@ -138,7 +139,7 @@ def _print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None
         console.print(more_text(len(frame) - len(shown)), highlight=False)
 
 
-def _print_links(console: Console, links: pl.DataFrame) -> None:
+def print_links(console: Console, links: pl.DataFrame) -> None:
     """Print the links that dropped packets, then those of the greatest load."""
     busy = links.filter(pl.col("carried_bytes") + pl.col("dropped") > 0)
     busy = busy.sort("dropped", pl.col("utilisation").fill_null(0.0), descending=True, maintain_order=True)

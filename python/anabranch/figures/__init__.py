@@ -11,6 +11,7 @@ from anabranch.figures.errors import draw_errors
 from anabranch.figures.fluid import draw_fluid
 from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
+from anabranch.figures.overlaid import draw_overlaid
 from anabranch.figures.queues import draw_queues
 from anabranch.figures.rates import draw_rates
 from anabranch.figures.repeated import draw_marks, draw_repeated
@@ -31,6 +32,7 @@ __all__ = [
     "draw_longest_queue",
     "draw_marks",
     "draw_network",
+    "draw_overlaid",
     "draw_queues",
     "draw_rates",
     "draw_repeated",

@@ -1,0 +1,167 @@
+"""``anabranch live``: a scenario run with real packets, and its simulation beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch import _core
+from anabranch.commands.emulate import NOT_VALID
+from anabranch.commands.progress import run_bar
+from anabranch.commands.run import DEFAULT_ROWS, INTERRUPTED, Scenario, Seed, Sets, print_connections, print_links
+from anabranch.commands.text import count_text, more_text, printable, time_text
+from anabranch.errors import RunInterrupted
+from anabranch.folder import check_new, check_place, new_folder
+from anabranch.live_run import check_live, live_plan
+from anabranch.scenario import read_plan
+from anabranch.simulate import held_interrupts, run_plan
+from anabranch.simulated_and_live import compared
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from anabranch.result import Result
+    from anabranch.scenario import Plan
+
+HELP = """Run a scenario with real packets, in real time, and print what `anabranch run` prints.
+
+Each connection is a real one, of multipath QUIC between two hosts of the emulator, under the protocol of the scenario;
+the links are those of the simulator. With --beside the same scenario is simulated first, and both are set beside each
+other; with --out there is a report of both, as one HTML file.
+
+A run whose packets were late is NOT VALID: exit code 3, and its folder says so. Needs Linux, root, and the program ip
+(iproute2).
+"""
+
+RECORDED = 'run.record=["connections", "subflows", "windows", "links"]'
+"""What is compared must be recorded."""
+
+
+def command(
+    scenario: Scenario,
+    seed: Seed = None,
+    sets: Sets = None,
+    out: Annotated[Path | None, typer.Option(help="New folder for the result, as `anabranch run` has it.")] = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="Simulate it too; --out then has both, and report.html.")
+    ] = False,
+    rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
+) -> None:
+    """Run `HELP`."""
+    if out is not None:
+        check_new(out)
+        check_place(out)
+    plan = read_plan(scenario, seed=seed, sets=[*(sets or ()), *([RECORDED] if beside else ())])
+    check_live(plan)
+    simulated = _simulate(plan) if beside else None
+    result, stopped = _run(plan)
+    if out is not None:
+        _write(result, simulated, out)
+    if stopped is not None:
+        kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
+        typer.echo(f"anabranch: {stopped}; {kept}", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if as_json:
+        typer.echo(json.dumps(_json(result, simulated), indent=1, allow_nan=False))
+    elif simulated is None:
+        _print(result, rows)
+    else:
+        _print_compared(compared(simulated, result), result, rows)
+    if not result.meta["valid"]:
+        raise typer.Exit(NOT_VALID)
+
+
+def _simulate(plan: Plan) -> Result:
+    with run_bar() as tell:
+        return run_plan(plan, progress=tell)
+
+
+def _run(plan: Plan) -> tuple[Result, RunInterrupted | None]:
+    """Run; give what came of it, and what is to be said if Ctrl-C came."""
+    with held_interrupts():
+        try:
+            with run_bar() as tell:
+                return live_plan(plan, progress=tell), None
+        except RunInterrupted as error:
+            return error.result, error
+
+
+def _write(result: Result, simulated: Result | None, out: Path) -> None:
+    if simulated is None:
+        result.write(out)
+        return
+    # Only now: matplotlib takes long to load.
+    from anabranch.site.simulated_and_live import simulated_and_live_page
+
+    with new_folder(out) as aside:
+        simulated.write(aside / "simulated")
+        result.write(aside / "live")
+        (aside / "report.html").write_text(simulated_and_live_page(simulated, result), encoding="utf-8")
+
+
+def _json(result: Result, simulated: Result | None) -> dict[str, Any]:
+    def plain(one: Result) -> dict[str, Any]:
+        tables = {name: getattr(one, name).to_dicts() for name in ("connections", "subflows", "links")}
+        return {"meta": one.meta, **tables}
+
+    if simulated is None:
+        return plain(result)
+    rows = compared(simulated, result).to_dicts()
+    return {"compared": rows, "simulated": plain(simulated), "live": plain(result)}
+
+
+def _console() -> Console:
+    console = Console()
+    console.width = console.width if console.is_terminal else 200
+    return console
+
+
+def _print(result: Result, rows: int) -> None:
+    console = _console()
+    print_connections(console, result.connections, rows)
+    print_links(console, result.links)
+    _print_end(console, result)
+
+
+def _print_compared(frame: pl.DataFrame, result: Result, rows: int) -> None:
+    console = _console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("connection", "simulated", "live", "difference", "simulated RTT", "live RTT", "difference"):
+        table.add_column(heading, justify="left" if heading == "connection" else "right")
+    shown = frame.head(rows) if rows else frame
+    columns = (
+        *("connection", "simulated_bps", "live_bps", "rate_difference"),
+        *("simulated_rtt_s", "live_rtt_s", "rtt_difference"),
+    )
+    for name, before, after, rate, before_s, after_s, rtt in shown.select(columns).iter_rows():
+        table.add_row(
+            Text(printable(name)),
+            *("" if value is None else _core.format_rate(value) for value in (before, after)),
+            "" if rate is None else f"{rate:+.1%}",
+            *("" if value is None else time_text(value) for value in (before_s, after_s)),
+            "" if rtt is None else f"{rtt:+.1%}",
+        )
+    console.print(table)
+    if len(frame) > len(shown):
+        console.print(more_text(len(frame) - len(shown)), highlight=False)
+    _print_end(console, result)
+
+
+def _print_end(console: Console, result: Result) -> None:
+    meta = result.meta
+    console.print()
+    for warning in meta["warnings"]:
+        console.print(f"note: {printable(warning)}", highlight=False, markup=False)
+    p50, p99, most = (time_text(meta[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
+    packets = f"{count_text(meta['packet_hops'])} packets over a link"
+    late = f"late by {p50} (median), {p99} (99 of 100), {most} (most)"
+    console.print(f"{time_text(meta['reached_s'])} live, seed {meta['seed']}: {packets}; {late}", highlight=False)
+    for fault in meta["faults"]:
+        console.print(f"NOT VALID: {fault}", highlight=False)
