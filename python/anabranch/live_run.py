@@ -58,9 +58,9 @@ def live(
     -------
     Result
         The tables of `anabranch.run`. Bytes are those of whole packets. What cannot be known is null: fair rates,
-        errors, repeated bytes. ``meta`` has ``live``, ``valid`` and ``faults`` besides (a run that was late is not
-        valid), ``lateness_p50_s``, ``lateness_p99_s``, ``lateness_max_s``, ``ends_lateness_p99_s``, ``kernel``, ``data_bytes`` (of each
-        connection, without headers).
+        errors, repeated bytes. ``meta`` has besides: ``live``; ``valid`` and ``faults`` (a run that was late is not
+        valid); ``lateness_p50_s``, ``lateness_p99_s``, ``lateness_max_s`` of packets, and ``ends_lateness_p99_s`` of
+        the ends of connections; ``kernel``; ``data_bytes`` of each connection, without headers.
 
     Raises
     ------
