@@ -221,7 +221,11 @@ impl Client {
         let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
             let local = (!local.is_unspecified()).then_some(local);
             let only = peer.map(|peer| vec![SocketAddr::new(peer, first.port())]);
-            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| Pair { local, remote, is_wanted: true })
+            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| Pair {
+                local,
+                remote,
+                is_wanted: true,
+            })
         };
         self.locals.iter().flat_map(own).collect()
     }

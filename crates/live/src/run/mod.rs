@@ -203,6 +203,7 @@ fn course(
         idle: Duration::from_secs_f64(plan.run.duration.seconds()) + BEYOND,
         acks: Some((transport.ack_every, Duration::from_secs_f64(transport.ack_delay.seconds()))),
         receive_window: u32::try_from(buffer).unwrap_or(u32::MAX),
+        ..Carriage::default()
     };
     let trust = Trust::Pins(vec![identity.fingerprint()]);
     let status = Arc::new(Status::new(connection.start));
