@@ -107,8 +107,8 @@ fn a_round_trip_takes_what_the_links_do() {
     let report = lab.finish();
     show(&format!("round trip {least:.3} ms at the least, {median:.3} ms in the median"), &report);
     assert!(least >= 20.0 && report.delivered >= 40, "{least}");
-    // On a busy machine the report says that the lab was late.
-    assert!(median < 20.5 || !report.is_valid() || !report.has_precedence, "{median}");
+    // Late by no more than the 5 % that a lab may be, or the report says so.
+    assert!(median < 21.0 || !report.is_valid() || !report.has_precedence, "{median}");
 }
 
 #[test]
