@@ -42,7 +42,7 @@ impl Default for Carriage {
     fn default() -> Self {
         Self {
             payload: None,
-            idle: Duration::from_millis(2500),
+            idle: Duration::from_millis(2400),
             acks: None,
             receive_window: 32 << 20,
             stream_window: STREAM_WINDOW,
