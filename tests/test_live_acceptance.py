@@ -203,12 +203,8 @@ SETTLED_S = 1.5
 SLOW_TO_SETTLE = {"wvegas": 3.0}
 
 
-MISSES = pytest.mark.xfail(reason="live wVegas has 46 to 61 Mbit/s; simulated, which knows no late ends, it fills both")
 
-
-@pytest.mark.parametrize(
-    "control", [pytest.param(control, marks=[MISSES] if control == "wvegas" else []) for control in CONTROLS]
-)
+@pytest.mark.parametrize("control", CONTROLS)
 def test_two_paths_fill_both_links(lab: None, folder: Path, shared: Path, kernel_mbps: float, control: str) -> None:
     fetcher = python(folder, FETCH, control, ",".join(BOTH), "url")
     emulate(folder, TWO_PATHS, at={"east": fetcher}, serve=[("west", sharer(shared, "10.0.0.1"))])
