@@ -203,7 +203,6 @@ SETTLED_S = 1.5
 SLOW_TO_SETTLE = {"wvegas": 3.0}
 
 
-
 @pytest.mark.parametrize("control", CONTROLS)
 def test_two_paths_fill_both_links(lab: None, folder: Path, shared: Path, kernel_mbps: float, control: str) -> None:
     fetcher = python(folder, FETCH, control, ",".join(BOTH), "url")
