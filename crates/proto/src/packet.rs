@@ -1,5 +1,7 @@
 //! What control packets carry.
 
+use serde::{Deserialize, Serialize};
+
 use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_perc, slbn, vo_le_tran, xcp};
 
 /// The fields of a control packet: one variant for each protocol that has fields.
@@ -34,7 +36,7 @@ pub enum Header {
 const _: () = assert!(std::mem::size_of::<Header>() <= 96, "a header must fit into 96 bytes");
 
 /// A set of positions in a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Positions(u128);
 
 impl Positions {
@@ -51,6 +53,11 @@ impl Positions {
     /// Takes `position` out.
     pub fn remove(&mut self, position: u8) {
         self.0 &= !(1 << position);
+    }
+
+    /// Whether all are before `end`.
+    pub fn are_before(self, end: u8) -> bool {
+        u32::from(end) >= u128::BITS || self.0 >> end == 0
     }
 
     /// How many there are.
@@ -77,5 +84,6 @@ mod tests {
         set.remove(5);
         assert_eq!([0, 5, 127].map(|p| set.contains(p)), [true, false, true]);
         assert_eq!((set.len(), set.is_empty()), (2, false));
+        assert_eq!([127, 128, 255].map(|end| set.are_before(end)), [false, true, true]);
     }
 }

@@ -47,6 +47,12 @@ pub const TERMS: Terms = Terms {
 /// Steps of a whole portion.
 const WHOLE: f64 = (1u64 << 30) as f64;
 
+/// The most steps of a sound probe: those of the greatest claim.
+const MOST_PORTION: f64 = 1e3 * WHOLE;
+
+/// The highest rate of a sound probe, in bit/s.
+const MOST_RATE: f64 = 1e15;
+
 /// No link has set the level yet.
 const NONE: Position = Position::MAX;
 
@@ -92,7 +98,7 @@ fn small<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 }
 
 /// A value before and after the source last changed it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// What links hold from the round before.
     pub old: f64,
@@ -101,7 +107,7 @@ pub struct Change {
 }
 
 /// The fields of Probe, `ProbeAck` and Leave.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// The subflow's portion; in steps of 2^-30 if corrected, a fraction if as printed.
     pub portion: Change,
@@ -117,6 +123,20 @@ pub struct Probe {
     pub is_leave: bool,
     /// In which round it was sent, so that a second copy of a reply is known for one.
     pub round: u32,
+}
+
+impl Probe {
+    /// Whether it may have come from a source or a link of the corrected protocol, on a path of so many links.
+    pub fn is_sound(&self, links: Position) -> bool {
+        let is_whole = |value: f64, most: f64| (0.0..=most).contains(&value) && value.fract() == 0.0;
+        let portions = [self.portion.old, self.portion.new];
+        let rates = [self.rate.old, self.rate.new];
+        portions.iter().all(|&portion| is_whole(portion, MOST_PORTION))
+            && rates.iter().all(|&rate| is_whole(rate, MOST_RATE))
+            && self.level >= 0.0
+            && self.bottlenecks.are_before(links)
+            && (self.setter < links || self.setter == NONE)
+    }
 }
 
 /// A source control.

@@ -63,7 +63,7 @@ pub enum Variant {
 }
 
 /// The fields of Join, Probe, `ProbeAck` and Leave. Rates are whole, in bit/s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// What the packet is for.
     pub kind: Kind,
@@ -86,7 +86,7 @@ pub struct Probe {
 }
 
 /// What a link offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// How much, in bit/s.
     pub rate: i64,
@@ -97,7 +97,7 @@ pub struct Offer {
 const UNLIMITED_OFFER: Offer = Offer { rate: UNLIMITED, position: NONE };
 
 /// What a packet is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// The session begins; its reply is that to a probe.
     Join,
@@ -105,6 +105,18 @@ pub enum Kind {
     Probe,
     /// The session ends.
     Leave,
+}
+
+impl Probe {
+    /// Whether it may have come from a source or a link, on a path of so many links.
+    pub fn is_sound(&self, links: Position) -> bool {
+        let is_rate = |rate: i64| (0..=UNLIMITED).contains(&rate);
+        let is_link = |position: Position| position < links || position == NONE;
+        [self.held, self.next, self.rate, self.room.rate].into_iter().all(is_rate)
+            && is_link(self.setter)
+            && is_link(self.room.position)
+            && self.bottlenecks.are_before(links)
+    }
 }
 
 /// A source control.

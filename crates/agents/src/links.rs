@@ -1,0 +1,125 @@
+//! The links that an agent speaks for: their controls for each protocol, and the epochs in which they count.
+
+use std::collections::BTreeMap;
+
+use anabranch_core::{Bytes, Rate, Time};
+use anabranch_proto::{LinkControls, LinkOrders, LinkView, Protocol, Queue, Visitor};
+
+use crate::message::{AgentId, Fate, Fields, Parcel};
+
+/// A link that leaves the agent's node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkSettings {
+    /// Its number in the network.
+    pub link: u32,
+    /// The agent of the node that it leads to.
+    pub to: AgentId,
+    /// What it hands out to sessions; infinite without limit.
+    pub capacity: Rate,
+}
+
+/// All links of an agent.
+pub(crate) struct Links {
+    all: BTreeMap<u32, Link>,
+    protocols: Vec<Protocol>,
+    epoch: u32,
+    orders: LinkOrders,
+}
+
+struct Link {
+    to: AgentId,
+    capacity: Rate,
+    /// For each protocol.
+    controls: Vec<Box<dyn LinkControls>>,
+}
+
+/// Agents see no data queues; the protocols that they carry look at none.
+struct Unseen;
+
+impl Queue for Unseen {
+    fn arrived(&self) -> Bytes {
+        Bytes(0)
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(0)
+    }
+}
+
+/// Shows the fields of a packet to the control of a link.
+pub(crate) fn show(
+    controls: &mut dyn LinkControls,
+    (now, capacity): (Time, Rate),
+    parcel: (u8, bool),
+    fields: Fields,
+    orders: &mut LinkOrders,
+) -> Fields {
+    let (position, is_returning) = parcel;
+    let view = LinkView { now, capacity, queue: &Unseen };
+    // Their links do not tell sessions apart.
+    let visitor = Visitor { subflow: 0, position };
+    let mut header = fields.header();
+    if is_returning {
+        controls.of(0).on_return(&view, visitor, &mut header, orders);
+    } else {
+        controls.of(0).on_arrival(&view, visitor, &mut header, orders);
+    }
+    orders.clear();
+    Fields::of(&header).unwrap_or(fields)
+}
+
+impl Links {
+    pub fn new(links: &[LinkSettings], protocols: Vec<Protocol>, epoch: u32) -> Self {
+        let controls = || protocols.iter().map(|protocol| protocol.links(1)).collect();
+        let link = |settings: &LinkSettings| {
+            let LinkSettings { link, to, capacity } = *settings;
+            (link, Link { to, capacity, controls: controls() })
+        };
+        Self { all: links.iter().map(link).collect(), protocols, epoch, orders: LinkOrders::default() }
+    }
+
+    /// Where a link leads to; `None` if it is none of these.
+    pub fn end(&self, link: u32) -> Option<AgentId> {
+        self.all.get(&link).map(|link| link.to)
+    }
+
+    /// Makes all sums anew.
+    pub fn renew(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1).max(1);
+        for link in self.all.values_mut() {
+            link.controls = self.protocols.iter().map(|protocol| protocol.links(1)).collect();
+        }
+    }
+
+    /// A link can carry more or less from now on.
+    pub fn set_capacity(&mut self, link: u32, capacity: Rate) {
+        if let Some(link) = self.all.get_mut(&link) {
+            link.capacity = capacity;
+        }
+    }
+
+    /// Whether no link holds anything of any session.
+    pub fn are_clear(&self) -> bool {
+        self.all.values().all(|link| link.controls.iter().all(|controls| controls.is_clear(0)))
+    }
+
+    /// A packet comes to the link at its place, or back from it.
+    pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) {
+        let at = usize::from(parcel.at);
+        let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return };
+        let Some(controls) = link.controls.get_mut(usize::from(parcel.protocol)) else { return };
+        if link.capacity.0.is_infinite() {
+            return;
+        }
+        parcel.ceiling = parcel.ceiling.min(link.capacity.0);
+        if parcel.epochs[at] == 0 && !parcel.is_returning {
+            parcel.epochs[at] = self.epoch;
+        }
+        if parcel.epochs[at] == self.epoch {
+            let place = (parcel.position(), parcel.is_returning);
+            parcel.fields = show(controls.as_mut(), (now, link.capacity), place, parcel.fields, &mut self.orders);
+        } else if parcel.fate == Fate::Counted {
+            parcel.fate = Fate::Stale;
+        }
+    }
+}

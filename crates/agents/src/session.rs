@@ -1,0 +1,321 @@
+//! The session of an application: the control of its source, and what that has under way.
+
+use anabranch_core::{Bytes, Rate, Span, Time};
+use anabranch_proto::control::{ConnectionView, Order};
+use anabranch_proto::protocols::{Control, Demands};
+use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
+
+use crate::links::show;
+use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Step};
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It sends.
+    Active,
+    /// It takes leave, and joins again.
+    Renewing,
+    /// It takes leave.
+    Leaving,
+    /// It is over.
+    Gone,
+}
+
+/// A path of a session.
+struct Path {
+    steps: Vec<Step>,
+    end: AgentId,
+    /// Of each link the epoch in which it counts the session.
+    epochs: Vec<u32>,
+    /// The least capacity that links told, in bit/s.
+    ceiling: f64,
+    /// When its last packet went.
+    sent: Option<Time>,
+    /// What goes next, when enough time has passed since.
+    due: Vec<Order>,
+}
+
+/// A link of its own that is as fast as the application can use.
+struct DemandLink {
+    controls: Box<dyn LinkControls>,
+    capacity: Rate,
+}
+
+impl DemandLink {
+    fn new(protocol: &Protocol, capacity: Rate) -> Self {
+        Self { controls: protocol.links(1), capacity }
+    }
+
+    /// Shows it a packet.
+    fn show(&mut self, now: Time, is_returning: bool, fields: Fields) -> Fields {
+        let orders = &mut LinkOrders::default();
+        show(self.controls.as_mut(), (now, self.capacity), (0, is_returning), fields, orders)
+    }
+}
+
+/// What a session is made of.
+pub(crate) struct Beginning {
+    pub protocol: (u8, Protocol),
+    pub claim: f64,
+    pub demand: Rate,
+    pub paths: Vec<(Vec<Step>, AgentId)>,
+}
+
+/// The session of an application.
+pub(crate) struct Session {
+    client: ClientId,
+    protocol: (u8, Protocol),
+    claim: f64,
+    demand: Rate,
+    paths: Vec<Path>,
+    /// Between two packets of a path there is so much time at the least.
+    gap: Span,
+    joining: u32,
+    control: Box<dyn SourceControl>,
+    own: Option<DemandLink>,
+    state: State,
+    rates: Vec<f64>,
+    wakes: Vec<Time>,
+    orders: Orders,
+    /// Packets that are to be sent, and answers for the application.
+    pub parcels: Vec<Parcel>,
+    pub answers: Vec<Answer>,
+}
+
+impl Session {
+    /// A session that has not joined yet; `Err` says why there can be none.
+    pub fn new(client: ClientId, gap: Span, beginning: Beginning) -> Result<Self, String> {
+        let Beginning { protocol, claim, demand, paths } = beginning;
+        protocol.1.check(claim, paths.len())?;
+        let control = source(&protocol.1, claim, demand, paths.len())?;
+        let path = |(steps, end): (Vec<Step>, AgentId)| Path {
+            epochs: vec![0; steps.len()],
+            steps,
+            end,
+            ceiling: f64::INFINITY,
+            sent: None,
+            due: Vec::new(),
+        };
+        let count = paths.len();
+        Ok(Self {
+            client,
+            protocol,
+            claim,
+            demand,
+            paths: paths.into_iter().map(path).collect(),
+            gap,
+            joining: 0,
+            control,
+            own: None,
+            state: State::Gone,
+            rates: vec![0.0; count],
+            wakes: Vec::new(),
+            orders: Orders::default(),
+            parcels: Vec::new(),
+            answers: Vec::new(),
+        })
+    }
+
+    /// Joins, for the first time or anew.
+    pub fn join(&mut self, now: Time) {
+        self.joining = self.joining.wrapping_add(1);
+        self.state = State::Active;
+        self.wakes.clear();
+        for path in &mut self.paths {
+            path.epochs.fill(0);
+            path.ceiling = f64::INFINITY;
+            path.due.clear();
+        }
+        self.own = self.needs_own().then(|| DemandLink::new(&self.protocol.1, self.demand));
+        if let Ok(control) = source(&self.protocol.1, self.claim, self.demand, self.paths.len()) {
+            self.control = control;
+        }
+        self.control.join(now, &mut self.orders);
+        self.obey(now);
+    }
+
+    /// The application has nothing more to send.
+    pub fn leave(&mut self, now: Time) {
+        match self.state {
+            State::Active => {
+                self.state = State::Leaving;
+                self.control.leave(now, &mut self.orders);
+                self.obey(now);
+            }
+            State::Renewing => self.state = State::Leaving,
+            State::Leaving | State::Gone => {}
+        }
+    }
+
+    /// Some link may have forgotten it: it joins again, at once if all have.
+    pub fn renew(&mut self, now: Time) {
+        match self.state {
+            State::Active | State::Renewing => self.join(now),
+            State::Leaving => self.finish(),
+            State::Gone => {}
+        }
+    }
+
+    /// The application can use more or less.
+    pub fn set_demand(&mut self, now: Time, demand: Rate) {
+        self.demand = demand;
+        if self.needs_own() != self.own.is_some() {
+            return self.begin_anew(now);
+        }
+        if let Some(own) = &mut self.own {
+            own.capacity = demand;
+        }
+        self.control.on_demand(now, demand, &mut self.orders);
+        self.obey(now);
+    }
+
+    /// Whether its paths are to begin with a link of its own.
+    fn needs_own(&self) -> bool {
+        self.demand.0.is_finite() && self.protocol.1.terms().demands == Demands::AsLinks
+    }
+
+    /// Whether it is over.
+    pub fn is_gone(&self) -> bool {
+        self.state == State::Gone
+    }
+
+    /// Takes leave where it is counted, and joins again.
+    fn begin_anew(&mut self, now: Time) {
+        if self.state == State::Active {
+            self.state = State::Renewing;
+            self.control.leave(now, &mut self.orders);
+            self.obey(now);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.state = State::Gone;
+        self.answers.push(Answer::Left);
+    }
+
+    /// A packet has come back.
+    pub fn on_reply(&mut self, now: Time, mut parcel: Parcel) {
+        let place = usize::from(parcel.path);
+        if parcel.joining != self.joining || self.state == State::Gone || place >= self.paths.len() {
+            return;
+        }
+        if parcel.before == 1
+            && let Some(own) = &mut self.own
+        {
+            parcel.fields = own.show(now, true, parcel.fields);
+        }
+        let path = &mut self.paths[place];
+        path.epochs = parcel.epochs;
+        path.ceiling = parcel.ceiling;
+        let is_unlimited = parcel.ceiling.is_infinite() && self.demand.0.is_infinite();
+        match parcel.fate {
+            Fate::Lost => self.refuse(now, "a link of a path does not exist"),
+            _ if is_unlimited => self.refuse(now, "no link of a path has a limit, and neither has the session"),
+            Fate::Stale => self.begin_anew(now),
+            Fate::Counted => {}
+        }
+        self.control.on_reply(now, place, &parcel.fields.header(), &mut self.orders);
+        self.obey(now);
+    }
+
+    /// Takes leave where it is counted, since it cannot be served.
+    fn refuse(&mut self, now: Time, reason: &str) {
+        self.answers.push(Answer::Refused { reason: reason.to_owned() });
+        self.leave(now);
+    }
+
+    /// When [`Self::on_time`] is to be called.
+    pub fn next_at(&self) -> Option<Time> {
+        let dues = self.paths.iter().filter(|path| !path.due.is_empty()).map(|path| path.next(self.gap));
+        dues.chain(self.wakes.iter().copied()).min()
+    }
+
+    /// Sends what is due.
+    pub fn on_time(&mut self, now: Time) {
+        let before = self.wakes.len();
+        self.wakes.retain(|wake| *wake > now);
+        if self.wakes.len() < before {
+            self.control.on_timer(now, &mut self.orders);
+            self.obey(now);
+        }
+        for place in 0..self.paths.len() {
+            if !self.paths[place].due.is_empty() && self.paths[place].next(self.gap) <= now {
+                let due = std::mem::take(&mut self.paths[place].due);
+                for order in due {
+                    self.send(now, &order);
+                }
+            }
+        }
+    }
+
+    /// Carries out the orders of the control.
+    fn obey(&mut self, now: Time) {
+        let mut orders = std::mem::take(&mut self.orders);
+        for order in orders.packets.drain(..) {
+            let path = &mut self.paths[order.subflow];
+            // What ends there goes at once: nothing follows it.
+            if order.wants_reply && (path.next(self.gap) > now || !path.due.is_empty()) {
+                path.due.push(order);
+            } else {
+                self.send(now, &order);
+            }
+        }
+        if !orders.grants.is_empty() {
+            for (place, rate) in orders.grants.drain(..) {
+                let ceiling = self.paths[place].ceiling.min(self.demand.0);
+                self.rates[place] = if rate.0.is_finite() { rate.0.clamp(0.0, ceiling) } else { 0.0 };
+            }
+            self.answers.push(Answer::Granted { rates: self.rates.clone() });
+        }
+        self.wakes.extend(orders.wake);
+        let has_left = orders.has_left;
+        orders.clear();
+        self.orders = orders;
+        match self.state {
+            State::Renewing if has_left => self.join(now),
+            State::Leaving if has_left => self.finish(),
+            _ => {}
+        }
+    }
+
+    /// Sends a packet on its way.
+    fn send(&mut self, now: Time, order: &Order) {
+        let path = &mut self.paths[order.subflow];
+        path.sent = Some(now);
+        let Some(mut fields) = Fields::of(&order.header) else { return };
+        if let Some(own) = &mut self.own {
+            fields = own.show(now, false, fields);
+        }
+        self.parcels.push(Parcel {
+            client: self.client,
+            joining: self.joining,
+            path: order.subflow as u8,
+            protocol: self.protocol.0,
+            steps: path.steps.clone(),
+            end: path.end,
+            before: u8::from(self.own.is_some()),
+            at: 0,
+            is_returning: false,
+            wants_reply: order.wants_reply,
+            epochs: path.epochs.clone(),
+            fate: Fate::Counted,
+            ceiling: f64::INFINITY,
+            fields,
+        });
+    }
+}
+
+impl Path {
+    /// When its next packet may go.
+    fn next(&self, gap: Span) -> Time {
+        self.sent.map_or(Time(0), |sent| sent + gap)
+    }
+}
+
+fn source(protocol: &Protocol, claim: f64, demand: Rate, subflows: usize) -> Result<Box<dyn SourceControl>, String> {
+    let view = ConnectionView { subflows, claim, demand, packet: Bytes(1500), first_window: 1.0 };
+    match protocol.source(&view) {
+        Control::Rates(control) => Ok(control),
+        Control::Windows(_) => Err(format!("{} keeps windows, and agents grant rates", protocol.title())),
+    }
+}

@@ -1,0 +1,5 @@
+//! Agents in virtual time, over connections that break.
+
+mod codec;
+mod network;
+mod rates;
