@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::addresses::{MOST_PATHS, addresses};
 use crate::driver::{Driven, Driver, time_since};
+use crate::hops::{Hop, hops};
 use crate::host::{Host, Setup};
 use crate::network::Network;
 use crate::report::{LinkReport, Report, faults};
@@ -34,11 +35,13 @@ const MOST_MTU: u32 = 65_535;
 pub struct Options {
     /// The largest packet that hosts send, IP header included.
     pub mtu: u32,
+    /// Whether there are hops: each node of a path is a host then, and next to others by [`Lab::hops`].
+    pub hops: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { mtu: 1500 }
+        Self { mtu: 1500, hops: false }
     }
 }
 
@@ -48,7 +51,7 @@ impl Default for Options {
 pub enum LabError {
     #[error("the scenario has no paths; a lab needs one or more")]
     NoPaths,
-    #[error("the scenario has {0} paths; a lab has addresses for {MOST_PATHS} at most")]
+    #[error("the scenario has {0} paths and hops; a lab has addresses for {MOST_PATHS} at most")]
     Paths(usize),
     #[error("paths begin and end at {0} nodes; a lab has {MOST_HOSTS} hosts at most")]
     Hosts(usize),
@@ -65,6 +68,9 @@ pub struct Lab {
     network: Arc<Topology>,
     /// In the order of nodes.
     hosts: Vec<Host>,
+    hops: Vec<Hop>,
+    /// The number of addresses before those of hops.
+    first_hop: usize,
     least_round_trip: Span,
     start: Instant,
     /// Closed to end the driver.
@@ -82,7 +88,9 @@ pub fn lab_refusal() -> Option<String> {
 impl Lab {
     /// Makes a host of each node at which a path begins or ends, and joins them by the plan's links. Its time begins now.
     pub fn start(plan: &Plan, options: Options) -> Result<Self, LabError> {
-        Self::with(plan, options, Network::new(plan), None)
+        let hops = hops_of(plan, options);
+        let network = Network::new(plan, &hops);
+        Self::with(plan, options, (network, hops), None)
     }
 
     /// The same, and samples of the network at these instants, which are in the order of time, soon after each.
@@ -92,18 +100,19 @@ impl Lab {
         instants: Vec<Time>,
     ) -> Result<(Self, Receiver<Sample>), LabError> {
         let (onlooker, samples) = channel();
-        let mut network = Network::new(plan);
+        let hops = hops_of(plan, options);
+        let mut network = Network::new(plan, &hops);
         network.watch(instants);
-        Ok((Self::with(plan, options, network, Some(onlooker))?, samples))
+        Ok((Self::with(plan, options, (network, hops), Some(onlooker))?, samples))
     }
 
     fn with(
         plan: &Plan,
         options: Options,
-        network: Network,
+        (network, hops): (Network, Vec<Hop>),
         onlooker: Option<Sender<Sample>>,
     ) -> Result<Self, LabError> {
-        let setups = setups(plan, options.mtu)?;
+        let setups = setups(plan, &hops, options.mtu)?;
         let mut hosts = Vec::new();
         let mut tuns = Vec::new();
         for setup in &setups {
@@ -118,7 +127,8 @@ impl Lab {
         let driver = thread::Builder::new().name("emulator".to_owned()).spawn(move || driver.run(&stopped))?;
         let least_round_trip = least_round_trip(plan);
         let (stop, driver) = (Some(stop), Some(driver));
-        Ok(Self { network: plan.network.clone(), hosts, least_round_trip, start, stop, driver })
+        let first_hop = plan.paths.len();
+        Ok(Self { network: plan.network.clone(), hosts, hops, first_hop, least_round_trip, start, stop, driver })
     }
 
     /// The host of a node; `None` if no path begins or ends there.
@@ -140,6 +150,19 @@ impl Lab {
     pub fn addresses(&self, path: usize) -> (IpAddr, IpAddr) {
         let (from, to) = addresses(path);
         (from.into(), to.into())
+    }
+
+    /// The hops between hosts; none unless they were asked for.
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// The address where a hop begins, and that where it ends.
+    ///
+    /// # Panics
+    /// If there is no such hop.
+    pub fn addresses_of_hop(&self, hop: usize) -> (IpAddr, IpAddr) {
+        self.addresses(self.first_hop + hop)
     }
 
     /// The least time that any path takes there and back, if nothing waits.
@@ -191,8 +214,12 @@ impl Drop for Lab {
     }
 }
 
+fn hops_of(plan: &Plan, options: Options) -> Vec<Hop> {
+    if options.hops { hops(plan) } else { Vec::new() }
+}
+
 /// The hosts of a plan, in the order of nodes.
-fn setups(plan: &Plan, mtu: u32) -> Result<Vec<Setup>, LabError> {
+fn setups(plan: &Plan, hops: &[Hop], mtu: u32) -> Result<Vec<Setup>, LabError> {
     let paths = plan.paths.len();
     if !(LEAST_MTU..=MOST_MTU).contains(&mtu) {
         return Err(LabError::Mtu(mtu));
@@ -200,8 +227,8 @@ fn setups(plan: &Plan, mtu: u32) -> Result<Vec<Setup>, LabError> {
     if paths == 0 {
         return Err(LabError::NoPaths);
     }
-    if paths > MOST_PATHS {
-        return Err(LabError::Paths(paths));
+    if paths + hops.len() > MOST_PATHS {
+        return Err(LabError::Paths(paths + hops.len()));
     }
     let mut hosts: BTreeMap<NodeId, Vec<(Ipv4Addr, Ipv4Addr)>> = BTreeMap::new();
     for path in 0..paths {
@@ -209,6 +236,11 @@ fn setups(plan: &Plan, mtu: u32) -> Result<Vec<Setup>, LabError> {
         let (from, to) = addresses(path);
         hosts.entry(plan.network.link(links[0]).source).or_default().push((from, to));
         hosts.entry(plan.network.link(links[links.len() - 1]).target).or_default().push((to, from));
+    }
+    for (place, hop) in hops.iter().enumerate() {
+        let (from, to) = addresses(paths + place);
+        hosts.entry(hop.from).or_default().push((from, to));
+        hosts.entry(hop.to).or_default().push((to, from));
     }
     if hosts.len() > MOST_HOSTS {
         return Err(LabError::Hosts(hosts.len()));

@@ -22,6 +22,7 @@
 pub mod addresses;
 mod driver;
 mod events;
+mod hops;
 mod host;
 mod kernel;
 mod lab;
@@ -31,6 +32,7 @@ mod queue;
 mod report;
 pub mod sample;
 
+pub use hops::{Hop, hops};
 pub use host::Host;
 pub use kernel::{OF_ENDS, take_precedence};
 pub use lab::{Lab, LabError, Options, lab_refusal};

@@ -15,10 +15,11 @@ use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_links::{Links, Totals};
 use anabranch_proto::Ecn;
 use anabranch_proto::queues::Item;
-use anabranch_scenario::plan::{Plan, way_back};
+use anabranch_scenario::plan::{ControlPlane, Plan, way_back};
 
 use crate::addresses::addresses;
 use crate::events::{Events, Kind};
+use crate::hops::Hop;
 use crate::packet::Packet;
 use crate::queue::Queue;
 use crate::sample::{PathCount, Sample};
@@ -53,6 +54,10 @@ pub struct Count {
 pub(crate) struct Way {
     links: Vec<u32>,
     end: NodeId,
+    /// Whether it is for control packets: they may have a fate of their own.
+    is_control: bool,
+    /// Whether its packets take only the delays of links.
+    is_apart: bool,
     pub count: PathCount,
 }
 
@@ -74,9 +79,11 @@ pub struct Network {
     pub(crate) used: Vec<LinkId>,
     pub(crate) links: Links,
     pub(crate) queues: Vec<Option<Queue>>,
-    fates: Vec<Option<Box<Fates>>>,
-    /// Of each path the way there, and then that back.
+    /// What happens to data on each link, and to control packets.
+    fates: [Vec<Option<Box<Fates>>>; 2],
+    /// Of each path the way there, and then that back; then of each hop.
     pub(crate) ways: Vec<Way>,
+    pub(crate) paths: usize,
     by_addresses: HashMap<(IpAddr, IpAddr), u32>,
     packets: Vec<Option<Underway>>,
     free: Vec<u32>,
@@ -94,21 +101,26 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a plan, empty, with a way there and back for each path.
-    pub fn new(plan: &Plan) -> Self {
-        let both: Vec<[Vec<LinkId>; 2]> = (0..plan.paths.len())
-            .map(|p| [plan.paths.path(p).to_vec(), way_back(&plan.network, plan.paths.path(p))])
-            .collect();
+    /// The network of a plan, empty, with a way there and back for each path and for each hop.
+    pub fn new(plan: &Plan, hops: &[Hop]) -> Self {
+        let paths = (0..plan.paths.len()).map(|p| plan.paths.path(p));
+        let there = paths.chain(hops.iter().map(|hop| std::slice::from_ref(&hop.link)));
+        let both: Vec<[Vec<LinkId>; 2]> = there.map(|links| [links.to_vec(), way_back(&plan.network, links)]).collect();
         let mut used: Vec<LinkId> = both.iter().flatten().flatten().copied().collect();
         used.sort_unstable();
         used.dedup();
         let number = |l: &LinkId| used.binary_search(l).expect("it is in use") as u32;
-        let way = |path: &Vec<LinkId>| Way {
-            links: path.iter().map(number).collect(),
-            end: plan.network.link(path[path.len() - 1]).target,
-            count: PathCount::default(),
+        let way = |(place, path): (usize, &Vec<LinkId>)| {
+            let is_control = place >= 2 * plan.paths.len();
+            Way {
+                links: path.iter().map(number).collect(),
+                end: plan.network.link(path[path.len() - 1]).target,
+                is_control,
+                is_apart: is_control && plan.run.control != ControlPlane::InBand,
+                count: PathCount::default(),
+            }
         };
-        let ways = both.iter().flatten().map(way).collect();
+        let ways = both.iter().flatten().enumerate().map(way).collect();
         let pairs = (0..both.len()).map(addresses).map(|(from, to)| (IpAddr::from(from), IpAddr::from(to)));
         let by_addresses = pairs.flat_map(|(from, to)| [(from, to), (to, from)]).zip(0..).collect();
         let mut links = Links::default();
@@ -121,8 +133,12 @@ impl Network {
             now: 0,
             links,
             queues: used.iter().map(|l| Queue::new(&plan.links[l.index()], seed, l.0)).collect(),
-            fates: used.iter().map(|l| Fates::new(&plan.links[l.index()].data, seed, 2 * l.0)).collect(),
+            fates: [
+                used.iter().map(|l| Fates::new(&plan.links[l.index()].data, seed, 2 * l.0)).collect(),
+                used.iter().map(|l| Fates::new(&plan.links[l.index()].control, seed, 2 * l.0 + 1)).collect(),
+            ],
             ways,
+            paths: plan.paths.len(),
             by_addresses,
             packets: Vec::new(),
             free: Vec::new(),
@@ -230,7 +246,10 @@ impl Network {
         let underway = self.underway(index);
         let (way, passed) = (underway.way as usize, underway.passed as usize);
         let link = self.ways[way].links[passed];
-        if self.queues[link as usize].is_some() {
+        if self.ways[way].is_apart {
+            let arrival = self.now.saturating_add(self.links.delay(link));
+            self.arrive(link, index, arrival);
+        } else if self.queues[link as usize].is_some() {
             self.wait_at(link, index);
         } else {
             self.pass(link, index);
@@ -245,7 +264,15 @@ impl Network {
             return None;
         };
         self.taken[link as usize] += 1;
-        let arrivals = match &mut self.fates[link as usize] {
+        self.arrive(link, index, arrival);
+        Some(arrival - self.links.delay(link))
+    }
+
+    /// A packet would come to the end of a link at some time, if nothing happened to it on the way.
+    fn arrive(&mut self, link: u32, index: u32, arrival: u64) {
+        let way = self.underway(index).way as usize;
+        let lane = usize::from(self.ways[way].is_control);
+        let arrivals = match &mut self.fates[lane][link as usize] {
             Some(fates) => fates.next(arrival),
             None => Arrivals { first: Some(arrival), second: None },
         };
@@ -263,7 +290,6 @@ impl Network {
                 self.events.schedule(second, Kind::Arrive(copy));
             }
         }
-        Some(arrival - self.links.delay(link))
     }
 
     /// The packet with this index.

@@ -90,7 +90,7 @@ impl Network {
             }
         };
         let links = (0..count).map(state).collect();
-        let paths = self.ways.iter().step_by(2).map(|way| way.count).collect();
+        let paths = self.ways[..2 * self.paths].iter().step_by(2).map(|way| way.count).collect();
         Sample { time: Time(now), links, paths, hops: self.taken.iter().sum() }
     }
 }

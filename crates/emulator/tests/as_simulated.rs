@@ -47,7 +47,7 @@ fn as_many_packets_are_lost_as_in_the_simulator() {
     let plan = scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap();
     let outcome = simulate(&plan, &mut |_| true);
     // The fate of a packet goes by how many were there before it, so it is no matter when they come.
-    let mut network = Network::new(&plan);
+    let mut network = Network::new(&plan, &[]);
     for number in 0..2000 {
         network.handle(packet(), Time(number * 1_000_000_000));
     }

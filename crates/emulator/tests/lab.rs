@@ -195,7 +195,9 @@ fn a_device_that_a_program_removes_does_not_keep_the_lab_busy() {
 #[test]
 fn a_lab_that_cannot_be_says_why() {
     let plan = pair("100 Mbit/s");
-    let refused = |plan: &Plan, mtu| Lab::start(plan, Options { mtu }).err().map(|error: LabError| error.to_string());
+    let refused = |plan: &Plan, mtu| {
+        Lab::start(plan, Options { mtu, ..Options::default() }).err().map(|error: LabError| error.to_string())
+    };
     assert!(refused(&plan, 67).unwrap().contains("must be 68 to 65535"));
     let without = Plan { paths: anabranch_core::Paths::new(), ..plan };
     assert!(refused(&without, 1500).unwrap().contains("no paths"));

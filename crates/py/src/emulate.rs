@@ -46,7 +46,9 @@ impl PyLab {
     /// Makes the hosts and begins to move packets between them.
     #[new]
     fn new(py: Python<'_>, plan: &PyPlan, mtu: u32) -> PyResult<Self> {
-        let lab = py.detach(|| Lab::start(&plan.0, Options { mtu })).map_err(|error| lab_error(&error))?;
+        let lab = py
+            .detach(|| Lab::start(&plan.0, Options { mtu, ..Options::default() }))
+            .map_err(|error| lab_error(&error))?;
         let paths = paths(&plan.0, &lab);
         Ok(Self { lab: Mutex::new(Some(lab)), programs: Mutex::default(), network: plan.0.network.clone(), paths })
     }

@@ -118,7 +118,8 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outco
     }
     let identity = Identity::made()?;
     let runtime = runtime()?;
-    let (lab, samples) = Lab::start_watched(plan, Options { mtu: MOST_PACKET as u32 }, instants(plan))?;
+    let (lab, samples) =
+        Lab::start_watched(plan, Options { mtu: MOST_PACKET as u32, ..Options::default() }, instants(plan))?;
     let start = Instant::now().checked_sub(Duration::from_secs_f64(lab.now().seconds())).unwrap_or_else(Instant::now);
     let probe = Probe::start(&runtime);
     let begun = begin(&Arc::new(plan.clone()), &lab, start, &runtime, identity);
