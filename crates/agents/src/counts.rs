@@ -1,5 +1,7 @@
 //! What happened at an agent, for who watches over it.
 
+use std::ops::Add;
+
 /// Counts since the agent began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -13,4 +15,18 @@ pub struct Counts {
     pub renewals: u64,
     /// Sessions that were taken away from applications that did not say that they were there.
     pub lapsed: u64,
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            counted: self.counted + other.counted,
+            stale: self.stale + other.stale,
+            lost: self.lost + other.lost,
+            renewals: self.renewals + other.renewals,
+            lapsed: self.lapsed + other.lapsed,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agents;
 mod carriage;
 pub mod control;
 pub mod fetch;

@@ -71,7 +71,8 @@ pub enum SecurityError {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    fn of(certificate: &CertificateDer<'_>) -> Self {
+    /// That of a certificate.
+    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
         Self(bytes)
@@ -142,6 +143,11 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
+    /// The certificate with those that vouch for it, and the key.
+    pub(crate) fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        (self.chain.clone(), self.key.clone_key())
+    }
+
     /// The TLS of a server with this identity.
     pub(crate) fn tls(&self) -> Result<QuicServerConfig, SecurityError> {
         let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
@@ -193,7 +199,7 @@ impl Trust {
         let mut tls = match self {
             Self::Pins(pins) => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Pinned { pins: pins.clone(), crypto: crypto() }))
+                .with_custom_certificate_verifier(Arc::new(Pinned::new(pins.clone())))
                 .with_no_client_auth(),
             Self::Authorities(path) => {
                 builder.with_root_certificates(roots(certificates(path)?)?).with_no_client_auth()
@@ -208,11 +214,11 @@ impl Trust {
     }
 }
 
-fn crypto() -> Arc<CryptoProvider> {
+pub(crate) fn crypto() -> Arc<CryptoProvider> {
     Arc::new(provider::default_provider())
 }
 
-fn no_suite() -> SecurityError {
+pub(crate) fn no_suite() -> SecurityError {
     SecurityError::Unusable(rustls::Error::General("it has no cipher that QUIC begins with".to_owned()))
 }
 
@@ -236,11 +242,42 @@ fn roots(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, Se
     if added == 0 { Err(SecurityError::NobodyTrusted) } else { Ok(roots) }
 }
 
-/// Takes servers whose certificate has one of these fingerprints, and who hold its key.
+/// Takes peers whose certificate has one of these fingerprints, and who hold its key.
 #[derive(Debug)]
-struct Pinned {
+pub(crate) struct Pinned {
     pins: Vec<Fingerprint>,
     crypto: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    pub(crate) fn new(pins: Vec<Fingerprint>) -> Self {
+        Self { pins, crypto: crypto() }
+    }
+
+    /// Whether the certificate is one of those; `whose` says who has shown it.
+    pub(crate) fn check(&self, certificate: &CertificateDer<'_>, whose: &str) -> Result<(), rustls::Error> {
+        let found = Fingerprint::of(certificate);
+        if self.pins.contains(&found) {
+            return Ok(());
+        }
+        let pins: Vec<String> = self.pins.iter().map(ToString::to_string).collect();
+        let wanted = pins.join(" or ");
+        Err(rustls::Error::General(format!("the {whose}'s certificate has the fingerprint {found}, not {wanted}")))
+    }
+
+    /// Whether who has shown a certificate holds its key.
+    pub(crate) fn verify_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    pub(crate) fn schemes(&self) -> Vec<SignatureScheme> {
+        self.crypto.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 impl ServerCertVerifier for Pinned {
@@ -252,13 +289,7 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let found = Fingerprint::of(end_entity);
-        if self.pins.contains(&found) {
-            return Ok(ServerCertVerified::assertion());
-        }
-        let pins: Vec<String> = self.pins.iter().map(ToString::to_string).collect();
-        let wanted = pins.join(" or ");
-        Err(rustls::Error::General(format!("the server's certificate has the fingerprint {found}, not {wanted}")))
+        self.check(end_entity, "server").map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -276,11 +307,11 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+        self.verify_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.crypto.signature_verification_algorithms.supported_schemes()
+        self.schemes()
     }
 }
 

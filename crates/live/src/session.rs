@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anabranch_core::Rate;
 use anabranch_proto::Protocol;
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{Connection, Endpoint, EndpointConfig, TokioRuntime, VarInt};
@@ -297,6 +298,17 @@ impl Session {
         self.group.regroup(&by_slot);
     }
 
+    /// So fast each path may send, in payload of UDP, in the order of [`Self::paths`]: of a group that is granted rates.
+    pub fn grant(&self, rates: &[Rate], others: Rate) {
+        let mut by_slot = [None; crate::control::SLOTS];
+        for (slot, rate) in self.paths.slots().into_iter().zip(rates) {
+            if let Some(slot) = slot {
+                by_slot[slot] = Some(*rate);
+            }
+        }
+        self.group.grant(&by_slot, others);
+    }
+
     /// Keeps as much for sending as the windows need, and no more: what is kept is late. To be called now and then by who
     /// sends much.
     pub fn fit_send_window(&self) {
@@ -324,7 +336,8 @@ impl fmt::Debug for Session {
     }
 }
 
-fn endpoint(sockets: Sockets, config: Option<noq::ServerConfig>) -> Result<Endpoint, SessionError> {
+/// An endpoint on these sockets, which takes connections if it is told how.
+pub(crate) fn endpoint(sockets: Sockets, config: Option<noq::ServerConfig>) -> Result<Endpoint, SessionError> {
     let runtime = Arc::new(TokioRuntime);
     Endpoint::new_with_abstract_socket(EndpointConfig::default(), config, Box::new(sockets), runtime)
         .map_err(SessionError::NoEndpoint)

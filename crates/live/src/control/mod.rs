@@ -7,6 +7,7 @@
 //! Windows are in packets of a path's MTU. noq tells that packets were marked (ECN) but not how many, so controls that
 //! count marks cannot serve.
 
+mod granted;
 mod slot;
 mod subflow;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use anabranch_proto::control::ConnectionView;
 use anabranch_proto::protocols::{Control, PROTOCOLS};
 use anabranch_proto::window::WindowControl;
 
+use self::granted::Granted;
 pub use self::slot::Slot;
 use self::subflow::Subflow;
 
@@ -131,6 +133,27 @@ impl Group {
         Ok(Self::with(start, Controls::new(protocol, &view())?))
     }
 
+    /// A group without paths, whose time begins now, of a connection whose rates come from links: see [`Self::grant`].
+    /// Until it is told others, every path sends at `rate`.
+    pub fn granted(rate: Rate) -> Arc<Self> {
+        Self::with(Instant::now(), Controls::Granted(Granted::new(SLOTS, rate)))
+    }
+
+    /// So fast each slot may send, in payload of UDP; those that it does not name at `others`. Only of a group that is
+    /// granted rates.
+    pub fn grant(&self, rates: &[Option<Rate>], others: Rate) {
+        let inner = &mut *self.lock();
+        let rate = |slot: usize| {
+            let rate = rates.get(slot).copied().flatten().unwrap_or(others);
+            // Paces are for packets of the size that controls take them to be.
+            Rate(inner.subflows[slot].as_ref().map_or(rate.0, |open| rate.0 / scale(open.mtu)))
+        };
+        let all: Vec<Rate> = (0..SLOTS).map(rate).collect();
+        if let Controls::Granted(control) = &mut inner.controls {
+            control.grant(&all);
+        }
+    }
+
     /// A group without paths, whose time begins now, of a connection with this claim, demand and first window.
     pub fn of(protocol: &Protocol, claim: f64, demand: Rate, first_window: f64) -> Result<Arc<Self>, Unsuited> {
         let view = ConnectionView { claim, demand, first_window, ..view() };
@@ -234,10 +257,11 @@ fn view() -> ConnectionView {
     ConnectionView { subflows: 0, claim: 1.0, demand: Rate(f64::INFINITY), packet: PACKET, first_window: FIRST_WINDOW }
 }
 
-/// What decides: one control for all paths, or, of protocols that serve one path, one for each.
+/// What decides: one control for all paths, or, of protocols that serve one path, one for each, or the links.
 enum Controls {
     Joint(Box<dyn WindowControl>),
     Each(Vec<Box<dyn WindowControl>>),
+    Granted(Granted),
 }
 
 impl Controls {
@@ -263,6 +287,7 @@ impl Controls {
         match self {
             Self::Joint(control) => (control.as_mut(), slot),
             Self::Each(controls) => (controls[slot].as_mut(), 0),
+            Self::Granted(control) => (control, slot),
         }
     }
 }

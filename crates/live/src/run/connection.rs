@@ -10,9 +10,11 @@ use anabranch_scenario::plan::Plan;
 use tokio::task::JoinSet;
 
 use super::allowance::{Allowance, PIECE};
+use super::rates::Rates;
 use super::record::ConnectionTotal;
 use super::refusal::changes;
 use super::{OUTER, PORT};
+use crate::agents::Application;
 use crate::carriage::Carriage;
 use crate::control::{Group, PathState};
 use crate::paths::Pair;
@@ -79,6 +81,8 @@ pub(super) struct Course {
     pub ends: Vec<(IpAddr, IpAddr)>,
     pub trust: Trust,
     pub group: Arc<Group>,
+    /// Who asks for its rates; `None` if it keeps windows.
+    pub application: Option<Arc<Application>>,
     pub carriage: Carriage,
     /// The size of packets, all headers included.
     pub packet: u64,
@@ -135,10 +139,11 @@ impl Course {
         };
         let (mine, theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
         let mine = self.status.session.get_or_init(|| mine);
+        let rates = self.application.clone().map(|application| Rates::ask(application, &self.plan, self.id));
         let allowance = Arc::new(self.allowance());
         tokio::select! {
             done = async { tokio::try_join!(send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
-            never = self.look_after(mine, &allowance) => never,
+            never = self.look_after(mine, &allowance, rates.as_ref()) => never,
         }
     }
 
@@ -180,14 +185,18 @@ impl Course {
     }
 
     /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links.
-    async fn look_after(&self, mine: &Session, allowance: &Allowance) -> Result<(), String> {
+    async fn look_after(&self, mine: &Session, allowance: &Allowance, rates: Option<&Rates>) -> Result<(), String> {
         let hears_groups = self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms().hears_groups();
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
         loop {
             mine.fit_send_window();
             let now = self.now();
-            allowance.set(Rate(self.demand(now).0 * self.data_share()));
+            let demand = self.demand(now);
+            allowance.set(Rate(demand.0 * self.data_share()));
+            if let Some(rates) = rates {
+                rates.apply(mine, demand, (self.packet - OUTER) as f64 / self.packet as f64)?;
+            }
             let later = changes.split_off(&Time(now.0 + 1));
             if let Some(last) = std::mem::replace(&mut changes, later).last() {
                 let usable = |path| self.plan.is_usable(self.id, path, *last);

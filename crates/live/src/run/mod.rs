@@ -4,9 +4,11 @@
 //! under its own protocol with its parameters. What is delivered is counted where packets come off the links, headers and
 //! all, as the simulator counts packets. Where a plan asks for what cannot be, nothing begins, and all reasons are told.
 
+mod agents;
 mod allowance;
 mod connection;
 mod punctuality;
+mod rates;
 mod record;
 mod refusal;
 
@@ -22,11 +24,14 @@ use anabranch_emulator::{Host, Lab, LabError, OF_ENDS, Options, Sample, take_pre
 use anabranch_scenario::plan::Plan;
 use tokio::runtime::{Builder, Runtime};
 
+pub use self::agents::AgentsTotal;
+use self::agents::{Agents, has_rates};
 use self::connection::{Course, Status, drive};
 use self::punctuality::Probe;
 pub use self::record::{ConnectionTotal, LinkTotal, Outcome, Samples, SubflowTotal};
 use self::record::{Recorder, instants};
 pub use self::refusal::refusals;
+use crate::agents::{Application, FLOOR};
 use crate::carriage::Carriage;
 use crate::control::Group;
 use crate::security::{Identity, SecurityError, Trust};
@@ -74,6 +79,14 @@ pub enum RunError {
         /// Why.
         reason: SessionError,
     },
+    /// An agent cannot begin.
+    #[error("the agent of node `{node}` cannot begin: {reason}")]
+    NoAgent {
+        /// Where.
+        node: String,
+        /// Why.
+        reason: SessionError,
+    },
     /// A connection ended before its time.
     #[error("connection `{name}` failed: {reason}")]
     Failed {
@@ -118,11 +131,12 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outco
     }
     let identity = Identity::made()?;
     let runtime = runtime()?;
-    let (lab, samples) =
-        Lab::start_watched(plan, Options { mtu: MOST_PACKET as u32, ..Options::default() }, instants(plan))?;
+    let options = Options { mtu: MOST_PACKET as u32, hops: has_rates(plan) };
+    let (lab, samples) = Lab::start_watched(plan, options, instants(plan))?;
     let start = Instant::now().checked_sub(Duration::from_secs_f64(lab.now().seconds())).unwrap_or_else(Instant::now);
     let probe = Probe::start(&runtime);
-    let begun = begin(&Arc::new(plan.clone()), &lab, start, &runtime, identity);
+    let agents = Agents::start(plan, &lab, &runtime, start)?;
+    let begun = begin(&Arc::new(plan.clone()), &lab, start, &runtime, (identity, &agents));
     let come = begun.and_then(|all| {
         let mut recorder = Recorder::new(plan);
         let is_whole = follow(plan, &samples, &all, &mut recorder, watch)?;
@@ -130,12 +144,13 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outco
         Ok((recorder, is_whole, statuses.iter().map(|status| status.total()).collect::<Vec<_>>()))
     });
     let (late, fault) = probe.finish(lab.least_round_trip());
+    let total = agents.total(&runtime);
     let mut report = lab.finish();
     report.faults.extend(fault);
     // The sockets close with their tasks, and with the last of them the kernel removes the hosts.
     runtime.shutdown_timeout(LEAVING);
     let (recorder, is_whole, connections) = come?;
-    Ok(recorder.finish(is_whole, connections, report, late))
+    Ok(recorder.finish(is_whole, connections, (report, late), total))
 }
 
 /// The threads of all ends. They go before ordinary ones, and leave a processor to these; what the kernel makes of that,
@@ -155,7 +170,7 @@ fn begin(
     lab: &Lab,
     start: Instant,
     runtime: &Runtime,
-    identity: Identity,
+    (identity, agents): (Identity, &Agents),
 ) -> Result<Vec<Arc<Status>>, RunError> {
     let identity = Arc::new(identity);
     let mut first = 0;
@@ -166,7 +181,8 @@ fn begin(
         first += plan.paths.of(id).count();
         let name = &plan.demands.connections()[c].name;
         let failed = |reason| RunError::NoConnection { name: name.clone(), reason };
-        let course = course(plan, lab, start, runtime, &identity, id, ends).map_err(failed)?;
+        let application = agents.application(plan, lab, runtime, id).map_err(failed)?;
+        let course = course(plan, lab, start, runtime, &identity, (id, ends, application)).map_err(failed)?;
         all.push(course.status.clone());
         runtime.spawn(drive(course));
     }
@@ -180,8 +196,7 @@ fn course(
     start: Instant,
     runtime: &Runtime,
     identity: &Arc<Identity>,
-    id: ConnectionId,
-    ends: Vec<(IpAddr, IpAddr)>,
+    (id, ends, application): (ConnectionId, Vec<(IpAddr, IpAddr)>, Option<Application>),
 ) -> Result<Course, SessionError> {
     let (transfer, connection) = (&plan.transfers[id.index()], &plan.demands.connections()[id.index()]);
     let transport = plan.run.transport;
@@ -196,7 +211,10 @@ fn course(
         bind(host(connection.target), runtime, far, move |sockets| Server::with(sockets.markable(is_markable), &own))?;
     let demand = connection.demand.unwrap_or(Rate(f64::INFINITY));
     let protocol = &plan.protocols[transfer.protocol];
-    let group = Group::of(protocol, connection.claim(), demand, transport.first_window)?;
+    let group = match application {
+        Some(_) => Group::granted(FLOOR),
+        None => Group::of(protocol, connection.claim(), demand, transport.first_window)?,
+    };
     let packet = packet_size(transfer.packet.0);
     let buffer = transport.buffer.map_or(u64::from(Carriage::default().receive_window), |buffer| buffer.0);
     let carriage = Carriage {
@@ -208,7 +226,21 @@ fn course(
     };
     let trust = Trust::Pins(vec![identity.fingerprint()]);
     let status = Arc::new(Status::new(connection.start));
-    Ok(Course { plan: plan.clone(), id, start, client, server, ends, trust, group, carriage, packet, status })
+    let application = application.map(Arc::new);
+    Ok(Course {
+        plan: plan.clone(),
+        id,
+        start,
+        client,
+        server,
+        ends,
+        trust,
+        group,
+        application,
+        carriage,
+        packet,
+        status,
+    })
 }
 
 /// Makes an endpoint in a host.

@@ -6,8 +6,9 @@ use anabranch_core::{ConnectionId, Span, Time};
 use anabranch_emulator::{LinkState, PathCount, Report, Sample};
 use anabranch_scenario::plan::Plan;
 
+use super::agents::AgentsTotal;
 use super::connection::Status;
-use super::packet_size;
+use super::{OUTER, packet_size};
 
 /// Where nothing is recorded, progress is told so often in a run.
 const STEPS: u64 = 100;
@@ -86,6 +87,8 @@ pub struct Outcome {
     pub report: Report,
     /// How late the ends of connections were in 99 of 100 cases, at most.
     pub ends_late: Span,
+    /// What came of the agents that speak for links; `None` if there are none.
+    pub agents: Option<AgentsTotal>,
 }
 
 /// When samples are taken: as the plan says, at the end of the warm-up and at the end of the run.
@@ -166,7 +169,9 @@ impl<'p> Recorder<'p> {
             for path in 0..self.plan.paths.of(ConnectionId::new(c)).count() {
                 let state = states.get(path).copied().flatten();
                 let known = state.filter(|state| state.rtt > 0.0);
-                let pace = state.and_then(|state| state.pace).map_or(f64::NAN, |pace| pace.0);
+                // Paces are of payload.
+                let whole = packet / (packet - OUTER as f64);
+                let pace = state.and_then(|state| state.pace).map_or(f64::NAN, |pace| pace.0 * whole);
                 let rate = known.map_or(0.0, |state| 8.0 * packet * state.window / state.rtt);
                 granted.push(if pace.is_nan() { rate } else { rate.min(pace) });
                 if self.plan.run.record.windows {
@@ -223,7 +228,13 @@ impl<'p> Recorder<'p> {
     }
 
     /// What is left of the run.
-    pub fn finish(self, is_whole: bool, connections: Vec<ConnectionTotal>, report: Report, ends_late: Span) -> Outcome {
+    pub fn finish(
+        self,
+        is_whole: bool,
+        connections: Vec<ConnectionTotal>,
+        (report, ends_late): (Report, Span),
+        agents: Option<AgentsTotal>,
+    ) -> Outcome {
         let warm = self.warm.as_ref().filter(|warm| warm.time.0 > 0);
         let subflow = |(s, count): (usize, &PathCount)| SubflowTotal {
             connection: self.connection[s],
@@ -250,6 +261,7 @@ impl<'p> Recorder<'p> {
             samples: self.samples,
             report,
             ends_late,
+            agents,
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use anabranch_agents::serves;
 use anabranch_core::{ConnectionId, Time};
+use anabranch_proto::Protocol;
 use anabranch_scenario::plan::Plan;
 
-use crate::control::{MOST_PATHS, check};
+use crate::control::{MOST_PATHS, Unsuited, check};
 
 /// Why a plan cannot be run live, all reasons of it; none if it can.
 pub fn refusals(plan: &Plan) -> Vec<String> {
     let mut reasons: Vec<String> =
-        plan.protocols.iter().filter_map(|protocol| check(protocol).err()).map(|error| error.to_string()).collect();
+        plan.protocols.iter().filter(|protocol| !serves(protocol)).filter_map(refusal).collect();
     let name = |id: ConnectionId| &plan.demands.connections()[id.index()].name;
     if plan.filters.is_some() {
         reasons.push("packets follow filters, and QUIC has none; leave `[filters]` out".to_owned());
@@ -44,6 +46,18 @@ pub fn refusals(plan: &Plan) -> Vec<String> {
         }
     }
     reasons
+}
+
+/// Why a protocol cannot serve that agents do not carry.
+fn refusal(protocol: &Protocol) -> Option<String> {
+    let title = protocol.title();
+    match check(protocol).err()? {
+        Unsuited::NeedsLinks { .. } => Some(format!(
+            "{title} needs links that take part in it; live there are agents in their place, which know d-SLEN as corrected \
+             and SLBN"
+        )),
+        other => Some(other.to_string()),
+    }
 }
 
 /// When the paths of a connection open or close, after it has begun; in the order of time.

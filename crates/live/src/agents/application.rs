@@ -1,0 +1,141 @@
+//! An application: it asks the agent of its node for rates, and says now and then that it is still there.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anabranch_agents::message::encode;
+use anabranch_agents::{Answer, Ask};
+use anabranch_core::Rate;
+use noq::Endpoint;
+use noq::crypto::rustls::QuicClientConfig;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::messages::{Ended, mouth, read};
+use super::mutual::calling;
+use super::post::transport;
+use super::{BACK_OFF, LEASE, Lease};
+use crate::security::{Fingerprint, Identity};
+use crate::session::{SessionError, endpoint};
+use crate::sockets::Sockets;
+
+/// How long an agent may take to confirm that a session has left.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Who asks for rates.
+pub struct Application {
+    endpoint: Endpoint,
+    tls: Arc<QuicClientConfig>,
+    agent: SocketAddr,
+}
+
+/// What it asks for.
+#[derive(Debug)]
+pub struct Request {
+    /// The session: [`Ask::Join`].
+    pub join: Ask,
+    /// What it can use, now and later.
+    pub demand: watch::Receiver<Rate>,
+    /// When it turns true, or its sender is gone, the session leaves.
+    pub leave: watch::Receiver<bool>,
+}
+
+impl Application {
+    /// One on these sockets; its agent is at an address and has a certificate with this fingerprint. To be called in a
+    /// tokio runtime.
+    pub fn with(
+        sockets: Sockets,
+        identity: &Identity,
+        agent: SocketAddr,
+        pin: Fingerprint,
+    ) -> Result<Self, SessionError> {
+        Ok(Self { endpoint: endpoint(sockets, None)?, tls: Arc::new(calling(identity, pin)?), agent })
+    }
+
+    /// Keeps a session until it has left or is refused; the lease has what comes of it. An agent that is away is called
+    /// again and again.
+    pub async fn hold(&self, request: Request, lease: &Lease) {
+        let Request { join, mut demand, mut leave } = request;
+        let mut wait = BACK_OFF.0;
+        loop {
+            let held = self.hold_once(&join, &mut demand, &mut leave, lease).await;
+            if held.is_ok() || lease.refusal().is_some() {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => wait = (wait * 2).min(BACK_OFF.1),
+                () = is_leaving(&mut leave) => return,
+            }
+        }
+    }
+
+    /// Keeps a session over one connection; an error if that is lost.
+    async fn hold_once(
+        &self,
+        join: &Ask,
+        demand: &mut watch::Receiver<Rate>,
+        leave: &mut watch::Receiver<bool>,
+        lease: &Lease,
+    ) -> Result<(), Ended> {
+        let mut config = noq::ClientConfig::new(self.tls.clone());
+        config.transport_config(Arc::new(transport()));
+        let Ok(connecting) = self.endpoint.connect_with(config, self.agent, "anabranch") else { return Ok(()) };
+        let connection = connecting.await?;
+        let (send, mut receive) = connection.open_bi().await?;
+        let mouth = mouth(send);
+        let say = |ask: &Ask| encode(ask).map(|word| drop(mouth.send(word)));
+        let present = demand.borrow_and_update().0;
+        say(&with_demand(join, present))?;
+        let mut beat = interval(LEASE / 4);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut answers = std::pin::pin!(hear(&mut receive, lease));
+        loop {
+            tokio::select! {
+                ended = &mut answers => return ended,
+                _ = beat.tick() => say(&Ask::Here)?,
+                Ok(()) = demand.changed() => {
+                    let present = demand.borrow_and_update().0;
+                    say(&Ask::Demand { demand: present })?;
+                }
+                () = is_leaving(leave) => {
+                    say(&Ask::Leave)?;
+                    // If it is not confirmed, the agent sees that the application is gone.
+                    let _ = timeout(FAREWELL, answers).await;
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// The same request with another demand.
+fn with_demand(join: &Ask, present: f64) -> Ask {
+    let mut join = join.clone();
+    if let Ask::Join { demand, .. } = &mut join {
+        *demand = present;
+    }
+    join
+}
+
+/// Returns when the session is to leave.
+async fn is_leaving(leave: &mut watch::Receiver<bool>) {
+    let _ = leave.wait_for(|leaves| *leaves).await;
+}
+
+/// Takes what the agent says, until the session has left or is refused.
+async fn hear(receive: &mut noq::RecvStream, lease: &Lease) -> Result<(), Ended> {
+    loop {
+        match read(receive).await? {
+            Answer::Granted { rates } => lease.grant(&rates, Instant::now()),
+            Answer::Left => {
+                lease.leave();
+                return Ok(());
+            }
+            Answer::Refused { reason } => {
+                lease.refuse(reason);
+                return Ok(());
+            }
+        }
+    }
+}

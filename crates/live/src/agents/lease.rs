@@ -1,0 +1,94 @@
+//! The rates that an application has been granted, and for how long they are good.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anabranch_core::Rate;
+
+/// So fast a path may always be used: what finds out that it works needs no more.
+pub(crate) const FLOOR: Rate = Rate(64e3);
+
+/// Rates for the paths of a connection. When they are not told again for the time of the lease they fall by half, and so
+/// on: nobody knows any more what others have been granted.
+#[derive(Debug)]
+pub struct Lease {
+    lasts: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    rates: Vec<f64>,
+    told: Instant,
+    refusal: Option<String>,
+    has_left: bool,
+}
+
+impl Lease {
+    /// A lease for so many paths, without any rates yet.
+    pub fn new(paths: usize, lasts: Duration) -> Self {
+        let state = State { rates: vec![0.0; paths], told: Instant::now(), refusal: None, has_left: false };
+        Self { lasts, state: Mutex::new(state) }
+    }
+
+    /// The rates that are good now.
+    pub fn rates(&self, now: Instant) -> Vec<Rate> {
+        let state = self.lock();
+        let over = now.saturating_duration_since(state.told).as_secs_f64() / self.lasts.as_secs_f64();
+        let part = 0.5f64.powi(over.min(60.0) as i32);
+        state.rates.iter().map(|rate| Rate((rate * part).max(FLOOR.0))).collect()
+    }
+
+    /// What the agent has told last, however long ago.
+    pub fn told(&self) -> Vec<Rate> {
+        self.lock().rates.iter().map(|&rate| Rate(rate)).collect()
+    }
+
+    /// Why there will be no rates, if so.
+    pub fn refusal(&self) -> Option<String> {
+        self.lock().refusal.clone()
+    }
+
+    /// Whether the session has left.
+    pub fn has_left(&self) -> bool {
+        self.lock().has_left
+    }
+
+    pub(super) fn grant(&self, rates: &[f64], now: Instant) {
+        let mut state = self.lock();
+        if rates.len() == state.rates.len() {
+            state.rates.copy_from_slice(rates);
+            state.told = now;
+        }
+    }
+
+    pub(super) fn refuse(&self, reason: String) {
+        self.lock().refusal = Some(reason);
+    }
+
+    pub(super) fn leave(&self) {
+        self.lock().has_left = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_that_are_not_told_again_fall_by_half_with_each_lease() {
+        let second = Duration::from_secs(1);
+        let lease = Lease::new(2, second);
+        let now = Instant::now();
+        assert_eq!(lease.rates(now), [FLOOR, FLOOR]);
+        lease.grant(&[8e6, 0.0], now);
+        for (seconds, rate) in [(0.9, 8e6), (1.1, 4e6), (3.1, 1e6), (100.0, FLOOR.0)] {
+            assert_eq!(lease.rates(now + second.mul_f64(seconds)), [Rate(rate), FLOOR]);
+        }
+        assert_eq!(lease.told(), [Rate(8e6), Rate(0.0)]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Messages over a stream, and who reads and writes them.
+
+use std::time::Duration;
+
+use anabranch_agents::message::{Message, MessageError, decode, length};
+use noq::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::time::timeout;
+
+/// How long a message may take from its first byte to its last.
+const MESSAGE_TIME: Duration = Duration::from_secs(2);
+
+/// Why there are no more messages.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Ended {
+    #[error("the connection is lost: {0}")]
+    Lost(#[from] ConnectionError),
+    #[error("the stream ended: {0}")]
+    Stream(#[from] noq::ReadExactError),
+    #[error("{0}")]
+    Message(#[from] MessageError),
+    #[error("the agent has ended")]
+    Over,
+    #[error("a message took more than {} s", MESSAGE_TIME.as_secs())]
+    Slow,
+}
+
+/// Where messages to the other end of a stream are put; the stream ends with the last copy.
+pub(super) type Mouth = UnboundedSender<Vec<u8>>;
+
+/// Writes what is put into the mouth, as long as the stream takes it.
+pub(super) fn mouth(stream: SendStream) -> Mouth {
+    let (mouth, words) = mpsc::unbounded_channel();
+    tokio::spawn(write(stream, words));
+    mouth
+}
+
+async fn write(mut stream: SendStream, mut words: UnboundedReceiver<Vec<u8>>) {
+    while let Some(word) = words.recv().await {
+        // Who reads the stream hears that it is lost.
+        if stream.write_all(&word).await.is_err() {
+            return;
+        }
+    }
+    let _ = stream.finish();
+}
+
+/// The next message.
+pub(super) async fn read<M: Message>(stream: &mut RecvStream) -> Result<M, Ended> {
+    let mut head = [0; 2];
+    stream.read_exact(&mut head).await?;
+    let mut body = vec![0; length(head)?];
+    timeout(MESSAGE_TIME, stream.read_exact(&mut body)).await.map_err(|_| Ended::Slow)??;
+    Ok(decode(&body)?)
+}
+
+/// Ends a connection.
+pub(super) fn close(connection: &Connection, reason: &str) {
+    connection.close(VarInt::from_u32(1), reason.as_bytes());
+}

@@ -1,0 +1,351 @@
+//! The post of an agent: its connections to neighbours and applications, and its clock.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anabranch_agents::message::encode;
+use anabranch_agents::{Action, Agent, AgentId, Ask, ClientId, Counts, Event, HopMessage, Settings};
+use anabranch_core::{Rate, Time};
+use noq::{Connection, Endpoint, TransportConfig};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::messages::{Ended, Mouth, close, mouth, read};
+use super::mutual::{called, calling};
+use super::{BACK_OFF, BEAT, SILENCE};
+use crate::carriage::Carriage;
+use crate::control::{Group, named};
+use crate::security::{Fingerprint, Identity};
+use crate::session::{SessionError, endpoint};
+use crate::sockets::Sockets;
+
+/// What may wait to be handled; those who read wait when there is more.
+const MOST_WAITING: usize = 1024;
+
+/// Calls of a neighbour at a time: those that are over may not be known to be.
+const MOST_CALLS: usize = 4;
+
+/// Applications at a time.
+pub(super) const MOST_APPLICATIONS: usize = 1024;
+
+/// A neighbour, and where it is.
+#[derive(Clone, Debug)]
+pub struct Neighbour {
+    /// Who.
+    pub id: AgentId,
+    /// Where connections with it end here; port 0 if this agent calls.
+    pub local: SocketAddr,
+    /// Where it is called; `None` if it calls.
+    pub remote: Option<SocketAddr>,
+    /// The fingerprint of its certificate.
+    pub pin: Fingerprint,
+}
+
+/// What an agent needs.
+#[derive(Debug)]
+pub struct Service {
+    /// What it decides by.
+    pub settings: Settings,
+    /// Who it is.
+    pub identity: Arc<Identity>,
+    /// Who is around.
+    pub neighbours: Vec<Neighbour>,
+    /// Where applications call, and the fingerprints of theirs.
+    pub applications: (SocketAddr, Vec<Fingerprint>),
+}
+
+/// What is told of an agent that runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PostReport {
+    /// What happened so far.
+    pub counts: Counts,
+    /// Whether no link holds anything of a session.
+    pub is_clear: bool,
+}
+
+/// An agent with its sockets.
+pub struct Post {
+    agent: Agent,
+    hops: Vec<(Neighbour, Endpoint, Arc<Identity>)>,
+    door: Endpoint,
+    orders: mpsc::UnboundedReceiver<Order>,
+}
+
+/// How an agent that runs is spoken to.
+#[derive(Clone, Debug)]
+pub struct Desk(mpsc::UnboundedSender<Order>);
+
+enum Order {
+    Capacity(u32, Rate),
+    Report(oneshot::Sender<PostReport>),
+}
+
+impl Desk {
+    /// A link can carry more or less from now on.
+    pub fn set_capacity(&self, link: u32, capacity: Rate) {
+        // One that has ended does not mind.
+        let _ = self.0.send(Order::Capacity(link, capacity));
+    }
+
+    /// How the agent is; `None` if it has ended.
+    pub async fn report(&self) -> Option<PostReport> {
+        let (tell, told) = oneshot::channel();
+        self.0.send(Order::Report(tell)).ok()?;
+        told.await.ok()
+    }
+}
+
+/// What happens to an agent's connections.
+enum Happening {
+    Up(AgentId, u64, Mouth),
+    Hop(AgentId, u64, HopMessage),
+    Down(AgentId, u64),
+    Came(ClientId, Mouth),
+    Asked(ClientId, Ask),
+    Gone(ClientId),
+}
+
+/// How control connections are carried: by one path, which is heard of again and again.
+pub(super) fn transport() -> TransportConfig {
+    let group = Group::new(&named("reno").expect("it is a protocol")).expect("it controls real connections");
+    let carriage = Carriage { idle: SILENCE, uni_streams: 0, ..Carriage::default() };
+    let mut transport = carriage.transport(group);
+    transport.keep_alive_interval(Some(BEAT)).default_path_keep_alive_interval(Some(BEAT));
+    transport
+}
+
+impl Post {
+    /// Makes the sockets of an agent. To be called in a tokio runtime.
+    pub async fn bind(service: Service) -> Result<(Self, Desk), SessionError> {
+        let Service { settings, identity, neighbours, applications: (door, pins) } = service;
+        let mut hops = Vec::new();
+        for neighbour in neighbours {
+            let config = match neighbour.remote {
+                Some(_) => None,
+                None => Some(taking(&identity, vec![neighbour.pin])?),
+            };
+            let sockets = Sockets::bind(&[neighbour.local.into()]).await?;
+            hops.push((neighbour, endpoint(sockets, config)?, identity.clone()));
+        }
+        let door = endpoint(Sockets::bind(&[door.into()]).await?, Some(taking(&identity, pins)?))?;
+        let (desk, orders) = mpsc::unbounded_channel();
+        Ok((Self { agent: Agent::new(settings), hops, door, orders }, Desk(desk)))
+    }
+
+    /// Serves until it is dropped.
+    pub async fn run(mut self) {
+        let (tell, mut happenings) = mpsc::channel(MOST_WAITING);
+        let numbers = Arc::new(AtomicU64::new(0));
+        let mut tasks = JoinSet::new();
+        for (neighbour, endpoint, identity) in std::mem::take(&mut self.hops) {
+            let talk = Talk { id: neighbour.id, tell: tell.clone(), numbers: numbers.clone() };
+            tasks.spawn(keep_hop(neighbour, endpoint, identity, talk));
+        }
+        tasks.spawn(keep_door(self.door.clone(), tell, numbers));
+        let start = Instant::now();
+        let mut lines = Lines::default();
+        loop {
+            let next = self.agent.next_at().map(|next| start + Duration::from_secs_f64(next.seconds()));
+            let next = next.map_or_else(|| Instant::now() + SILENCE, |next| next);
+            tokio::select! {
+                Some(happening) = happenings.recv() => lines.on_happening(&mut self.agent, time(start), happening),
+                Some(order) = self.orders.recv() => self.on_order(time(start), order),
+                () = tokio::time::sleep_until(next.into()) => {}
+                else => return,
+            }
+            self.agent.on_time(time(start));
+            lines.obey(&mut self.agent);
+        }
+    }
+
+    fn on_order(&mut self, now: Time, order: Order) {
+        match order {
+            Order::Capacity(link, capacity) => self.agent.handle(now, Event::Capacity(link, capacity)),
+            Order::Report(tell) => {
+                let report = PostReport { counts: self.agent.counts(), is_clear: self.agent.is_clear() };
+                let _ = tell.send(report);
+            }
+        }
+    }
+}
+
+fn time(start: Instant) -> Time {
+    Time::from_seconds(start.elapsed().as_secs_f64()).unwrap_or_default()
+}
+
+/// How connections of these are taken.
+fn taking(identity: &Identity, pins: Vec<Fingerprint>) -> Result<noq::ServerConfig, SessionError> {
+    let mut config = noq::ServerConfig::with_crypto(Arc::new(called(identity, pins)?));
+    config.transport_config(Arc::new(transport()));
+    Ok(config)
+}
+
+/// The connections that there are.
+#[derive(Default)]
+struct Lines {
+    hops: BTreeMap<AgentId, (u64, Mouth)>,
+    clients: BTreeMap<ClientId, Mouth>,
+}
+
+impl Lines {
+    fn on_happening(&mut self, agent: &mut Agent, now: Time, happening: Happening) {
+        match happening {
+            Happening::Up(id, number, mouth) => {
+                if self.hops.insert(id, (number, mouth)).is_some() {
+                    agent.handle(now, Event::Down(id));
+                }
+                agent.handle(now, Event::Up(id));
+            }
+            Happening::Hop(id, number, message) if self.is_of(id, number) => {
+                agent.handle(now, Event::Hop(id, message));
+            }
+            Happening::Down(id, number) if self.is_of(id, number) => {
+                self.hops.remove(&id);
+                agent.handle(now, Event::Down(id));
+            }
+            Happening::Hop(..) | Happening::Down(..) => {}
+            Happening::Came(id, mouth) => _ = self.clients.insert(id, mouth),
+            Happening::Asked(id, ask) => agent.handle(now, Event::Ask(id, ask)),
+            Happening::Gone(id) => {
+                self.clients.remove(&id);
+                agent.handle(now, Event::Ask(id, Ask::Leave));
+            }
+        }
+    }
+
+    /// Whether this is the connection to a neighbour that there is now.
+    fn is_of(&self, id: AgentId, number: u64) -> bool {
+        self.hops.get(&id).is_some_and(|line| line.0 == number)
+    }
+
+    /// Does what the agent wants done.
+    fn obey(&mut self, agent: &mut Agent) {
+        for action in agent.actions() {
+            match action {
+                Action::Hop(id, message) => {
+                    if let (Some((_, mouth)), Ok(word)) = (self.hops.get(&id), encode(&message)) {
+                        // Where the connection is lost, that is told soon, and what was said is said again.
+                        let _ = mouth.send(word);
+                    }
+                }
+                // Its stream ends, and with that the connection.
+                Action::Cut(id) => _ = self.hops.remove(&id),
+                Action::Tell(id, answer) => {
+                    if let (Some(mouth), Ok(word)) = (self.clients.get(&id), encode(&answer)) {
+                        let _ = mouth.send(word);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who talks to a neighbour, and tells of it.
+#[derive(Clone)]
+struct Talk {
+    id: AgentId,
+    tell: mpsc::Sender<Happening>,
+    /// Every connection has its number.
+    numbers: Arc<AtomicU64>,
+}
+
+/// Keeps a connection to a neighbour, one after the other.
+async fn keep_hop(neighbour: Neighbour, endpoint: Endpoint, identity: Arc<Identity>, talk: Talk) {
+    let Some(remote) = neighbour.remote else { return take_calls(endpoint, talk).await };
+    let mut wait = BACK_OFF.0;
+    loop {
+        if let Some(connection) = call(&endpoint, &identity, remote, neighbour.pin).await {
+            wait = BACK_OFF.0;
+            talk.over(connection, true).await;
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(BACK_OFF.1);
+    }
+}
+
+async fn call(endpoint: &Endpoint, identity: &Identity, remote: SocketAddr, pin: Fingerprint) -> Option<Connection> {
+    let mut config = noq::ClientConfig::new(Arc::new(calling(identity, pin).ok()?));
+    config.transport_config(Arc::new(transport()));
+    endpoint.connect_with(config, remote, "anabranch").ok()?.await.ok()
+}
+
+/// Takes the calls of a neighbour. One that comes back may call before it is known that it was gone.
+async fn take_calls(endpoint: Endpoint, talk: Talk) {
+    let mut calls = JoinSet::new();
+    while let Some(incoming) = endpoint.accept().await {
+        while calls.try_join_next().is_some() {}
+        if calls.len() >= MOST_CALLS {
+            incoming.refuse();
+            continue;
+        }
+        let talk = talk.clone();
+        calls.spawn(async move {
+            if let Ok(connecting) = incoming.accept()
+                && let Ok(connection) = connecting.await
+            {
+                talk.over(connection, false).await;
+            }
+        });
+    }
+}
+
+impl Talk {
+    /// Tells what the neighbour says over a connection, from its beginning to its end.
+    async fn over(&self, connection: Connection, calls: bool) {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let Err(ended) = self.listen(&connection, calls, number).await;
+        close(&connection, &ended.to_string());
+        // If nobody hears it, the agent has ended.
+        let _ = self.tell.send(Happening::Down(self.id, number)).await;
+    }
+
+    async fn listen(&self, connection: &Connection, calls: bool, number: u64) -> Result<Infallible, Ended> {
+        let (send, mut receive) = if calls { connection.open_bi().await? } else { connection.accept_bi().await? };
+        self.say(Happening::Up(self.id, number, mouth(send))).await?;
+        loop {
+            let message = read(&mut receive).await?;
+            self.say(Happening::Hop(self.id, number, message)).await?;
+        }
+    }
+
+    async fn say(&self, happening: Happening) -> Result<(), Ended> {
+        self.tell.send(happening).await.map_err(|_| Ended::Over)
+    }
+}
+
+/// Takes the calls of applications.
+async fn keep_door(door: Endpoint, tell: mpsc::Sender<Happening>, numbers: Arc<AtomicU64>) {
+    let mut calls = JoinSet::new();
+    while let Some(incoming) = door.accept().await {
+        while calls.try_join_next().is_some() {}
+        if calls.len() >= MOST_APPLICATIONS {
+            incoming.refuse();
+            continue;
+        }
+        let (tell, id) = (tell.clone(), ClientId(numbers.fetch_add(1, Ordering::Relaxed)));
+        calls.spawn(async move {
+            if let Ok(connecting) = incoming.accept()
+                && let Ok(connection) = connecting.await
+            {
+                let Err(ended) = serve(&connection, id, &tell).await;
+                close(&connection, &ended.to_string());
+                let _ = tell.send(Happening::Gone(id)).await;
+            }
+        });
+    }
+}
+
+/// Tells what an application asks.
+async fn serve(connection: &Connection, id: ClientId, tell: &mpsc::Sender<Happening>) -> Result<Infallible, Ended> {
+    let (send, mut receive) = connection.accept_bi().await?;
+    let say = async |happening| tell.send(happening).await.map_err(|_| Ended::Over);
+    say(Happening::Came(id, mouth(send))).await?;
+    loop {
+        let ask = read(&mut receive).await?;
+        say(Happening::Asked(id, ask)).await?;
+    }
+}

@@ -1,0 +1,212 @@
+//! The agents of a plan: one in each host, which speaks for the links that leave its node.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anabranch_agents::{AgentId, Ask, Counts, LinkSettings, Settings, Step};
+use anabranch_core::{ConnectionId, LinkId, NodeId, Rate, Span};
+use anabranch_emulator::{Hop, Lab};
+use anabranch_scenario::plan::Plan;
+use tokio::runtime::Runtime;
+
+use super::RunError;
+use crate::agents::{Application, Desk, LEASE, Neighbour, Post, SHARE, Service};
+use crate::security::{Fingerprint, Identity};
+use crate::session::SessionError;
+use crate::sockets::Sockets;
+
+/// The port at which agents call each other.
+const HOP_PORT: u16 = 4434;
+
+/// Where applications call their agent.
+const DOOR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 4435);
+
+/// Between two control packets of a path there is so much time at the least.
+const GAP: Span = Span(2_000_000_000);
+
+/// Applications of a host, at the most.
+const MOST_APPLICATIONS: usize = 1024;
+
+/// What came of the agents of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentsTotal {
+    /// How many there are.
+    pub agents: usize,
+    /// What happened at all of them.
+    pub counts: Counts,
+    /// Whether no link holds anything of any session.
+    pub is_clear: bool,
+}
+
+/// The agents of a run.
+pub(super) struct Agents {
+    desks: Vec<Desk>,
+    pins: BTreeMap<NodeId, Fingerprint>,
+    /// Who applications are.
+    identity: Arc<Identity>,
+}
+
+/// Whether a plan has connections that are granted rates.
+pub(super) fn has_rates(plan: &Plan) -> bool {
+    plan.protocols.iter().any(|protocol| !protocol.terms().keeps_windows())
+}
+
+impl Agents {
+    /// Starts an agent in each host, if there are connections that are granted rates; time begins at `start`.
+    pub fn start(plan: &Plan, lab: &Lab, runtime: &Runtime, start: Instant) -> Result<Self, RunError> {
+        let identity = Arc::new(Identity::made()?);
+        let mut all = Self { desks: Vec::new(), pins: BTreeMap::new(), identity };
+        if !has_rates(plan) {
+            return Ok(all);
+        }
+        let mut identities = BTreeMap::new();
+        for host in lab.hosts() {
+            let identity = Arc::new(Identity::made()?);
+            all.pins.insert(host.node, identity.fingerprint());
+            identities.insert(host.node, identity);
+        }
+        let links = links_by_source(plan);
+        for (node, identity) in identities {
+            let own = links.get(&node).map_or(&[][..], Vec::as_slice);
+            let desk = all.post(plan, lab, runtime, (node, identity), own)?;
+            follow_capacities(plan, own, &desk, runtime, start);
+            all.desks.push(desk);
+        }
+        Ok(all)
+    }
+
+    /// Starts the agent of a node.
+    fn post(
+        &self,
+        plan: &Plan,
+        lab: &Lab,
+        runtime: &Runtime,
+        (node, identity): (NodeId, Arc<Identity>),
+        links: &[LinkId],
+    ) -> Result<Desk, RunError> {
+        let neighbours = self.neighbours(lab, node);
+        let settings = Settings {
+            id: AgentId(node.0),
+            epoch: u64::from(std::process::id()) + 1,
+            protocols: plan.protocols.clone(),
+            links: links.iter().map(|&link| link_settings(plan, link)).collect(),
+            neighbours: neighbours.iter().map(|neighbour| neighbour.id).collect(),
+            gap: GAP,
+            lease: Span(LEASE.as_nanos() as u64 * 1000),
+            clients: MOST_APPLICATIONS,
+        };
+        let applications = (DOOR, vec![self.identity.fingerprint()]);
+        let service = Service { settings, identity, neighbours, applications };
+        let handle = runtime.handle().clone();
+        let host = lab.host(node).expect("it is one of the lab's");
+        let bound = host.run(move || handle.block_on(Post::bind(service)));
+        let failed = |reason| RunError::NoAgent { node: plan.network.node(node).name.clone(), reason };
+        let (post, desk) = bound.map_err(failed)?;
+        runtime.spawn(post.run());
+        Ok(desk)
+    }
+
+    /// Who is next to a node: it is called by those at which hops end.
+    fn neighbours(&self, lab: &Lab, node: NodeId) -> Vec<Neighbour> {
+        let neighbour = |(place, hop): (usize, &Hop)| {
+            let (from, to) = lab.addresses_of_hop(place);
+            let (other, local, remote) = match () {
+                () if hop.from == node => (hop.to, SocketAddr::new(from, HOP_PORT), None),
+                () if hop.to == node => (hop.from, SocketAddr::new(to, 0), Some(SocketAddr::new(from, HOP_PORT))),
+                () => return None,
+            };
+            Some(Neighbour { id: AgentId(other.0), local, remote, pin: self.pins[&other] })
+        };
+        lab.hops().iter().enumerate().filter_map(neighbour).collect()
+    }
+
+    /// Who asks for the rates of a connection, in the host of its source; `None` if it keeps windows.
+    pub fn application(
+        &self,
+        plan: &Plan,
+        lab: &Lab,
+        runtime: &Runtime,
+        id: ConnectionId,
+    ) -> Result<Option<Application>, SessionError> {
+        if plan.protocols[plan.transfers[id.index()].protocol].terms().keeps_windows() {
+            return Ok(None);
+        }
+        let node = plan.demands.connections()[id.index()].source;
+        let (identity, pin, handle) = (self.identity.clone(), self.pins[&node], runtime.handle().clone());
+        let host = lab.host(node).expect("a path begins at a host");
+        let application = host.run(move || {
+            handle.block_on(async move {
+                let sockets = Sockets::bind(&[SocketAddr::new(DOOR.ip(), 0).into()]).await?;
+                Application::with(sockets, &identity, DOOR, pin)
+            })
+        })?;
+        Ok(Some(application))
+    }
+
+    /// What has come of all.
+    pub fn total(&self, runtime: &Runtime) -> Option<AgentsTotal> {
+        if self.desks.is_empty() {
+            return None;
+        }
+        let mut total = AgentsTotal { agents: self.desks.len(), counts: Counts::default(), is_clear: true };
+        for desk in &self.desks {
+            if let Some(report) = runtime.block_on(desk.report()) {
+                total.counts = total.counts + report.counts;
+                total.is_clear &= report.is_clear;
+            }
+        }
+        Some(total)
+    }
+}
+
+/// What a connection asks its agent for.
+pub(super) fn join(plan: &Plan, id: ConnectionId) -> Ask {
+    let step = |&link: &LinkId| Step { agent: AgentId(plan.network.link(link).source.0), link: link.0 };
+    let path = |links: &[LinkId]| {
+        let end = plan.network.link(links[links.len() - 1]).target;
+        (links.iter().map(step).collect(), AgentId(end.0))
+    };
+    Ask::Join {
+        protocol: plan.transfers[id.index()].protocol as u8,
+        claim: plan.demands.connections()[id.index()].claim(),
+        demand: f64::INFINITY,
+        paths: plan.paths.of(id).map(path).collect(),
+    }
+}
+
+/// The links of paths, by the nodes that they leave.
+fn links_by_source(plan: &Plan) -> BTreeMap<NodeId, Vec<LinkId>> {
+    let mut links: Vec<LinkId> = (0..plan.paths.len()).flat_map(|path| plan.paths.path(path).iter().copied()).collect();
+    links.sort_unstable();
+    links.dedup();
+    let mut all: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
+    for link in links {
+        all.entry(plan.network.link(link).source).or_default().push(link);
+    }
+    all
+}
+
+fn link_settings(plan: &Plan, id: LinkId) -> LinkSettings {
+    let link = plan.network.link(id);
+    LinkSettings { link: id.0, to: AgentId(link.target.0), capacity: handed_out(link.capacity) }
+}
+
+/// What of a capacity is handed out.
+fn handed_out(capacity: Rate) -> Rate {
+    Rate(capacity.0 * SHARE)
+}
+
+/// Tells an agent when the capacities of its links change.
+fn follow_capacities(plan: &Plan, links: &[LinkId], desk: &Desk, runtime: &Runtime, start: Instant) {
+    for &link in links {
+        let (changes, desk) = (plan.links[link.index()].changes.clone(), desk.clone());
+        runtime.spawn(async move {
+            for (time, capacity) in changes {
+                tokio::time::sleep_until((start + Duration::from_secs_f64(time.seconds())).into()).await;
+                desk.set_capacity(link.0, handed_out(capacity));
+            }
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! The rates of a connection that is granted them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anabranch_core::{ConnectionId, Rate};
+use anabranch_scenario::plan::Plan;
+use tokio::sync::watch;
+
+use super::agents::join;
+use crate::agents::{Application, FLOOR, LEASE, Lease, Request};
+use crate::session::Session;
+
+/// The rates of a connection. When they are dropped it leaves.
+pub(super) struct Rates {
+    lease: Arc<Lease>,
+    demand: watch::Sender<Rate>,
+    _leave: watch::Sender<bool>,
+}
+
+impl Rates {
+    /// Asks for those of a connection.
+    pub fn ask(application: Arc<Application>, plan: &Plan, id: ConnectionId) -> Self {
+        let lease = Arc::new(Lease::new(plan.paths.of(id).count(), LEASE));
+        let first = plan.demands.connections()[id.index()].demand.unwrap_or(Rate(f64::INFINITY));
+        let (demand, hears_demand) = watch::channel(first);
+        let (leave, hears_leave) = watch::channel(false);
+        let request = Request { join: join(plan, id), demand: hears_demand, leave: hears_leave };
+        let own = lease.clone();
+        tokio::spawn(async move { application.hold(request, &own).await });
+        Self { lease, demand, _leave: leave }
+    }
+
+    /// Puts the rates that are good now in force, of which this share is payload of UDP; tells what the connection can use.
+    ///
+    /// # Errors
+    /// If there will be no rates.
+    pub fn apply(&self, session: &Session, demand: Rate, payload: f64) -> Result<(), String> {
+        self.demand.send_if_modified(|known| std::mem::replace(known, demand) != demand);
+        if let Some(reason) = self.lease.refusal() {
+            return Err(format!("its agent grants it no rates: {reason}"));
+        }
+        let rates: Vec<Rate> = self.lease.rates(Instant::now()).iter().map(|rate| Rate(rate.0 * payload)).collect();
+        session.grant(&rates, FLOOR);
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! Agents that speak for links, over real connections in a lab: what is granted is what is fair, whoever comes, goes or
+//! ends without a word. Where the kernel refuses a lab, these say so and pass.
+#![cfg(target_os = "linux")]
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anabranch_agents::{AgentId, Ask, LinkSettings, Settings, Step};
+use anabranch_core::{LinkId, NodeId, Rate, Span};
+use anabranch_emulator::{Lab, Options, lab_refusal};
+use anabranch_live::agents::{Application, Desk, LEASE, Lease, Neighbour, Post, Request, Service};
+use anabranch_live::run::{Outcome, run};
+use anabranch_live::security::Identity;
+use anabranch_live::sockets::Sockets;
+use anabranch_scenario::plan::Plan;
+use anabranch_scenario::{NetworkSource, Scenario};
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+fn plan(text: &str) -> Plan {
+    let scenario = Scenario::parse(text).unwrap();
+    let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
+    scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap()
+}
+
+/// What a run came to whose packets were punctual, of three tries.
+fn punctual(text: &str) -> Option<Outcome> {
+    if let Some(reason) = lab_refusal() {
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let plan = plan(text);
+    for _ in 0..3 {
+        let outcome = run(&plan, &mut |_| true).unwrap();
+        if outcome.report.faults.is_empty() {
+            return Some(outcome);
+        }
+        eprintln!("not valid: {:?}", outcome.report.faults);
+    }
+    eprintln!("skipped: this machine has too much to do");
+    None
+}
+
+/// Two paths of 20 and 50 Mbit/s, of which agents hand out 97 in 100; A takes both, B the first from 2.5 s to 6 s. One in
+/// fifty control packets is lost on each link.
+const JOIN_AND_LEAVE: &str = r#"
+[defaults.link]
+queue = "50 packets"
+control_faults = { loss = 0.02 }
+[defaults.connection]
+protocol = "d-slen"
+packet = "1500 bytes"
+[[link]]
+name = "slow"
+source = "a"
+target = "b"
+capacity = "20 Mbit/s"
+delay = "5 ms"
+[[link]]
+name = "fast"
+source = "a"
+target = "b"
+capacity = "50 Mbit/s"
+delay = "5 ms"
+[[link]]
+name = "on"
+source = "b"
+target = "c"
+capacity = "100 Mbit/s"
+delay = "5 ms"
+[[connection]]
+name = "A"
+source = "a"
+target = "c"
+links = [["slow", "on"], ["fast", "on"]]
+stop = "9 s"
+[[connection]]
+name = "B"
+source = "a"
+target = "c"
+links = [["slow", "on"]]
+start = "2.5 s"
+stop = "6 s"
+[run]
+duration = "10 s"
+sample = "100 ms"
+record = ["connections", "subflows", "links"]
+"#;
+
+/// The mean over samples from one time to another of one of so many columns, in Mbit/s.
+fn mean(times: &[f64], column: &[f64], (place, columns): (usize, usize), (from, to): (f64, f64)) -> f64 {
+    let rows = (0..times.len()).filter(|&row| from < times[row] && times[row] <= to);
+    let values: Vec<f64> = rows.map(|row| column[row * columns + place] / 1e6).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn who_joins_and_leaves_gets_what_is_fair_and_no_packet_is_lost() {
+    let Some(outcome) = punctual(JOIN_AND_LEAVE) else { return };
+    let samples = &outcome.samples;
+    // Upward max-min of 19.4 and 48.5: A alone has both. While B is there it has all of the first, for A has more anyway.
+    let alone = [19.4, 48.5, 0.0];
+    for (window, fair) in [((1.5, 2.5), alone), ((4.0, 6.0), [0.0, 48.5, 19.4]), ((7.0, 9.0), alone)] {
+        for (subflow, fair) in fair.into_iter().enumerate() {
+            let granted = mean(&samples.time_s, &samples.subflow_granted_bps, (subflow, 3), window);
+            let delivered = mean(&samples.time_s, &samples.subflow_delivered_bps, (subflow, 3), window);
+            // A path may always send 64 kbit/s.
+            assert!(
+                (granted - fair).abs() <= 0.01 * fair + 0.07,
+                "{window:?} {subflow}: granted {granted}, not {fair}"
+            );
+            assert!((delivered - fair).abs() <= 0.02 * fair + 0.07, "{window:?} {subflow}: {delivered} of {fair} came");
+        }
+    }
+    assert_eq!(outcome.subflows.iter().map(|subflow| subflow.count.lost).sum::<u64>(), 0, "no queue was full");
+    let agents = outcome.agents.unwrap();
+    assert!(agents.is_clear && agents.counts.counted > 1000, "{agents:?}");
+    assert_eq!((agents.agents, agents.counts.stale, agents.counts.lost), (3, 0, 0), "what was lost was sent again");
+}
+
+/// Two applications at `a` that send to `c`, behind the agent of `b`.
+const ROW: &str = r#"
+[[link]]
+name = "ab"
+source = "a"
+target = "b"
+capacity = "50 Mbit/s"
+delay = "5 ms"
+[[link]]
+name = "bc"
+source = "b"
+target = "c"
+capacity = "20 Mbit/s"
+delay = "5 ms"
+[[connection]]
+source = "a"
+target = "c"
+protocol = "d-slen"
+"#;
+
+/// The agents of a row of nodes in a lab, each on threads of its own.
+struct Field {
+    plan: Plan,
+    lab: Lab,
+    identities: Vec<Arc<Identity>>,
+    agents: Vec<(Runtime, Desk)>,
+    applications: Arc<Identity>,
+}
+
+const DOOR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4435);
+
+fn threads() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+impl Field {
+    fn start() -> Self {
+        let plan = plan(ROW);
+        let lab = Lab::start(&plan, Options { hops: true, ..Options::default() }).unwrap();
+        let identities = lab.hosts().iter().map(|_| Arc::new(Identity::made().unwrap())).collect();
+        let applications = Arc::new(Identity::made().unwrap());
+        let mut field = Self { plan, lab, identities, agents: Vec::new(), applications };
+        field.agents = (0..3).map(|node| field.agent(node, 1)).collect();
+        field
+    }
+
+    /// Starts the agent of a node.
+    fn agent(&self, node: u32, epoch: u64) -> (Runtime, Desk) {
+        let link = |link: u32| {
+            let capacity = self.plan.network.link(LinkId(link)).capacity;
+            LinkSettings { link, to: AgentId(node + 1), capacity }
+        };
+        let neighbour = |(place, hop): (usize, &anabranch_emulator::Hop)| {
+            let (from, to) = self.lab.addresses_of_hop(place);
+            let (other, local, remote) = match (hop.from.0 == node, hop.to.0 == node) {
+                (true, _) => (hop.to, SocketAddr::new(from, 4434), None),
+                (_, true) => (hop.from, SocketAddr::new(to, 0), Some(SocketAddr::new(from, 4434))),
+                _ => return None,
+            };
+            let pin = self.identities[other.index()].fingerprint();
+            Some(Neighbour { id: AgentId(other.0), local, remote, pin })
+        };
+        let neighbours: Vec<Neighbour> = self.lab.hops().iter().enumerate().filter_map(neighbour).collect();
+        let names: Vec<&str> = self.plan.network.links().iter().map(|link| link.name.as_str()).collect();
+        let number = |name: &str| names.iter().position(|known| *known == name).unwrap() as u32;
+        let settings = Settings {
+            id: AgentId(node),
+            epoch,
+            protocols: self.plan.protocols.clone(),
+            links: ["ab", "bc"].get(node as usize).map(|name| link(number(name))).into_iter().collect(),
+            neighbours: neighbours.iter().map(|neighbour| neighbour.id).collect(),
+            gap: Span(1_000_000_000),
+            lease: Span(LEASE.as_nanos() as u64 * 1000),
+            clients: 10,
+        };
+        let identity = self.identities[node as usize].clone();
+        let service =
+            Service { settings, identity, neighbours, applications: (DOOR, vec![self.applications.fingerprint()]) };
+        let runtime = threads();
+        let handle = runtime.handle().clone();
+        let (post, desk) =
+            self.lab.host(NodeId(node)).unwrap().run(move || handle.block_on(Post::bind(service))).unwrap();
+        runtime.spawn(post.run());
+        (runtime, desk)
+    }
+
+    /// Starts an application at `a`.
+    fn application(&self) -> (Runtime, Arc<Lease>, watch::Sender<bool>) {
+        let steps = self.plan.paths.path(0).iter();
+        let steps = steps.map(|&link| Step { agent: AgentId(self.plan.network.link(link).source.0), link: link.0 });
+        let paths = vec![(steps.collect(), AgentId(2))];
+        let join = Ask::Join { protocol: 0, claim: 1.0, demand: f64::INFINITY, paths };
+        let lease = Arc::new(Lease::new(1, LEASE));
+        let (leave, hears_leave) = watch::channel(false);
+        let (_, demand) = watch::channel(Rate(f64::INFINITY));
+        let runtime = threads();
+        let (handle, pin) = (runtime.handle().clone(), self.identities[0].fingerprint());
+        let (identity, own) = (self.applications.clone(), lease.clone());
+        let application = self.lab.host(NodeId(0)).unwrap().run(move || {
+            handle.block_on(async move {
+                let sockets = Sockets::bind(&[SocketAddr::new(DOOR.ip(), 0).into()]).await.unwrap();
+                Application::with(sockets, &identity, DOOR, pin).unwrap()
+            })
+        });
+        runtime.spawn(async move { application.hold(Request { join, demand, leave: hears_leave }, &own).await });
+        (runtime, lease, leave)
+    }
+
+    fn is_clear(&self) -> bool {
+        let report = |agent: &(Runtime, Desk)| agent.0.block_on(agent.1.report()).unwrap();
+        self.agents.iter().all(|agent| report(agent).is_clear)
+    }
+}
+
+/// How long it takes until `is_so`, at most so many seconds; the rates of all are looked at again and again meanwhile.
+fn await_it(leases: &[&Lease], seconds: f64, is_so: impl Fn(&[f64]) -> bool) -> f64 {
+    let start = Instant::now();
+    loop {
+        let rates: Vec<f64> = leases.iter().map(|lease| lease.told()[0].0 / 1e6).collect();
+        assert!(
+            rates.iter().all(|rate| (0.0..=20.0).contains(rate)),
+            "no grant is more than the link carries: {rates:?}"
+        );
+        if is_so(&rates) {
+            return start.elapsed().as_secs_f64();
+        }
+        assert!(start.elapsed().as_secs_f64() < seconds, "{rates:?} after {seconds} s");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn near(rate: f64, wanted: f64) -> bool {
+    (rate - wanted).abs() < 0.01 * wanted
+}
+
+#[test]
+fn an_application_or_an_agent_that_ends_without_a_word_costs_a_few_rounds() {
+    if let Some(reason) = lab_refusal() {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let mut field = Field::start();
+    let (first, lease, leave) = field.application();
+    let (second, other, _never) = field.application();
+    await_it(&[&lease, &other], 5.0, |rates| rates.iter().all(|&rate| near(rate, 10.0)));
+
+    // The second is gone; no packet says so. Rounds take 20 ms, and this machine may have other things to do.
+    second.shutdown_background();
+    let took = await_it(&[&lease], LEASE.as_secs_f64() + 1.0, |rates| near(rates[0], 20.0));
+    println!("what an application had is free {took:.2} s after its end");
+
+    // The agent in the middle is gone and comes back: whoever had joined joins again, and nobody is told more than before.
+    let (agent, _) = field.agents.remove(1);
+    agent.shutdown_background();
+    std::thread::sleep(Duration::from_millis(100));
+    field.agents.insert(1, field.agent(1, 2));
+    let (third, another, leave_too) = field.application();
+    let took = await_it(&[&lease, &another], 5.0, |rates| rates.iter().all(|&rate| near(rate, 10.0)));
+    println!("rates are fair {took:.2} s after an agent came back");
+
+    leave.send(true).unwrap();
+    leave_too.send(true).unwrap();
+    await_it(&[], 5.0, |_| lease.has_left() && another.has_left());
+    await_it(&[], 1.0, |_| field.is_clear());
+    let counts = field.agents[0].0.block_on(field.agents[0].1.report()).unwrap().counts;
+    assert_eq!(counts.renewals, 1, "{counts:?}");
+    drop((first, third));
+    field.agents.into_iter().for_each(|(runtime, _)| runtime.shutdown_background());
+}
