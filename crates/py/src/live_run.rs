@@ -101,6 +101,20 @@ impl PyLiveOutcome {
         Ok(table)
     }
 
+    /// What the agents did that speak for links; `None` if there are none.
+    fn agents<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(total) = self.0.agents else { return Ok(None) };
+        let (table, counts) = (PyDict::new(py), total.counts);
+        table.set_item("agents", total.agents)?;
+        table.set_item("counted", counts.counted)?;
+        table.set_item("stale", counts.stale)?;
+        table.set_item("lost", counts.lost)?;
+        table.set_item("renewals", counts.renewals)?;
+        table.set_item("lapsed", counts.lapsed)?;
+        table.set_item("is_clear", total.is_clear)?;
+        Ok(Some(table))
+    }
+
     /// How punctual all was; as of a lab, and `ends_lateness_p99_s`.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = report_of(py, &self.0.report)?;
@@ -130,7 +144,7 @@ fn run_error(error: &RunError) -> PyErr {
         RunError::Refused(_) => value_error(error),
         RunError::Lab(error) => lab_error(error),
         RunError::NoThreads(_) => PyOSError::new_err(error.to_string()),
-        RunError::NoConnection { .. } | RunError::Failed { .. } | RunError::Ended => {
+        RunError::NoAgent { .. } | RunError::NoConnection { .. } | RunError::Failed { .. } | RunError::Ended => {
             PyConnectionError::new_err(error.to_string())
         }
     }

@@ -23,6 +23,9 @@ use crate::security::{Fingerprint, Identity};
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
 
+/// The round trip to a neighbour, as long as it is not known: a first packet that is lost is sent again after three.
+const NEAR: Duration = Duration::from_millis(50);
+
 /// What may wait to be handled; those who read wait when there is more.
 const MOST_WAITING: usize = 1024;
 
@@ -114,7 +117,7 @@ pub(super) fn transport() -> TransportConfig {
     let group = Group::new(&named("reno").expect("it is a protocol")).expect("it controls real connections");
     let carriage = Carriage { idle: SILENCE, uni_streams: 0, ..Carriage::default() };
     let mut transport = carriage.transport(group);
-    transport.keep_alive_interval(Some(BEAT)).default_path_keep_alive_interval(Some(BEAT));
+    transport.keep_alive_interval(Some(BEAT)).default_path_keep_alive_interval(Some(BEAT)).initial_rtt(NEAR);
     transport
 }
 
@@ -150,7 +153,7 @@ impl Post {
         let mut lines = Lines::default();
         loop {
             let next = self.agent.next_at().map(|next| start + Duration::from_secs_f64(next.seconds()));
-            let next = next.map_or_else(|| Instant::now() + SILENCE, |next| next);
+            let next = next.unwrap_or_else(|| Instant::now() + SILENCE);
             tokio::select! {
                 Some(happening) = happenings.recv() => lines.on_happening(&mut self.agent, time(start), happening),
                 Some(order) = self.orders.recv() => self.on_order(time(start), order),

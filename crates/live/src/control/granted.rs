@@ -63,10 +63,12 @@ mod tests {
     fn windows_are_two_round_trips_and_a_fifth_of_a_second() {
         let mut granted = Granted::new(2, Rate(9.6e6));
         // 1,000 packets of 1,200 bytes a second; no round trip is known yet.
-        assert_eq!((granted.window(0), granted.pace(0)), (200.0, Some(Rate(9.6e6))));
+        assert!((granted.window(0) - 200.0).abs() < 1e-9);
+        assert_eq!(granted.pace(0), Some(Rate(9.6e6)));
         granted.rtts[0] = 0.05;
         granted.grant(&[Rate(9.6e6), Rate(9.6e3)]);
         assert!((granted.window(0) - 300.0).abs() < 1e-9);
-        assert_eq!(granted.window(1), FIRST_WINDOW);
+        // 1 packet a second: no less than the first window.
+        assert!((granted.window(1) - FIRST_WINDOW).abs() < 1e-9);
     }
 }

@@ -68,16 +68,22 @@ impl Agents {
             identities.insert(host.node, identity);
         }
         let links = links_by_source(plan);
+        let mut posts = Vec::new();
         for (node, identity) in identities {
             let own = links.get(&node).map_or(&[][..], Vec::as_slice);
-            let desk = all.post(plan, lab, runtime, (node, identity), own)?;
+            let (post, desk) = all.post(plan, lab, runtime, (node, identity), own)?;
             follow_capacities(plan, own, &desk, runtime, start);
             all.desks.push(desk);
+            posts.push(post);
+        }
+        // Now that all are there none is called in vain.
+        for post in posts {
+            runtime.spawn(post.run());
         }
         Ok(all)
     }
 
-    /// Starts the agent of a node.
+    /// Makes the agent of a node.
     fn post(
         &self,
         plan: &Plan,
@@ -85,7 +91,7 @@ impl Agents {
         runtime: &Runtime,
         (node, identity): (NodeId, Arc<Identity>),
         links: &[LinkId],
-    ) -> Result<Desk, RunError> {
+    ) -> Result<(Post, Desk), RunError> {
         let neighbours = self.neighbours(lab, node);
         let settings = Settings {
             id: AgentId(node.0),
@@ -103,9 +109,7 @@ impl Agents {
         let host = lab.host(node).expect("it is one of the lab's");
         let bound = host.run(move || handle.block_on(Post::bind(service)));
         let failed = |reason| RunError::NoAgent { node: plan.network.node(node).name.clone(), reason };
-        let (post, desk) = bound.map_err(failed)?;
-        runtime.spawn(post.run());
-        Ok(desk)
+        bound.map_err(failed)
     }
 
     /// Who is next to a node: it is called by those at which hops end.
