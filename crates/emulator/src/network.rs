@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
-use anabranch_links::{Links, Totals};
+use anabranch_links::{Links, Queue, Totals};
 use anabranch_proto::Ecn;
 use anabranch_proto::queues::Item;
 use anabranch_scenario::plan::{ControlPlane, Plan, way_back};
@@ -21,7 +21,6 @@ use crate::addresses::addresses;
 use crate::events::{Events, Kind};
 use crate::hops::Hop;
 use crate::packet::Packet;
-use crate::queue::Queue;
 use crate::sample::{PathCount, Sample};
 
 /// The most bytes that may be under way, so that a link that stands still does not fill the memory.

@@ -1,7 +1,7 @@
 //! How the network was at the instants that it was asked for.
 
 use anabranch_core::{LinkId, Rate, Time};
-use anabranch_links::Totals;
+use anabranch_links::{Queue, Totals};
 
 use crate::events::Kind;
 use crate::network::Network;
@@ -80,7 +80,7 @@ impl Network {
     fn sample(&mut self) -> Sample {
         let (now, count) = (self.now, self.links.count());
         let state = |l: usize| {
-            let waiting = self.queues[l].as_ref().map_or(0, |queue| queue.discipline.backlog().0);
+            let waiting = self.queues[l].as_ref().map_or(0, Queue::backlog);
             LinkState {
                 link: self.used[l],
                 totals: self.links.totals(l, now),

@@ -4,6 +4,8 @@ mod departures;
 pub mod faults;
 mod link;
 mod opportunities;
+mod queue;
 mod schedule;
 
 pub use link::{Links, Totals};
+pub use queue::{Next, Queue};

@@ -10,13 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anabranch_core::{ConnectionId, Link, Rate, Time};
-use anabranch_links::Totals;
+use anabranch_links::{Queue, Totals};
 use anabranch_scenario::plan::{LinkPlan, Plan};
 
 use crate::barrier::Barrier;
 use crate::connections::Connection;
 use crate::partition::divide;
-use crate::queue::Queue;
 use crate::record::{Grant, Outcome, Recorder, Samples};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};

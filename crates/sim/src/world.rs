@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use anabranch_core::paths::GroupSearch;
 use anabranch_core::{ConnectionId, LinkId, Rate};
-use anabranch_links::Links;
 use anabranch_links::faults::Fates;
+use anabranch_links::{Links, Queue};
 use anabranch_proto::queues::Item;
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_scenario::plan::{ControlPlane, Limit, LinkPlan, Plan};
@@ -19,7 +19,7 @@ use crate::capacities::Hearers;
 use crate::connections::{Connection, Subflow};
 use crate::control_plane::Lanes;
 use crate::packet::{ControlPacket, Copies, DataPacket, Payload, Role};
-use crate::queue::Queue;
+use crate::queue::queues;
 use crate::record::Grant;
 use crate::routes::Routes;
 use crate::shard::{Cargo, Message, Shard};
@@ -185,7 +185,7 @@ impl<'p> World<'p> {
             hearers: Hearers::new(plan, routes),
             waits: has_waits.then(|| Box::new(Waits::new(routes, &links, plan.run.warm_up.0))),
             copies: Slab::default(),
-            queues: Queue::all(plan, routes),
+            queues: queues(plan, routes),
             dropped: Vec::new(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
             is_special: has_data_faults || has_disciplines || has_waits || plan.filters.is_some(),

@@ -1,0 +1,190 @@
+//! What waits at a link with a queue discipline, and when it is served: one packet after the other is sent.
+//!
+//! A link without one serves in the order of arrival, so when a packet enters it is known when it leaves; here it depends
+//! on what comes later. So such a link has an event more for each packet: when it is free again. The packet that is sent
+//! goes over the plain link, which is empty then, and has its capacity, delay, counts and faults.
+//!
+//! Where a link has opportunities to send, packets stay in the discipline until one comes: the event is then for each
+//! opportunity before which something waits. At that of a large packet's first byte it goes to the plain link.
+//!
+//! A queue decides, and whoever drives it has the packets and the events: it says what is to follow.
+
+use anabranch_core::random::{Purpose, stream};
+use anabranch_core::{Rate, Span, Time};
+use anabranch_proto::queues::{Discipline, Item, Limits};
+use anabranch_scenario::plan::{CAPACITIES, LinkPlan};
+
+use crate::link::Links;
+
+/// What waits at a link.
+pub struct Queue {
+    discipline: Box<dyn Discipline>,
+    /// Whether a packet is in transmission, or an opportunity awaited.
+    is_busy: bool,
+    has_opportunities: bool,
+    /// Since when it has been free with nothing to send, if it sends at any time.
+    idle_since: Option<u64>,
+}
+
+/// What is to follow when a packet has come to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The link is free: [`Queue::on_free`] says what it sends.
+    Free,
+    /// The link has an opportunity then: [`Queue::on_opportunity`] says what it sends.
+    Opportunity(u64),
+    /// Nothing: that follows already, or no opportunity ever comes.
+    Nothing,
+}
+
+impl Queue {
+    /// That of a link, by its number in the network; `None` for one without a discipline.
+    pub fn new(plan: &LinkPlan, seed: u64, link: u32) -> Option<Self> {
+        // The packet in transmission counts in a plan, and not here. Before an opportunity comes there is none.
+        let has_opportunities = plan.opportunities.is_some();
+        let packets = plan.limit.packets.map(|most| if has_opportunities { most } else { most.max(2) - 1 });
+        let limits = Limits { packets, bytes: plan.limit.bytes };
+        let random = stream(seed, Purpose::Queues, link);
+        let discipline = plan.discipline.as_ref()?.discipline(limits, random);
+        let idle_since = (!has_opportunities).then_some(0);
+        Some(Self { discipline, is_busy: false, has_opportunities, idle_since })
+    }
+
+    /// Bytes that wait, without those in transmission.
+    pub fn backlog(&self) -> u64 {
+        self.discipline.backlog().0
+    }
+
+    /// A packet comes; what there is no room for goes to `dropped`.
+    pub fn enqueue(&mut self, links: &mut Links, link: u32, item: Item, dropped: &mut Vec<Item>) -> Next {
+        let now = item.arrived;
+        let capacity = self.capacity(links, link, now);
+        if let Some(since) = self.idle_since.take() {
+            let most = capacity.0.min(*CAPACITIES.end());
+            self.discipline.on_unused(Span(now.0 - since).seconds() * most / 8.0);
+        }
+        self.discipline.enqueue(now, item, capacity, dropped);
+        let in_transmission = self.is_busy && !self.has_opportunities;
+        links.note_waiting(link, self.discipline.len() as u32 + u32::from(in_transmission));
+        if self.is_busy {
+            Next::Nothing
+        } else if self.has_opportunities {
+            // What comes at an opportunity is too late for it.
+            self.await_opportunity(links, link, now.0 + 1).map_or(Next::Nothing, Next::Opportunity)
+        } else {
+            Next::Free
+        }
+    }
+
+    /// The link is free: what it sends now, if anything waits, with the ECN field that it gets.
+    pub fn on_free(&mut self, links: &Links, link: u32, now: u64, dropped: &mut Vec<Item>) -> Option<Item> {
+        let next = self.dequeue(links, link, now, dropped);
+        self.is_busy = next.is_some();
+        self.idle_since = next.is_none().then_some(now);
+        next
+    }
+
+    /// The link has an opportunity now: what it sends, if anything waits. That is asked until nothing comes, and then when
+    /// the next opportunity is.
+    pub fn on_opportunity(&mut self, links: &mut Links, link: u32, now: u64, dropped: &mut Vec<Item>) -> Option<Item> {
+        if links.opportunity(link, now) != Some(now) {
+            return None;
+        }
+        let unused = links.take_unused(link);
+        if unused > 0 {
+            self.discipline.on_unused(unused as f64);
+        }
+        self.dequeue(links, link, now, dropped)
+    }
+
+    /// When a link has its first opportunity from a time on, if anything waits for it.
+    pub fn await_opportunity(&mut self, links: &mut Links, link: u32, from: u64) -> Option<u64> {
+        self.is_busy = !self.discipline.is_empty();
+        if self.is_busy { links.opportunity(link, from) } else { None }
+    }
+
+    fn dequeue(&mut self, links: &Links, link: u32, now: u64, dropped: &mut Vec<Item>) -> Option<Item> {
+        let capacity = self.capacity(links, link, Time(now));
+        self.discipline.dequeue(Time(now), capacity, dropped)
+    }
+
+    /// What the link can carry now, or could in the last while if the discipline measures it.
+    fn capacity(&self, links: &Links, link: u32, now: Time) -> Rate {
+        let measured = self.discipline.measured_over().and_then(|window| links.measured_capacity(link, now, window));
+        measured.unwrap_or_else(|| links.capacity(link as usize, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_proto::Ecn;
+    use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
+    use anabranch_scenario::plan::Limit;
+
+    use super::*;
+
+    const MILLISECOND: u64 = 1_000_000_000;
+
+    /// A link of 8 Mbit/s, so 1,000 bytes take 1 ms; and its queue.
+    fn queue(plan: &LinkPlan) -> (Links, Queue) {
+        let discipline = anabranch_proto::queues::Queue::named("drop-tail");
+        let plan = LinkPlan { discipline, ..plan.clone() };
+        let mut links = Links::default();
+        links.add(Rate(8e6), 0, &plan);
+        (links, Queue::new(&plan, 1, 0).expect("it has a discipline"))
+    }
+
+    fn packet(packet: u32, arrived: u64) -> Item {
+        Item { packet, bytes: 1000, flow: 0, ecn: Ecn::NotEct, arrived: Time(arrived) }
+    }
+
+    #[test]
+    fn a_link_sends_one_packet_after_the_other_and_is_idle_again() {
+        let (mut links, mut queue) = queue(&LinkPlan::default());
+        let mut dropped = Vec::new();
+        assert_eq!(queue.enqueue(&mut links, 0, packet(7, 0), &mut dropped), Next::Free);
+        assert_eq!(queue.on_free(&links, 0, 0, &mut dropped).map(|item| item.packet), Some(7));
+        // It is in transmission until 1 ms; what comes before that waits.
+        assert_eq!(queue.enqueue(&mut links, 0, packet(8, MILLISECOND / 2), &mut dropped), Next::Nothing);
+        assert_eq!((queue.backlog(), links.totals(0, 0).most_packets), (1000, 2));
+        assert_eq!(queue.on_free(&links, 0, MILLISECOND, &mut dropped).map(|item| item.packet), Some(8));
+        assert_eq!(queue.on_free(&links, 0, 2 * MILLISECOND, &mut dropped).map(|item| item.packet), None);
+        assert_eq!(queue.enqueue(&mut links, 0, packet(9, 5 * MILLISECOND), &mut dropped), Next::Free);
+    }
+
+    #[test]
+    fn the_packet_in_transmission_counts_in_the_limit_of_a_link() {
+        let (mut links, mut queue) =
+            queue(&LinkPlan { limit: Limit { packets: Some(2), bytes: None }, ..LinkPlan::default() });
+        let mut dropped = Vec::new();
+        queue.enqueue(&mut links, 0, packet(0, 0), &mut dropped);
+        queue.on_free(&links, 0, 0, &mut dropped);
+        queue.enqueue(&mut links, 0, packet(1, 0), &mut dropped);
+        assert!(dropped.is_empty());
+        queue.enqueue(&mut links, 0, packet(2, 0), &mut dropped);
+        assert_eq!(dropped.iter().map(|item| item.packet).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn packets_wait_for_an_opportunity_after_they_came() {
+        // 1,000 bytes at 1, 1 and 4 ms.
+        let opportunities = Opportunities { times: Milliseconds::new(vec![1, 1, 4]).unwrap(), bytes: 1000 };
+        let changes = opportunities.rates(Span(4 * MILLISECOND), Span(MILLISECOND));
+        let plan = LinkPlan { changes, opportunities: Some(opportunities), ..LinkPlan::default() };
+        let (mut links, mut queue) = queue(&plan);
+        let (mut dropped, first) = (Vec::new(), MILLISECOND);
+        assert_eq!(queue.enqueue(&mut links, 0, packet(0, 0), &mut dropped), Next::Opportunity(first));
+        assert_eq!(queue.enqueue(&mut links, 0, packet(1, 0), &mut dropped), Next::Nothing);
+        assert_eq!(queue.enqueue(&mut links, 0, packet(2, 0), &mut dropped), Next::Nothing);
+        for number in 0..2 {
+            let item = queue.on_opportunity(&mut links, 0, first, &mut dropped);
+            assert_eq!(item.map(|item| item.packet), Some(number));
+            links.enter(0, first, 1000);
+        }
+        // Both opportunities of 1 ms are taken; the third packet goes at 4 ms.
+        assert_eq!(queue.on_opportunity(&mut links, 0, first, &mut dropped), None);
+        assert_eq!(queue.await_opportunity(&mut links, 0, first + 1), Some(4 * MILLISECOND));
+        assert_eq!(queue.on_opportunity(&mut links, 0, 4 * MILLISECOND, &mut dropped).map(|item| item.packet), Some(2));
+        assert_eq!(queue.await_opportunity(&mut links, 0, 4 * MILLISECOND + 1), None);
+    }
+}
