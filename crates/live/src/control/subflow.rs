@@ -5,8 +5,8 @@
 //! acknowledged is kept until noq asks for the window.
 
 use anabranch_core::{Span, Time};
-use anabranch_proto::transport::{Rtt, Settings};
-use anabranch_proto::window::{Acked, Delivery, Signal, WindowControl};
+use anabranch_proto::transport::{Deliveries, Rtt, Settings};
+use anabranch_proto::window::{Acked, Signal, WindowControl};
 
 use super::under_way::{Sent, UnderWay};
 
@@ -50,11 +50,7 @@ pub(super) struct Subflow {
     /// Packets with lesser numbers were sent in a window that was full.
     limited: u64,
     last_sent: Time,
-    delivered: u64,
-    delivered_at: Time,
-    first_at: Time,
-    /// Rates say little of the path until so many are delivered, since there was too little to send.
-    starved_until: u64,
+    deliveries: Deliveries,
 }
 
 impl Subflow {
@@ -65,17 +61,10 @@ impl Subflow {
             let least = Settings::default().least_wait;
             let idle = Span(now.0.saturating_sub(self.last_sent.0));
             is_idle = self.under_way.next() > 0 && self.rtt.patience().is_some_and(|wait| idle > wait.max(least));
-            (self.delivered_at, self.first_at) = (now, now);
+            self.deliveries.begin(now);
         }
         self.last_sent = now;
-        let sent = Sent {
-            number: self.under_way.next(),
-            at: now,
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            first_at: self.first_at,
-            is_limited: self.delivered < self.starved_until,
-        };
+        let sent = Sent { number: self.under_way.next(), at: now, before: self.deliveries.before() };
         self.under_way.push(noq_number, sent);
         is_idle
     }
@@ -103,7 +92,7 @@ impl Subflow {
             self.under_way.forget_before(acknowledged);
         }
         if is_starved {
-            self.starved_until = self.delivered + u64::from(self.under_way.count()).max(1);
+            self.deliveries.starve(self.under_way.count());
         }
         let Some(batch) = &mut self.batch else { return };
         (batch.is_complete, batch.is_starved) = (true, is_starved);
@@ -150,6 +139,7 @@ impl Subflow {
         // Where noq's pacer holds packets back, which is a quarter faster than the window, it is nearly full.
         let is_used = !batch.is_starved && control.window(subflow) < PACED * f64::from(batch.before + 1);
         let was_full = batch.newest.is_some_and(|newest| newest.number < self.limited);
+        let newest = batch.newest.map(|newest| (newest.at, newest.before));
         let acked = Acked {
             now: batch.now,
             packets: batch.packets,
@@ -160,27 +150,9 @@ impl Subflow {
             is_limited: was_full || is_used,
             ends_round,
             is_recovering: self.under_way.first() < self.recovery,
-            delivery: self.delivery(&batch),
+            delivery: self.deliveries.on_ack(batch.now, batch.packets, newest),
         };
         control.on_ack(subflow, &acked);
-    }
-
-    /// How fast packets were delivered since the newest acknowledged one was sent.
-    fn delivery(&mut self, batch: &Batch) -> Option<Delivery> {
-        self.delivered += u64::from(batch.packets);
-        self.delivered_at = batch.now;
-        let newest = batch.newest?;
-        let sending = newest.at.0.saturating_sub(newest.first_at.0);
-        let arriving = batch.now.0.saturating_sub(newest.delivered_at.0);
-        self.first_at = newest.at;
-        let seconds = Span(sending.max(arriving)).seconds();
-        let rate = (self.delivered - newest.delivered) as f64 / seconds;
-        (seconds > 0.0).then_some(Delivery {
-            rate,
-            before: newest.delivered,
-            delivered: self.delivered,
-            is_limited_by_source: newest.is_limited,
-        })
     }
 
     /// The smoothed round trip in seconds; 0 before the first.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use anabranch_core::Time;
+use anabranch_proto::transport::Before;
 
 /// From one packet that is acknowledged to those before it by so many numbers or more, all are lost: noq's and RFC 9002's
 /// threshold [rfc9002, sec. 6.1.1].
@@ -17,12 +18,8 @@ pub(super) struct Sent {
     /// Its number here, from 0.
     pub(super) number: u64,
     pub(super) at: Time,
-    /// Packets delivered by then, when the last was told of, and when that had been sent.
-    pub(super) delivered: u64,
-    pub(super) delivered_at: Time,
-    pub(super) first_at: Time,
-    /// Whether the source had had too little to send.
-    pub(super) is_limited: bool,
+    /// What had been delivered by then.
+    pub(super) before: Before,
 }
 
 /// The packets under way, oldest first.
@@ -101,7 +98,7 @@ mod tests {
     fn sent(under_way: &mut UnderWay, noq_number: u64, at: u64) {
         let number = under_way.next();
         let at = Time(at);
-        let sent = Sent { number, at, delivered: 0, delivered_at: at, first_at: at, is_limited: false };
+        let sent = Sent { number, at, before: Before::default() };
         under_way.push(noq_number, sent);
     }
 

@@ -7,6 +7,7 @@
 //! What happens is what TCP does with selective acknowledgements, time stamps and time-based loss detection [rfc6675,
 //! rfc6298, rfc8985], or multipath QUIC [rfc9002]. There is no handshake: a connection sends as soon as it begins.
 
+mod deliveries;
 #[cfg(test)]
 mod fetch_tests;
 mod outstanding;
@@ -23,6 +24,7 @@ mod tests;
 
 use anabranch_core::{Bytes, Span};
 
+pub use deliveries::{Before, Deliveries};
 pub use packets::{Ack, Chunk, NO_RATE, Segment};
 pub use relay::{InputSettings, Marking, Relay, Told};
 pub use rtt::Rtt;

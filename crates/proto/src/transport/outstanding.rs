@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use anabranch_core::{Span, Time};
 
+use super::deliveries::Before;
 use super::packets::{Ack, Chunk, TOLD};
 
 /// So many packets must have overtaken one that is taken for lost.
@@ -22,16 +23,10 @@ pub struct Sent {
     pub has_arrived: bool,
     /// Whether it was sent once more over another path.
     pub is_copied: bool,
-    /// Whether the source had too little to send when this was sent.
-    pub is_limited: bool,
     /// When it was sent.
     pub at: Time,
-    /// How many packets of the path had been delivered by then, and when the last of them was told of.
-    pub delivered: u64,
-    /// See `delivered`.
-    pub delivered_at: Time,
-    /// When the newest packet that was acknowledged by then had been sent.
-    pub first_at: Time,
+    /// What had been delivered on the path by then.
+    pub before: Before,
 }
 
 /// What an acknowledgement says that was not known.
@@ -56,17 +51,8 @@ pub struct Outstanding {
 
 impl Sent {
     /// A packet that is sent now.
-    pub fn new(chunk: Chunk, at: Time) -> Self {
-        Self {
-            chunk,
-            has_arrived: false,
-            is_copied: false,
-            is_limited: false,
-            at,
-            delivered: 0,
-            delivered_at: at,
-            first_at: at,
-        }
+    pub fn new(chunk: Chunk, at: Time, before: Before) -> Self {
+        Self { chunk, has_arrived: false, is_copied: false, at, before }
     }
 }
 
@@ -184,7 +170,7 @@ mod tests {
         let mut outstanding = Outstanding::default();
         for number in 0..count {
             let chunk = Chunk { offset: 10 * number, bytes: 10 };
-            assert_eq!(outstanding.push(Sent::new(chunk, Time(number))), number);
+            assert_eq!(outstanding.push(Sent::new(chunk, Time(number), Before::default())), number);
         }
         outstanding
     }
@@ -236,7 +222,7 @@ mod tests {
         let mut out = sent(3);
         assert_eq!(out.give_up().count(), 3);
         assert_eq!(out.on_ack(&ack(2, 0b111)), News::default());
-        assert_eq!(out.push(Sent::new(Chunk { offset: 0, bytes: 10 }, Time(9))), 3);
+        assert_eq!(out.push(Sent::new(Chunk { offset: 0, bytes: 10 }, Time(9), Before::default())), 3);
         assert_eq!(out.on_ack(&ack(3, 0b1111)).packets, 1);
     }
 }

@@ -183,7 +183,7 @@ impl Source {
         if news.packets > 0 {
             own.patience = Some(Time(now.0.saturating_add(own.wait(&self.settings))));
         }
-        let delivery = own.delivery(now, &news);
+        let delivery = own.deliveries.on_ack(now, news.packets, news.newest.map(|newest| (newest.at, newest.before)));
         let is_newly_marked = marked > 0 && ack.newest >= own.recovery;
         if !self.find_losses(now, path, before) && is_newly_marked {
             self.signal(now, path, Signal::Mark, before);
@@ -278,7 +278,7 @@ impl Source {
                 self.is_starved = true;
                 let own = &mut self.paths[path];
                 own.is_limited = false;
-                own.starved_until = own.delivered + u64::from(own.sent.in_flight()).max(1);
+                own.deliveries.starve(own.sent.in_flight());
                 if let Lack::Until(time) = lack {
                     self.wake = Some(self.wake.map_or(time, |wake| wake.min(time)));
                 }
@@ -311,13 +311,13 @@ impl Source {
     #[inline]
     pub fn glance_at(&self, path: usize) -> u64 {
         let own = &self.paths[path];
-        own.delivered ^ own.recovery ^ own.next_send.0 ^ own.sent.first() ^ self.control.window(path).to_bits()
+        own.deliveries.count() ^ own.recovery ^ own.next_send.0 ^ own.sent.first() ^ self.control.window(path).to_bits()
     }
 
     /// See `glance`: what it needs of the packets under way there.
     #[inline]
     pub fn glance_at_sent(&self, path: usize) -> u64 {
-        self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.first_at.0)
+        self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.before.glance())
     }
 
     /// A packet that `poll` gave leaves at a time a little later than that: its round trip begins then.

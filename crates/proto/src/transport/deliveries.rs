@@ -1,0 +1,142 @@
+//! How fast a path delivers packets: what was delivered when each was sent, and what is when it is acknowledged.
+//!
+//! From a packet that is acknowledged back to the newest that was acknowledged when it was sent is about a round trip. In
+//! it so many packets were delivered, in the time that it took to send them or to hear of them, whichever was longer
+//! [cardwell2016].
+
+use anabranch_core::{Span, Time};
+
+use crate::window::Delivery;
+
+/// What was delivered on a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Deliveries {
+    /// Packets, when the last was told of, and when that had been sent.
+    count: u64,
+    told_at: Time,
+    sent_at: Time,
+    /// Rates say little of the path until so many are delivered, since there was too little to send.
+    starved_until: u64,
+}
+
+/// What was delivered on a path when a packet was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Before {
+    count: u64,
+    told_at: Time,
+    sent_at: Time,
+    /// Whether there was too little to send.
+    is_starved: bool,
+}
+
+impl Deliveries {
+    /// A packet is sent, and nothing is under way: time without any says nothing of the path.
+    pub fn begin(&mut self, now: Time) {
+        (self.told_at, self.sent_at) = (now, now);
+    }
+
+    /// What is kept of them with a packet that is sent now.
+    #[inline]
+    pub fn before(&self) -> Before {
+        let Self { count, told_at, sent_at, starved_until } = *self;
+        Before { count, told_at, sent_at, is_starved: count < starved_until }
+    }
+
+    /// There is nothing to send, while so many packets are under way.
+    pub fn starve(&mut self, in_flight: u32) {
+        self.starved_until = self.count + u64::from(in_flight).max(1);
+    }
+
+    /// Packets so far.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Packets were acknowledged: how fast they were delivered since the newest was sent, of which there is the time and
+    /// what was kept with it; `None` if later ones were acknowledged before.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, packets: u32, newest: Option<(Time, Before)>) -> Option<Delivery> {
+        self.count += u64::from(packets);
+        self.told_at = now;
+        let (sent_at, before) = newest?;
+        let sending = sent_at.0.saturating_sub(before.sent_at.0);
+        let arriving = now.0.saturating_sub(before.told_at.0);
+        self.sent_at = sent_at;
+        let seconds = Span(sending.max(arriving)).seconds();
+        let rate = (self.count - before.count) as f64 / seconds;
+        (seconds > 0.0).then_some(Delivery {
+            rate,
+            before: before.count,
+            delivered: self.count,
+            is_limited_by_source: before.is_starved,
+        })
+    }
+}
+
+impl Before {
+    /// Reads it; to fetch it early.
+    #[inline]
+    pub fn glance(&self) -> u64 {
+        self.sent_at.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: u64 = 1_000_000_000;
+
+    fn at(ms: u64) -> Time {
+        Time(ms * MILLISECOND)
+    }
+
+    #[test]
+    fn packets_in_the_longer_of_two_times_make_a_rate() {
+        let mut deliveries = Deliveries::default();
+        // Four packets at 0 ms. Two are acknowledged at 10 ms: 2 in 10 ms are 200 a second.
+        deliveries.begin(at(0));
+        let first = deliveries.before();
+        let delivery = deliveries.on_ack(at(10), 2, Some((at(0), first))).unwrap();
+        assert!(
+            (delivery.rate - 200.0).abs() < 1e-9 && (delivery.before, delivery.delivered) == (0, 2),
+            "{delivery:?}"
+        );
+        // One that is sent then is acknowledged at 40 ms with the two others: 3 in 30 ms are 100 a second.
+        let second = deliveries.before();
+        let delivery = deliveries.on_ack(at(40), 3, Some((at(10), second))).unwrap();
+        assert!(
+            (delivery.rate - 100.0).abs() < 1e-9 && (delivery.before, delivery.delivered) == (2, 5),
+            "{delivery:?}"
+        );
+        // Two more are sent by 110 ms, which is 100 ms after the newest known was, and acknowledged 80 ms after that.
+        let third = deliveries.before();
+        deliveries.on_ack(at(119), 1, None);
+        let delivery = deliveries.on_ack(at(120), 1, Some((at(110), third))).unwrap();
+        assert!((delivery.rate - 20.0).abs() < 1e-9, "2 in the 100 ms of sending: {delivery:?}");
+    }
+
+    #[test]
+    fn what_has_no_time_or_was_overtaken_has_no_rate() {
+        let mut deliveries = Deliveries::default();
+        deliveries.begin(at(5));
+        let before = deliveries.before();
+        assert!(deliveries.on_ack(at(5), 1, Some((at(5), before))).is_none());
+        assert!(deliveries.on_ack(at(9), 1, None).is_none());
+        assert_eq!(deliveries.count(), 2);
+    }
+
+    #[test]
+    fn rates_are_of_the_source_until_all_is_delivered_that_was_under_way_when_it_starved() {
+        let mut deliveries = Deliveries::default();
+        deliveries.begin(at(0));
+        assert!(!deliveries.before().is_starved);
+        deliveries.starve(2);
+        let before = deliveries.before();
+        let delivery = deliveries.on_ack(at(10), 1, Some((at(0), before))).unwrap();
+        assert!(delivery.is_limited_by_source && deliveries.before().is_starved);
+        deliveries.on_ack(at(11), 1, None);
+        assert!(!deliveries.before().is_starved);
+    }
+}
