@@ -98,17 +98,9 @@ def check_live(plan: Plan) -> None:
 def live_plan(plan: Plan, *, progress: Progress | None = None) -> Result:
     """Run live what `read_plan` made ready; see `live`."""
     check_live(plan)
-    duration = plan.core.duration_s
     with held_interrupts() as interrupts:
-
-        def tell(time_s: float, packets: int) -> None:
-            if interrupts.came:
-                raise KeyboardInterrupt
-            if progress is not None:
-                progress(time_s, duration, packets)
-
         begin = time.perf_counter()
-        outcome, raised = _core.run_live(plan.core, tell)
+        outcome, raised = _core.run_live(plan.core, interrupts.teller(progress, plan.core.duration_s))
         result = _result(plan, outcome, time.perf_counter() - begin)
         if interrupts.came or isinstance(raised, KeyboardInterrupt):
             raise RunInterrupted(result) from raised

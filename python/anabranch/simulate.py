@@ -96,16 +96,8 @@ def run_plan(
         threads = (os.cpu_count() or 1) if len(plan.core.paths().path_offsets) > SUBFLOWS_THAT_PAY else 1
     if threads < 1:
         raise ValueError(f"threads is {threads}; it must be 1 or more")
-    duration = plan.core.duration_s
     with held_interrupts() as interrupts:
-
-        def tell(time_s: float, events: int) -> None:
-            if interrupts.came:
-                raise KeyboardInterrupt
-            if progress is not None:
-                progress(time_s, duration, events)
-
-        ended = end_of(plan, threads, tell, samples)
+        ended = end_of(plan, threads, interrupts.teller(progress, plan.core.duration_s), samples)
         result = ended.result()
         if interrupts.came or isinstance(ended.raised, KeyboardInterrupt):
             raise RunInterrupted(result) from ended.raised
@@ -164,6 +156,17 @@ class Interrupts:
     def __call__(self, _number: int, _frame: object) -> None:
         """Take note."""
         self.came = True
+
+    def teller(self, progress: Progress | None, duration_s: float) -> Callable[[float, int], None]:
+        """Give what a run is to call: it ends the run once Ctrl-C came, and else tells ``progress``."""
+
+        def tell(time_s: float, count: int) -> None:
+            if self.came:
+                raise KeyboardInterrupt
+            if progress is not None:
+                progress(time_s, duration_s, count)
+
+        return tell
 
 
 @contextmanager

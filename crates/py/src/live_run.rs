@@ -8,10 +8,10 @@ use pyo3::exceptions::{PyConnectionError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::columns::{put, put_series};
 use crate::emulate::{lab_error, report_of};
 use crate::network::value_error;
 use crate::scenario::PyPlan;
-use crate::simulate::{put, put_samples};
 use crate::watch::watched;
 
 /// What is left of a live run: tables as columns by name, as of a simulation; times of what never happened infinite, what
@@ -79,25 +79,8 @@ impl PyLiveOutcome {
 
     /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (table, samples) = (PyDict::new(py), &self.0.samples);
-        let count = samples.time_s.len();
-        put(&table, "time_s", samples.time_s.iter().copied())?;
-        for (name, values) in [
-            ("connection_granted_bps", &samples.connection_granted_bps),
-            ("connection_delivered_bps", &samples.connection_delivered_bps),
-            ("subflow_granted_bps", &samples.subflow_granted_bps),
-            ("subflow_delivered_bps", &samples.subflow_delivered_bps),
-            ("subflow_window_bytes", &samples.subflow_window_bytes),
-            ("subflow_rtt_s", &samples.subflow_rtt_s),
-            ("subflow_pace_bps", &samples.subflow_pace_bps),
-            ("link_granted_bps", &samples.link_granted_bps),
-            ("link_carried_bps", &samples.link_carried_bps),
-            ("link_capacity_bps", &samples.link_capacity_bps),
-        ] {
-            put_samples(&table, name, values, count)?;
-        }
-        put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, count)?;
-        put_samples(&table, "link_peak_packets", &samples.link_peak_packets, count)?;
+        let table = PyDict::new(py);
+        put_series!(&table, self.0.samples);
         Ok(table)
     }
 

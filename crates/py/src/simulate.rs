@@ -7,10 +7,10 @@ use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
 use anabranch_proto::queues::QUEUES;
 use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary};
-use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::columns::{put, put_sampled, put_series};
 use crate::scenario::PyPlan;
 use crate::watch::watched;
 
@@ -18,54 +18,11 @@ use crate::watch::watched;
 #[pyclass(frozen, name = "Outcome", module = "anabranch._core")]
 struct PyOutcome(Outcome);
 
-/// Puts a column into a table.
-pub(crate) fn put<T: numpy::Element>(
-    table: &Bound<'_, PyDict>,
-    name: &str,
-    values: impl IntoIterator<Item = T>,
-) -> PyResult<()> {
-    let column: Vec<T> = values.into_iter().collect();
-    table.set_item(name, column.into_pyarray(table.py()))
-}
-
-/// Puts what was sampled into a table, with a row for each sample; nothing if it was not recorded.
-pub(crate) fn put_samples<T: numpy::Element + Clone>(
-    table: &Bound<'_, PyDict>,
-    name: &str,
-    values: &[T],
-    samples: usize,
-) -> PyResult<()> {
-    if values.is_empty() {
-        return Ok(());
-    }
-    let things = values.len() / samples;
-    table.set_item(name, values.to_vec().into_pyarray(table.py()).reshape([samples, things])?)
-}
-
 /// Samples as tables by name; see `PyOutcome::samples`.
 fn sample_tables<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
-    let Samples { time_s, gauges, .. } = samples;
-    put(&table, "time_s", time_s.iter().copied())?;
-    for (name, values) in [
-        ("connection_granted_bps", &samples.connection_granted_bps),
-        ("connection_delivered_bps", &samples.connection_delivered_bps),
-        ("connection_fair_bps", &samples.connection_fair_bps),
-        ("subflow_granted_bps", &samples.subflow_granted_bps),
-        ("subflow_delivered_bps", &samples.subflow_delivered_bps),
-        ("subflow_window_bytes", &samples.subflow_window_bytes),
-        ("subflow_rtt_s", &samples.subflow_rtt_s),
-        ("subflow_pace_bps", &samples.subflow_pace_bps),
-        ("subflow_marked_share", &samples.subflow_marked_share),
-        ("link_granted_bps", &samples.link_granted_bps),
-        ("link_carried_bps", &samples.link_carried_bps),
-        ("link_fair_bps", &samples.link_fair_bps),
-    ] {
-        put_samples(&table, name, values, time_s.len())?;
-    }
-    put_samples(&table, "link_capacity_bps", &samples.link_capacity_bps, time_s.len())?;
-    put_samples(&table, "link_backlog_bytes", &samples.link_backlog_bytes, time_s.len())?;
-    put_samples(&table, "link_peak_packets", &samples.link_peak_packets, time_s.len())?;
+    put_series!(&table, samples);
+    put_sampled!(&table, samples, connection_fair_bps, subflow_marked_share, link_fair_bps);
     if !samples.longest_queue.is_empty() {
         put(&table, "peak_packets", samples.longest_queue.iter().copied())?;
     }
@@ -82,6 +39,7 @@ fn sample_tables<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py,
         put(&table, &format!("{name}_errors_p90"), each(|s| s.p90))?;
         put(&table, &format!("{name}_errors_most"), each(|s| s.most))?;
     }
+    let gauges = &samples.gauges;
     if !gauges.is_empty() {
         let each = |of: fn(&Gauge) -> f64| gauges.iter().map(of);
         put(&table, "residual", each(|g| g.residual))?;
