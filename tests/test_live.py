@@ -18,40 +18,32 @@ from anabranch.scenario import read_plan
 
 ROOT = Path(__file__).parents[1]
 
-SHORT = """
-[[link]]
-name = "line"
+FROM_WEST_TO_EAST = """
 source = "west"
 target = "east"
+"""
+
+LINK = f"""{FROM_WEST_TO_EAST}
 capacity = "10 Mbit/s"
 delay = "10 ms"
 queue = "50 packets"
+"""
+
+SHORT = f"""
+[[link]]
+name = "line"{LINK}
 [[connection]]
-name = "one"
-source = "west"
-target = "east"
+name = "one"{FROM_WEST_TO_EAST}
 protocol = "reno"
 """
 
-TWO_PATHS = """
+TWO_PATHS = f"""
 [[link]]
-name = "left"
-source = "west"
-target = "east"
-capacity = "10 Mbit/s"
-delay = "10 ms"
-queue = "50 packets"
+name = "left"{LINK}
 [[link]]
-name = "right"
-source = "west"
-target = "east"
-capacity = "10 Mbit/s"
-delay = "10 ms"
-queue = "50 packets"
+name = "right"{LINK}
 [[connection]]
-name = "one"
-source = "west"
-target = "east"
+name = "one"{FROM_WEST_TO_EAST}
 protocol = "nmcc"
 links = [["left"], ["right"]]
 """
