@@ -36,5 +36,5 @@ pub use hops::{Hop, hops};
 pub use host::Host;
 pub use kernel::{OF_ENDS, take_precedence};
 pub use lab::{Lab, LabError, Options, lab_refusal};
-pub use report::{Lateness, LinkReport, MOST_LATE, Report};
+pub use report::{Lateness, LinkReport, Report, most_late, punctual};
 pub use sample::{LinkState, PathCount, Sample};

@@ -3,7 +3,10 @@
 use anabranch_core::Span;
 
 /// A lab is invalid if one packet in a hundred is later than this part of the least round trip.
-pub const MOST_LATE: f64 = 0.05;
+const MOST_LATE: f64 = 0.05;
+
+/// In picoseconds: shorter round trips count as this, since no thread that sleeps wakes to the microsecond.
+const SHORTEST: u64 = 2_000_000_000;
 
 /// How late packets were delivered, after the times at which they were due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,16 +64,28 @@ impl Report {
     }
 }
 
+/// How late packets and the ends of connections may be, where paths have this least round trip.
+pub fn most_late(least_round_trip: Span) -> Span {
+    Span((least_round_trip.0.max(SHORTEST) as f64 * MOST_LATE) as u64)
+}
+
+/// What would do instead of a lateness, as people read it.
+pub fn punctual(least_round_trip: Span) -> String {
+    let share = MOST_LATE * 100.0;
+    let of = if least_round_trip.0 < SHORTEST {
+        "the 2 ms that a shorter round trip counts as"
+    } else {
+        "the least round trip"
+    };
+    format!("at most {} would do, {share}% of {of}", most_late(least_round_trip))
+}
+
 /// What makes a lab invalid, as people read it.
 pub(crate) fn faults(lateness: &Lateness, least_round_trip: Span, lost: u64, overflowed: u64) -> Vec<String> {
     let mut faults = Vec::new();
-    let most = Span((least_round_trip.0 as f64 * MOST_LATE) as u64);
-    if lateness.p99 > most {
-        faults.push(format!(
-            "one packet in a hundred was {} late or more; at most {most} would do, {}% of the least round trip",
-            lateness.p99,
-            MOST_LATE * 100.0
-        ));
+    if lateness.p99 > most_late(least_round_trip) {
+        let told = punctual(least_round_trip);
+        faults.push(format!("one packet in a hundred was {} late or more; {told}", lateness.p99));
     }
     if lost > 0 {
         faults.push(format!("the kernel dropped {lost} packets before or after they were on a link"));
@@ -94,5 +109,20 @@ mod tests {
         let all = faults(&late(2), round_trip, 3, 4);
         assert!(all[0].contains("2 ms late") && all[0].contains("at most 1 ms"), "{all:?}");
         assert!(all[1].contains("3 packets") && all[2].contains("4 packets"));
+    }
+
+    #[test]
+    fn a_lab_without_delays_is_valid_if_its_packets_are_as_punctual_as_threads_wake() {
+        // 5 % of 2 ms is 100 us, which also is the most for round trips of less.
+        let late = |us: u64| Lateness { p99: Span(us * 1_000_000), ..Lateness::default() };
+        for round_trip in [Span(0), Span(1_000_000_000), Span(2_000_000_000)] {
+            assert!(faults(&late(100), round_trip, 0, 0).is_empty(), "{round_trip}");
+            assert_eq!(faults(&late(101), round_trip, 0, 0).len(), 1, "{round_trip}");
+        }
+        let said = faults(&late(101), Span(0), 0, 0).remove(0);
+        assert!(
+            said.ends_with("at most 100 us would do, 5% of the 2 ms that a shorter round trip counts as"),
+            "{said}"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Span;
-use anabranch_emulator::MOST_LATE;
+use anabranch_emulator::{most_late, punctual};
 use tokio::runtime::Runtime;
 
 /// How often it is tried.
@@ -45,14 +45,9 @@ impl Probe {
 }
 
 fn fault(late: Span, least_round_trip: Span) -> Option<String> {
-    let most = Span((least_round_trip.0 as f64 * MOST_LATE) as u64);
-    (late > most).then(|| {
-        format!(
-            "the ends of connections were {late} late or more once in a hundred times; at most {most} would do, {}% of \
-             the least round trip",
-            MOST_LATE * 100.0
-        )
-    })
+    let told = punctual(least_round_trip);
+    (late > most_late(least_round_trip))
+        .then(|| format!("the ends of connections were {late} late or more once in a hundred times; {told}"))
 }
 
 #[cfg(test)]
