@@ -71,6 +71,8 @@ pub struct Pair {
 struct Line {
     local: Option<IpAddr>,
     remote: SocketAddr,
+    /// The same, as people read it.
+    label: String,
     /// Whether there is to be a path.
     is_wanted: bool,
     /// The last path.
@@ -106,9 +108,11 @@ impl Counts {
 
 impl Line {
     fn new(local: Option<IpAddr>, remote: SocketAddr) -> Self {
+        let known = local.filter(|local| !local.is_unspecified());
         Self {
             local,
             remote,
+            label: known.map_or_else(|| remote.to_string(), |local| format!("{local} - {remote}")),
             is_wanted: true,
             path: None,
             is_open: false,
@@ -134,9 +138,11 @@ impl Line {
     fn report(&self) -> PathReport {
         let stats = self.path.as_ref().map(noq::Path::stats).unwrap_or_default();
         let counts = self.before.with(&stats);
-        let local = self.local.filter(|local| !local.is_unspecified());
+        // The other end may move, as behind a NAT.
+        let moved = self.path.as_ref().filter(|_| self.is_open && self.local.is_none());
+        let remote = moved.and_then(|path| path.remote_address().ok());
         PathReport {
-            label: local.map_or_else(|| self.remote.to_string(), |local| format!("{local} - {}", self.remote)),
+            label: remote.map_or_else(|| self.label.clone(), |remote| remote.to_string()),
             is_open: self.is_open,
             openings: self.openings,
             sent_bytes: counts.sent_bytes,
@@ -160,12 +166,14 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Those of a client over these pairs; the first that is wanted is open already.
-    pub(crate) fn of_client(connection: Connection, pairs: Vec<Pair>) -> Self {
-        let line = |Pair { local, remote, is_wanted }| Line {
-            is_wanted,
-            due: is_wanted.then(Instant::now),
-            ..Line::new(local, remote)
+    /// Those of a client over these pairs; the first that is wanted is open already. Of some local addresses the pairs have
+    /// stand-ins.
+    pub(crate) fn of_client(connection: Connection, pairs: Vec<Pair>, stand_ins: &[(IpAddr, SocketAddr)]) -> Self {
+        let line = |Pair { local, remote, is_wanted }| {
+            let line = Line::new(local, remote);
+            let address = stand_ins.iter().find(|(name, _)| Some(*name) == local).map(|(_, address)| address);
+            let label = address.map_or_else(|| line.label.clone(), |address| format!("{address} - {remote}"));
+            Line { label, is_wanted, due: is_wanted.then(Instant::now), ..line }
         };
         Self::new(connection, pairs.into_iter().map(line).collect(), true)
     }

@@ -161,6 +161,8 @@ pub struct Client {
     endpoint: Endpoint,
     /// Each with the only address of the server that it is for, if there is one.
     locals: Vec<(IpAddr, Option<IpAddr>)>,
+    /// The addresses that have stand-ins, by these.
+    stand_ins: Vec<(IpAddr, SocketAddr)>,
 }
 
 impl Client {
@@ -175,8 +177,9 @@ impl Client {
 
     /// A client on these sockets. To be called in a tokio runtime.
     pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
-        let locals = sockets.addresses().iter().map(|address| (address.ip(), None)).collect();
-        Ok(Self { endpoint: endpoint(sockets, None)?, locals })
+        let locals = sockets.names().into_iter().map(|name| (name, None)).collect();
+        let stand_ins = sockets.stand_ins();
+        Ok(Self { endpoint: endpoint(sockets, None)?, locals, stand_ins })
     }
 
     /// Connects to a server by all pairs of a local and a remote address, but for local ones that are for one remote only.
@@ -212,7 +215,7 @@ impl Client {
         config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
-        let paths = Paths::of_client(connection.clone(), pairs);
+        let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
         Ok(Session::new(connection, group, paths))
     }
 

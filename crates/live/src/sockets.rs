@@ -4,23 +4,31 @@
 //! there is a socket for each address; a packet takes the one that is bound to its source address, or, if that is left
 //! open, the first of the kind of its destination. Where a socket has no room, the packet is dropped, as any queue on the
 //! way could drop it: noq waits for no socket, so a path with a full queue holds up no other.
+//!
+//! noq knows of this end's addresses without their ports. So of several ports of one address each but the first has a
+//! stand-in for it, an address that no interface has.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use noq::udp::{RecvMeta, Transmit, UdpSocketState};
 use noq::{AsyncUdpSocket, UdpSender};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
+use tokio::time::{Sleep, sleep};
 
 /// What the kernel is asked to keep of what has arrived, in bytes; it gives less where `net.core.rmem_max` is.
 const RECEIVE_BUFFER: usize = 4 << 20;
+
+/// How long a socket is left alone after an error: the same may come again at once, and for ever.
+const REST: Duration = Duration::from_millis(10);
 
 /// Where a socket is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +77,9 @@ pub enum SocketError {
     /// Addresses of both kinds in one connection.
     #[error("local addresses are of IPv4 and IPv6 ({0}); those of a connection must be of one kind")]
     Mixed(String),
+    /// The same twice.
+    #[error("local address {0} is there twice; each path needs an address, a port or a peer of its own")]
+    Twice(IpAddr),
     /// No address at all.
     #[error("a connection needs a local address")]
     None,
@@ -137,10 +148,13 @@ struct Own {
     io: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
+    /// What noq knows its address by.
+    name: IpAddr,
 }
 
 impl Own {
-    fn bind(local: &Local) -> io::Result<Self> {
+    /// `earlier` are sockets that are bound already.
+    fn bind(local: &Local, earlier: &[Self]) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(local.address), Type::DGRAM, Some(Protocol::UDP))?;
         if local.address.is_ipv6() {
             socket.set_only_v6(true)?;
@@ -155,7 +169,15 @@ impl Own {
         let state = UdpSocketState::new((&socket).into())?;
         let io = UdpSocket::from_std(socket.into())?;
         let address = io.local_addr()?;
-        Ok(Self { io, state, address })
+        let ip = address.ip();
+        let is_taken = earlier.iter().any(|other| other.address.ip() == ip);
+        let name = if is_taken { stand_in(ip, earlier.len()) } else { ip };
+        Ok(Self { io, state, address, name })
+    }
+
+    /// Whether noq knows it by another address than its own.
+    fn has_stand_in(&self) -> bool {
+        self.name != self.address.ip()
     }
 
     /// Sends a packet, or drops it if there is no room.
@@ -180,9 +202,21 @@ impl Own {
     }
 }
 
+/// The stand-in for the address of the socket with this number.
+fn stand_in(ip: IpAddr, number: usize) -> IpAddr {
+    // From 0.0.0.0/8, which nobody sends to or from, and 100::/64, which nothing answers from.
+    let number = u16::try_from(number).unwrap_or(u16::MAX);
+    match ip {
+        IpAddr::V4(_) => Ipv4Addr::from(u32::from(number)).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, number).into(),
+    }
+}
+
 /// The sockets of an endpoint, one for each local address.
 pub struct Sockets {
     all: Arc<[Own]>,
+    /// For each the rest that it takes after an error.
+    rests: Vec<Option<Pin<Box<Sleep>>>>,
     /// The one that is asked first what has arrived.
     turn: usize,
     /// Whether packets may be marked on their way.
@@ -197,15 +231,21 @@ impl Sockets {
             let all: Vec<_> = locals.iter().map(|local| local.address.ip().to_string()).collect();
             return Err(SocketError::Mixed(all.join(", ")));
         }
-        let mut all = Vec::new();
+        for (number, local) in locals.iter().enumerate() {
+            if locals[..number].contains(local) {
+                return Err(SocketError::Twice(local.address.ip()));
+            }
+        }
+        let mut all: Vec<Own> = Vec::new();
         for local in locals {
             let refused = |error| SocketError::Refused { address: local.address, error };
-            let own = Own::bind(local).map_err(refused)?;
+            let own = Own::bind(local, &all).map_err(refused)?;
             // Until the reactor has seen it once, it counts as full.
             own.io.writable().await.map_err(refused)?;
             all.push(own);
         }
-        Ok(Self { all: all.into(), turn: 0, is_markable: true })
+        let rests = all.iter().map(|_| None).collect();
+        Ok(Self { all: all.into(), rests, turn: 0, is_markable: true })
     }
 
     /// The same, whose packets may be marked on their way or not (ECN).
@@ -217,6 +257,25 @@ impl Sockets {
     /// Where they are bound to, with their ports.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(|own| own.address).collect()
+    }
+
+    /// What noq knows their addresses by: those without a port, or stand-ins.
+    pub fn names(&self) -> Vec<IpAddr> {
+        self.all.iter().map(|own| own.name).collect()
+    }
+
+    /// Those that have a stand-in, with it.
+    pub(crate) fn stand_ins(&self) -> Vec<(IpAddr, SocketAddr)> {
+        self.all.iter().filter(|own| own.has_stand_in()).map(|own| (own.name, own.address)).collect()
+    }
+
+    /// Whether a socket rests, and goes on to do so.
+    fn rests(&mut self, number: usize, cx: &mut Context<'_>) -> bool {
+        let rests = self.rests[number].as_mut().is_some_and(|rest| rest.as_mut().poll(cx).is_pending());
+        if !rests {
+            self.rests[number] = None;
+        }
+        rests
     }
 }
 
@@ -232,12 +291,25 @@ impl AsyncUdpSocket for Sockets {
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
         for _ in 0..self.all.len() {
-            let own = &self.all[self.turn];
+            let number = self.turn;
             self.turn = (self.turn + 1) % self.all.len();
+            if self.rests(number, cx) {
+                continue;
+            }
+            let own = &self.all[number];
             match own.poll_recv(cx, bufs, meta) {
-                Poll::Ready(Ok(count)) => return Poll::Ready(Ok(count)),
-                // An interface that goes down says so once; the endpoint lives on with the others.
-                Poll::Ready(Err(_)) => cx.waker().wake_by_ref(),
+                Poll::Ready(Ok(count)) => {
+                    if own.has_stand_in() {
+                        meta[..count].iter_mut().for_each(|meta| meta.dst_ip = Some(own.name));
+                    }
+                    return Poll::Ready(Ok(count));
+                }
+                // An interface that goes down says so; the endpoint lives on with the others.
+                Poll::Ready(Err(_)) => {
+                    self.rests[number] = Some(Box::pin(sleep(REST)));
+                    // So that the end of the rest wakes the endpoint.
+                    self.rests(number, cx);
+                }
                 Poll::Pending => {}
             }
         }
@@ -272,7 +344,7 @@ struct Sender {
 impl Sender {
     /// The socket that a packet leaves by.
     fn pick(&self, transmit: &Transmit<'_>) -> &Own {
-        let of = |ip: IpAddr| self.all.iter().find(|own| own.address.ip() == ip);
+        let of = |ip: IpAddr| self.all.iter().find(|own| own.name == ip);
         transmit.src_ip.and_then(of).unwrap_or(&self.all[0])
     }
 }
@@ -281,7 +353,9 @@ impl UdpSender for Sender {
     fn poll_send(self: Pin<&mut Self>, transmit: &Transmit<'_>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Transmit { destination, ecn, contents, segment_size, src_ip } = *transmit;
         let ecn = ecn.filter(|_| self.is_markable);
-        self.pick(transmit).send(&Transmit { destination, ecn, contents, segment_size, src_ip });
+        let own = self.pick(transmit);
+        let src_ip = if own.has_stand_in() { Some(own.address.ip()) } else { src_ip };
+        own.send(&Transmit { destination, ecn, contents, segment_size, src_ip });
         Poll::Ready(Ok(()))
     }
 
@@ -334,10 +408,68 @@ mod tests {
         assert_eq!((from(None), from(Some("127.0.0.1")), from(Some("127.0.0.2"))), (first, first, second));
     }
 
+    /// Polls sockets for what has arrived, counting how often.
+    async fn received(sockets: &mut Sockets, polls: &mut u32) -> (Option<IpAddr>, usize) {
+        let (mut buffer, mut meta) = ([0; 1500], [RecvMeta::default()]);
+        std::future::poll_fn(|cx| {
+            *polls += 1;
+            sockets.poll_recv(cx, &mut [IoSliceMut::new(&mut buffer)], &mut meta)
+        })
+        .await
+        .unwrap();
+        (meta[0].dst_ip, meta[0].len)
+    }
+
+    #[tokio::test]
+    async fn two_ports_of_one_address_do_not_mix() {
+        let locals: Vec<Local> = [0, 0].map(|_| "127.0.0.1:0".parse::<SocketAddr>().unwrap().into()).into();
+        let peers = [[127, 0, 0, 8], [127, 0, 0, 9]].map(|peer| Some(peer.into()));
+        let locals: Vec<Local> = locals.into_iter().zip(peers).map(|(local, peer)| Local { peer, ..local }).collect();
+        let mut sockets = Sockets::bind(&locals).await.unwrap();
+        let [first, second] = sockets.names()[..] else { panic!() };
+        assert_ne!(first, second);
+        let sender = Sender { all: sockets.all.clone(), is_markable: true };
+        let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        for (name, address) in [second, first].into_iter().zip([sockets.addresses()[1], sockets.addresses()[0]]) {
+            let destination = peer.local_addr().unwrap();
+            let transmit =
+                Transmit { destination, ecn: None, contents: b"out", segment_size: None, src_ip: Some(name) };
+            let mut sender = Box::pin(Sender { all: sender.all.clone(), is_markable: true });
+            std::future::poll_fn(|cx| sender.as_mut().poll_send(&transmit, cx)).await.unwrap();
+            assert_eq!(peer.recv_from(&mut [0; 9]).unwrap(), (3, address), "it leaves by its own port");
+            peer.send_to(b"in", address).unwrap();
+            assert_eq!(received(&mut sockets, &mut 0).await, (Some(name), 2), "and what comes there is known by it");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_fails_for_ever_rests_and_holds_up_no_other() {
+        // A socket of TCP that is not connected has an error for whoever would receive, each time.
+        let broken = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        broken.set_nonblocking(true).unwrap();
+        let io = UdpSocket::from_std(std::net::UdpSocket::from(std::os::fd::OwnedFd::from(broken))).unwrap();
+        let good = Own::bind(&"127.0.0.2:0".parse::<SocketAddr>().unwrap().into(), &[]).unwrap();
+        let state = UdpSocketState::new((&good.io).into()).unwrap();
+        let (address, name) = ("127.0.0.1:9".parse().unwrap(), [127, 0, 0, 1].into());
+        let there = good.address;
+        let all: Vec<Own> = vec![Own { io, state, address, name }, good];
+        let mut sockets = Sockets { all: all.into(), rests: vec![None, None], turn: 0, is_markable: true };
+        let mut polls = 0;
+        let nothing = tokio::time::timeout(10 * REST, received(&mut sockets, &mut polls)).await;
+        assert!(nothing.is_err() && (5..=40).contains(&polls), "{polls}");
+        let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        peer.send_to(b"read", there).unwrap();
+        assert_eq!(received(&mut sockets, &mut polls).await.1, 4);
+    }
+
     #[tokio::test]
     async fn addresses_of_two_kinds_are_refused() {
         let locals = names(&["127.0.0.1", "::1"]).unwrap();
         assert!(matches!(Sockets::bind(&locals).await, Err(SocketError::Mixed(_))));
+        let twice = names(&["lo", "127.0.0.2", "lo"]).unwrap();
+        let error = Sockets::bind(&twice).await.unwrap_err().to_string();
+        assert!(error.starts_with("local address 127.0.0.1 is there twice; "), "{error}");
         let elsewhere = names(&["192.0.2.1"]).unwrap();
         let error = Sockets::bind(&elsewhere).await.unwrap_err().to_string();
         assert!(error.starts_with("cannot send from 192.0.2.1:0: "), "{error}");
