@@ -9,6 +9,7 @@ pub mod fetch;
 mod messages;
 mod paths;
 pub mod perf;
+mod reach;
 #[cfg(target_os = "linux")]
 pub mod run;
 pub mod running;

@@ -67,6 +67,26 @@ pub enum SessionError {
         /// What was wrong.
         reason: noq::ConnectionError,
     },
+    /// There is none to any address of a host.
+    #[error("no connection to `{host}`; tried {}", tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Unreached {
+        /// Its name.
+        host: String,
+        /// What came of each address.
+        tried: Vec<SessionError>,
+    },
+}
+
+impl SessionError {
+    /// Whether it may be otherwise at another address of the same host.
+    pub(crate) fn is_of_address(&self) -> bool {
+        use SocketError::{Mixed, NoAddress, Refused};
+        match self {
+            Self::Socket(error) => matches!(error, Mixed(_) | NoAddress { .. } | Refused { .. }),
+            Self::WrongPlace(_) | Self::Refused { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// An endpoint that takes connections.
@@ -240,13 +260,17 @@ impl Client {
     }
 }
 
-/// The addresses of a host: those of one kind, as its first.
+/// The addresses of a host, of both kinds, in the order in which the system gives them.
 pub async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, SessionError> {
     let no_host = |reason| SessionError::NoHost { host: host.to_owned(), reason };
     let found = tokio::net::lookup_host((host, port)).await.map_err(|error| no_host(Some(error)))?;
-    let all: Vec<SocketAddr> = found.collect();
-    let &first = all.first().ok_or_else(|| no_host(None))?;
-    Ok(all.into_iter().filter(|address| address.is_ipv4() == first.is_ipv4()).collect())
+    let mut all: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    if all.is_empty() { Err(no_host(None)) } else { Ok(all) }
 }
 
 /// A connection over several paths. It ends when it is dropped.

@@ -96,13 +96,22 @@ fn security_error(error: SecurityError) -> PyErr {
 
 /// What was asked for wrongly is a `ValueError`, what the network does a `ConnectionError`.
 fn perf_error(error: PerfError) -> PyErr {
-    let is_input = match &error {
+    let is_wrong = match &error {
         PerfError::Url(_) | PerfError::Unsuited(_) | PerfError::OutOfRange { .. } => true,
-        PerfError::Session(error) => !matches!(error, SessionError::Refused { .. } | SessionError::NoEndpoint(_)),
+        PerfError::Session(error) => is_input(error),
         PerfError::Refused(_) | PerfError::Ended(_) | PerfError::Unruly(_) | PerfError::NoThreads(_) => false,
     };
     let said = error.to_string();
-    if is_input { PyValueError::new_err(said) } else { PyConnectionError::new_err(said) }
+    if is_wrong { PyValueError::new_err(said) } else { PyConnectionError::new_err(said) }
+}
+
+/// Whether it is for who asked to set right.
+fn is_input(error: &SessionError) -> bool {
+    match error {
+        SessionError::Refused { .. } | SessionError::NoEndpoint(_) => false,
+        SessionError::Unreached { tried, .. } => tried.iter().all(is_input),
+        _ => true,
+    }
 }
 
 /// The names of the protocols that can control real connections.

@@ -13,9 +13,9 @@ use tokio::time::{sleep, timeout};
 use super::{Order, Wanted};
 use crate::control::named;
 use crate::messages::{AskError, answer, ask};
-use crate::security::Trust;
-use crate::session::{Client, Session, SessionError, addresses};
-use crate::sockets::{SocketError, resolve};
+use crate::reach::{Reached, Way};
+use crate::session::{Session, SessionError};
+use crate::sockets::SocketError;
 
 /// How long to wait before a source is reached for again, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
@@ -97,7 +97,7 @@ pub async fn keep(source: usize, common: Arc<Common>) {
 async fn serve_until_lost(source: usize, common: &Common) -> Event {
     let lost = |why: String| Event::Lost { source, why };
     let (_client, session) = match connect(source, &common.order).await {
-        Ok((client, session)) => (client, Arc::new(session)),
+        Ok(Reached { client, session, .. }) => (client, Arc::new(session)),
         Err(error) if is_final(&error) => return Event::Refused { source, why: error.to_string() },
         Err(error) => return lost(error.to_string()),
     };
@@ -122,24 +122,22 @@ async fn serve_until_lost(source: usize, common: &Common) -> Event {
 }
 
 /// Makes a connection to a source, over all paths to it.
-async fn connect(source: usize, order: &Order) -> Result<(Client, Session), SessionError> {
+async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> {
     let Wanted { url, .. } = &order.sources[source];
-    let remotes = addresses(&url.host, url.port).await?;
-    let client = Client::bind(&resolve(&order.via, remotes[0])?).await?;
-    let trust = order.authorities.clone().map_or_else(|| url.trust(), Trust::Authorities);
-    let session = client.connect(&url.host, &remotes[..1], &trust, &named(&order.control)?).await?;
-    Ok((client, session))
+    let protocol = named(&order.control)?;
+    Way { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &protocol }.reach().await
 }
 
 /// Whether it will not be otherwise next time.
 fn is_final(error: &SessionError) -> bool {
-    use SessionError::{Refused, Security, Socket, TooManyPaths, Unsuited, WrongPlace};
+    use SessionError::{Refused, Security, Socket, TooManyPaths, Unreached, Unsuited, WrongPlace};
     match error {
         Security(_)
         | Unsuited(_)
         | TooManyPaths(_)
         | WrongPlace(_)
-        | Socket(SocketError::UnknownInterface { .. } | SocketError::Mixed(_)) => true,
+        | Socket(SocketError::UnknownInterface { .. } | SocketError::Mixed(_) | SocketError::Twice(_)) => true,
+        Unreached { tried, .. } => tried.iter().all(is_final),
         // Who is not who it should be is not asked again.
         Refused { reason: ConnectionError::TransportError(error), .. } => error.crypto.is_some(),
         _ => false,

@@ -10,10 +10,9 @@ use super::running::Event;
 use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
 use crate::control::named;
 use crate::paths::PathReport;
+use crate::reach::{Reached, Way};
 use crate::running::Events;
-use crate::security::Trust;
-use crate::session::{Client, Session, addresses};
-use crate::sockets::resolve;
+use crate::session::Session;
 use crate::url::Url;
 
 /// How long the paths after the first may take to open before data flow.
@@ -62,11 +61,8 @@ impl Plan {
 pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError> {
     let (request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
-    let remotes = addresses(&plan.url.host, plan.url.port).await?;
-    let locals = resolve(&plan.via, remotes[0]).map_err(crate::session::SessionError::from)?;
-    let client = Client::bind(&locals).await?;
-    let trust = plan.authorities.clone().map_or_else(|| plan.url.trust(), Trust::Authorities);
-    let session = client.connect(&plan.url.host, &remotes[..1], &trust, &protocol).await?;
+    let way = Way { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
+    let Reached { client, session, remote } = way.reach().await?;
     gather(&session).await;
     let (mut tells, mut hears) = session.connection().open_bi().await.map_err(ended)?;
     tell(&mut tells, &request).await?;
@@ -91,7 +87,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let paths = session.paths();
     session.close(0, "done");
     client.close().await;
-    let start = Start::new(&plan, remotes[0], &paths);
+    let start = Start::new(&plan, remote, &paths);
     events.tell(Event::Measured(Box::new(Report::new(start, intervals, request.direction, own, peer, &begun, &paths))));
     Ok(())
 }

@@ -1,0 +1,107 @@
+//! A server reached by its URL: at the first of its addresses that answers.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anabranch_proto::Protocol;
+
+use crate::security::Trust;
+use crate::session::{Client, Session, SessionError, addresses};
+use crate::sockets::resolve;
+use crate::url::Url;
+
+/// A connection to a server, and what it was made with.
+#[derive(Debug)]
+pub struct Reached {
+    /// The end that it was made at.
+    pub client: Client,
+    /// The connection.
+    pub session: Session,
+    /// Where the server is.
+    pub remote: SocketAddr,
+}
+
+/// How to connect to a server, wherever it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// Its URL, which says how it is known.
+    pub url: &'a Url,
+    /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
+    pub authorities: Option<&'a Path>,
+    /// Local addresses or interfaces, a path over each; none for what the system chooses.
+    pub via: &'a [String],
+    /// What controls what is sent from here.
+    pub protocol: &'a Protocol,
+}
+
+impl Way<'_> {
+    /// Connects to the first address of the host that answers, in the order in which the system gives them.
+    ///
+    /// # Errors
+    /// If there is none, or none answers: then with all that were tried.
+    pub async fn reach(&self) -> Result<Reached, SessionError> {
+        self.reach_one_of(&addresses(&self.url.host, self.url.port).await?).await
+    }
+
+    async fn reach_one_of(&self, remotes: &[SocketAddr]) -> Result<Reached, SessionError> {
+        let mut tried = Vec::new();
+        for &remote in remotes {
+            match self.reach_at(remote).await {
+                Ok(reached) => return Ok(reached),
+                Err(error) if error.is_of_address() => tried.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        let host = self.url.host.clone();
+        Err(if tried.len() == 1 { tried.remove(0) } else { SessionError::Unreached { host, tried } })
+    }
+
+    async fn reach_at(&self, remote: SocketAddr) -> Result<Reached, SessionError> {
+        let client = Client::bind(&resolve(self.via, remote)?).await?;
+        let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
+        let session = client.connect(&self.url.host, &[remote], &trust, self.protocol).await?;
+        Ok(Reached { client, session, remote })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+    use crate::control::named;
+    use crate::security::Identity;
+    use crate::session::Server;
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_where_one_does_not_answer() {
+        let identity = Identity::made().unwrap();
+        let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
+        let silent = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (good, other_kind) = (server.address(), "[::1]:9".parse().unwrap());
+        tokio::spawn(async move {
+            let _session = server.next().await.unwrap().accept().await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        let url = Url {
+            host: "several.example".to_owned(),
+            port: good.port(),
+            path: String::new(),
+            pins: vec![identity.fingerprint()],
+        };
+        let (protocol, via) = (named("lia").unwrap(), ["127.0.0.1".to_owned()]);
+        let way = Way { url: &url, authorities: None, via: &via, protocol: &protocol };
+        let reached = way.reach_one_of(&[other_kind, silent, good]).await.unwrap();
+        assert_eq!((reached.remote, reached.session.paths().len()), (good, 1));
+        // From an IPv4 address there is no way to one of IPv6, and nobody is at the other.
+        let error = way.reach_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
+        assert!(error.starts_with("no connection to `several.example`; tried "), "{error}");
+        assert!(error.contains(&other_kind.to_string()) && error.contains(&silent.to_string()), "{error}");
+        // What is wrong at every address is said once.
+        let via = ["wlan77".to_owned()];
+        let wrong = Way { via: &via, ..way }.reach_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
+        assert!(wrong.starts_with("`wlan77` is neither"), "{wrong}");
+        let alone = way.reach_one_of(&[silent]).await.unwrap_err().to_string();
+        assert!(alone.starts_with(&format!("no connection to {silent}: ")), "{alone}");
+    }
+}
