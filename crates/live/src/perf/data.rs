@@ -9,7 +9,7 @@ use noq::SendStream;
 use tokio::task::JoinSet;
 
 use super::PerfError;
-use super::wire::{Cpu, Done, PATIENCE, Request, ended};
+use super::wire::{Cpu, DRAINING, Done, Request, ended, timely};
 use crate::session::Session;
 
 /// Bytes written at a time.
@@ -38,42 +38,60 @@ impl Counter {
     }
 }
 
-/// Sends what was asked for.
-pub(super) async fn send(session: &Session, request: &Request, sent: &Counter) -> Result<Done, PerfError> {
+/// Sends what was asked for; gives the streams besides, finished, of which not all need have come.
+pub(super) async fn send(
+    session: &Session,
+    request: &Request,
+    sent: &Counter,
+) -> Result<(Done, Vec<SendStream>), PerfError> {
     let (start, cpu) = (Instant::now(), Cpu::now());
     let end = tokio::time::Instant::now() + Duration::from_secs_f64(request.seconds);
     let left = Counter(Arc::new(AtomicU64::new(request.bytes)));
+    let mut finished = Vec::new();
     let mut streams = JoinSet::new();
     for _ in 0..request.streams {
-        let stream = session.connection().open_uni().await.map_err(ended)?;
+        let opened = async { session.connection().open_uni().await.map_err(ended) };
+        let stream = timely("it takes no streams", opened).await?;
         streams.spawn(fill(stream, left.clone(), sent.clone(), end));
     }
     loop {
         tokio::select! {
             filled = streams.join_next() => match filled {
-                Some(filled) => filled.map_err(ended)??,
+                Some(filled) => finished.push(filled.map_err(ended)??),
                 None => break,
             },
             () = tokio::time::sleep(TICK) => session.fit_send_window(),
         }
     }
-    Ok(Done { bytes: sent.read(), seconds: start.elapsed().as_secs_f64(), cpu: Cpu::now().since(cpu) })
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), Cpu::now().since(cpu));
+    Ok((Done { bytes: sent.read(), seconds, cpu, ..Done::default() }, finished))
 }
 
-/// Writes to a stream until nothing is left or the time is over.
+/// Waits until all of these streams has come, so that no packet of it can still be lost; not for ever.
+pub(super) async fn drain(streams: &[SendStream]) {
+    let all = async {
+        for stream in streams {
+            // Where the connection ends, there is nothing more to come.
+            let _ = stream.stopped().await;
+        }
+    };
+    let _ = tokio::time::timeout(DRAINING, all).await;
+}
+
+/// Writes to a stream until nothing is left or the time is over; gives it, finished.
 async fn fill(
     mut stream: SendStream,
     left: Counter,
     sent: Counter,
     end: tokio::time::Instant,
-) -> Result<(), PerfError> {
+) -> Result<SendStream, PerfError> {
     static ZEROS: [u8; PIECE] = [0; PIECE];
     // The peer hears of a stream when something comes, and it waits for as many as were agreed on.
     let mut piece = Bytes::from_static(&ZEROS[..left.take(PIECE as u64) as usize]);
     loop {
         while !piece.is_empty() {
             let Ok(written) = tokio::time::timeout_at(end, stream.write(&piece)).await else {
-                return stream.finish().map_err(ended);
+                return stream.finish().map(|()| stream).map_err(ended);
             };
             let written = written.map_err(ended)?;
             sent.add(written as u64);
@@ -81,7 +99,7 @@ async fn fill(
         }
         piece = Bytes::from_static(&ZEROS[..left.take(PIECE as u64) as usize]);
         if piece.is_empty() || tokio::time::Instant::now() >= end {
-            return stream.finish().map_err(ended);
+            return stream.finish().map(|()| stream).map_err(ended);
         }
     }
 }
@@ -91,8 +109,8 @@ pub(super) async fn receive(session: &Session, request: &Request, received: &Cou
     let (start, cpu) = (Instant::now(), Cpu::now());
     let mut streams = JoinSet::new();
     for _ in 0..request.streams {
-        let accepted = tokio::time::timeout(PATIENCE, session.connection().accept_uni()).await;
-        let mut stream = accepted.map_err(|_| PerfError::Unruly("it sends nothing".to_owned()))?.map_err(ended)?;
+        let accepted = async { session.connection().accept_uni().await.map_err(ended) };
+        let mut stream = timely("it sends nothing", accepted).await?;
         let received = received.clone();
         streams.spawn(async move {
             while let Some(chunk) = stream.read_chunk(PIECE).await.map_err(ended)? {
@@ -102,7 +120,7 @@ pub(super) async fn receive(session: &Session, request: &Request, received: &Cou
         });
     }
     // The sender stops by its own clock, and what is under way then still comes.
-    let most = Duration::from_secs_f64(request.seconds) + 4 * PATIENCE;
+    let most = Duration::from_secs_f64(request.seconds) + DRAINING;
     let all = async {
         while let Some(read) = streams.join_next().await {
             read.map_err(ended)??;
@@ -114,5 +132,6 @@ pub(super) async fn receive(session: &Session, request: &Request, received: &Cou
     if bytes > request.bytes {
         return Err(PerfError::Unruly(format!("{bytes} bytes came where {} were asked for", request.bytes)));
     }
-    Ok(Done { bytes, seconds: start.elapsed().as_secs_f64(), cpu: Cpu::now().since(cpu) })
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), Cpu::now().since(cpu));
+    Ok(Done { bytes, seconds, cpu, ..Done::default() })
 }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use noq::RecvStream;
+
 use super::PerfError;
 use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
 use super::running::Event;
-use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
+use super::wire::{Answer, DRAINING, Direction, Done, Request, ended, hear, tell, timely};
 use crate::control::named;
 use crate::paths::PathReport;
 use crate::reach::{Reached, Way};
@@ -64,17 +66,13 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let way = Way { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
     let Reached { client, session, remote } = way.reach().await?;
     gather(&session).await;
-    let (mut tells, mut hears) = session.connection().open_bi().await.map_err(ended)?;
-    tell(&mut tells, &request).await?;
-    if let Some(refusal) = hear::<Answer>(&mut hears).await?.refusal {
-        return Err(PerfError::Refused(refusal));
-    }
+    let mut hears = timely("it does not answer", ask(&session, &request)).await?;
     let counter = Counter::default();
     let begun = session.paths();
     let mut intervals = Vec::new();
     let own = async {
         match request.direction {
-            Direction::Up => send(&session, &request, &counter).await,
+            Direction::Up => send(&session, &request, &counter).await.map(|(done, _)| done),
             Direction::Down => receive(&session, &request, &counter).await,
         }
     };
@@ -82,14 +80,25 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
         done = own => done?,
         never = watch(&session, &counter, request.direction, &mut intervals, &events) => never,
     };
-    let last = tokio::time::timeout(PATIENCE * 4, hear::<Done>(&mut hears)).await;
+    let last = tokio::time::timeout(DRAINING, hear::<Done>(&mut hears)).await;
     let peer: Done = last.map_err(|_| PerfError::Unruly("it does not say what it has done".to_owned()))??;
     let paths = session.paths();
+    let own = own.over(&begun, &paths);
     session.close(0, "done");
     client.close().await;
     let start = Start::new(&plan, remote, &paths);
     events.tell(Event::Measured(Box::new(Report::new(start, intervals, request.direction, own, peer, &begun, &paths))));
     Ok(())
+}
+
+/// Asks for a measurement: where the end of it is told of.
+async fn ask(session: &Session, request: &Request) -> Result<RecvStream, PerfError> {
+    let (mut tells, mut hears) = session.connection().open_bi().await.map_err(ended)?;
+    tell(&mut tells, request).await?;
+    match hear::<Answer>(&mut hears).await?.refusal {
+        Some(refusal) => Err(PerfError::Refused(refusal)),
+        None => Ok(hears),
+    }
 }
 
 /// Waits until all paths are open, or for as long as they may take.

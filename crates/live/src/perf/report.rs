@@ -73,8 +73,9 @@ struct Stream {
     seconds: f64,
     bytes: u64,
     bits_per_second: f64,
-    /// Packets found to be lost.
-    retransmits: u64,
+    /// Packets found to be lost; only the sender knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retransmits: Option<u64>,
     /// In bytes.
     snd_cwnd: u64,
     /// In microseconds.
@@ -89,7 +90,11 @@ struct Sum {
     seconds: f64,
     bytes: u64,
     bits_per_second: f64,
-    retransmits: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retransmits: Option<u64>,
+    /// Packets sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packets: Option<u64>,
     sender: bool,
 }
 
@@ -148,7 +153,8 @@ impl Interval {
     ) -> Self {
         let streams = streams(direction, (start, end), before, after);
         let retransmits = streams.iter().map(|stream| stream.retransmits).sum();
-        Self { streams, sum: Sum::new((start, end), bytes, retransmits, direction == Direction::Up) }
+        let sum = Sum::new((start, end), bytes, direction == Direction::Up);
+        Self { streams, sum: Sum { retransmits, ..sum } }
     }
 
     /// A line for people.
@@ -156,18 +162,16 @@ impl Interval {
         let Sum { start, end, bits_per_second, retransmits, .. } = self.sum;
         let of = |stream: &Stream| format!("{} {:.1}", stream.path, stream.bits_per_second / 1e6);
         let paths: Vec<String> = self.streams.iter().map(of).collect();
-        format!(
-            "{start:6.1} - {end:6.1} s  {:9.1} Mbit/s  {retransmits:5} lost  {}",
-            bits_per_second / 1e6,
-            paths.join("  ")
-        )
+        let lost = retransmits.map_or_else(String::new, |lost| format!("  {lost:5} lost"));
+        format!("{start:6.1} - {end:6.1} s  {:9.1} Mbit/s{lost}  {}", bits_per_second / 1e6, paths.join("  "))
     }
 }
 
 impl Sum {
-    fn new((start, end): (f64, f64), bytes: u64, retransmits: u64, sender: bool) -> Self {
+    fn new((start, end): (f64, f64), bytes: u64, sender: bool) -> Self {
         let seconds = end - start;
-        Self { start, end, seconds, bytes, bits_per_second: rate(bytes, seconds), retransmits, sender }
+        let bits_per_second = rate(bytes, seconds);
+        Self { start, end, seconds, bytes, bits_per_second, retransmits: None, packets: None, sender }
     }
 }
 
@@ -184,7 +188,11 @@ impl Report {
         let is_up = direction == Direction::Up;
         let (sent, received) = if is_up { (own, peer) } else { (peer, own) };
         let streams = streams(direction, (0.0, own.seconds), before, after);
-        let retransmits = streams.iter().map(|stream| stream.retransmits).sum();
+        let sum_sent = Sum {
+            retransmits: Some(sent.lost),
+            packets: Some(sent.packets),
+            ..Sum::new((0.0, sent.seconds), sent.bytes, is_up)
+        };
         let percent = |used: f64, of: f64| if of > 0.0 { 100.0 * used / of } else { 0.0 };
         let cpu_utilization_percent = CpuPercent {
             host_total: percent(own.cpu.user_s + own.cpu.system_s, own.seconds),
@@ -196,8 +204,8 @@ impl Report {
         };
         let end = End {
             streams,
-            sum_sent: Sum::new((0.0, sent.seconds), sent.bytes, retransmits, is_up),
-            sum_received: Sum::new((0.0, received.seconds), received.bytes, 0, is_up),
+            sum_sent,
+            sum_received: Sum::new((0.0, received.seconds), received.bytes, is_up),
             cpu_utilization_percent,
         };
         Self { start, intervals, end }
@@ -222,8 +230,9 @@ impl Report {
     pub fn lines(&self) -> Vec<String> {
         let of = |stream: &Stream| {
             let Stream { path, bytes, bits_per_second, retransmits, snd_cwnd, rtt, .. } = stream;
+            let lost = retransmits.map_or_else(String::new, |lost| format!(" {lost} lost,"));
             format!(
-                "{path}: {} in {:.2} s, {:.1} Mbit/s, {retransmits} lost, round trip {:.1} ms, window {}",
+                "{path}: {} in {:.2} s, {:.1} Mbit/s,{lost} round trip {:.1} ms, window {}",
                 size(*bytes),
                 stream.seconds,
                 bits_per_second / 1e6,
@@ -233,10 +242,13 @@ impl Report {
         };
         let Sum { bytes, seconds, bits_per_second, .. } = self.end.sum_received;
         let cpu = &self.end.cpu_utilization_percent;
+        let sent = &self.end.sum_sent;
         let all = format!(
-            "received {} in {seconds:.2} s, {:.1} Mbit/s; processor {:.0} % here, {:.0} % there",
+            "received {} in {seconds:.2} s, {:.1} Mbit/s; {} of {} packets lost; processor {:.0} % here, {:.0} % there",
             size(bytes),
             bits_per_second / 1e6,
+            sent.retransmits.unwrap_or_default(),
+            sent.packets.unwrap_or_default(),
             cpu.host_total,
             cpu.remote_total
         );
@@ -259,7 +271,7 @@ fn streams(direction: Direction, (start, end): (f64, f64), before: &[PathReport]
             seconds: end - start,
             bytes,
             bits_per_second: rate(bytes, end - start),
-            retransmits: path.lost_packets.saturating_sub(first.map_or(0, |path| path.lost_packets)),
+            retransmits: sender.then(|| path.lost_packets.saturating_sub(first.map_or(0, |path| path.lost_packets))),
             snd_cwnd: path.window_bytes,
             rtt: (path.rtt_s * 1e6) as u64,
             sender,

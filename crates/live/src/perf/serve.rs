@@ -7,9 +7,9 @@ use noq::{RecvStream, SendStream};
 use tokio::sync::Semaphore;
 
 use super::PerfError;
-use super::data::{Counter, receive, send};
+use super::data::{Counter, drain, receive, send};
 use super::running::Event;
-use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell};
+use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell, timely};
 use crate::control::named;
 use crate::running::Events;
 use crate::security::{Identity, SecurityError};
@@ -56,15 +56,18 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
 async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     let session = arrival.accept().await?;
     let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
-    let agreed = tokio::time::timeout(PATIENCE, agree(&session, room)).await;
-    let (request, mut tells, _permit) =
-        agreed.map_err(|_| PerfError::Unruly(format!("{remote} asks for nothing")))??;
+    let (request, mut tells, _permit) = timely(&format!("{remote} asks for nothing"), agree(&session, room)).await?;
     let (counter, verb) = (Counter::default(), if request.direction == Direction::Up { "received" } else { "sent" });
     let done: Done = match request.direction {
         Direction::Up => receive(&session, &request, &counter).await?,
-        Direction::Down => send(&session, &request, &counter).await?,
+        Direction::Down => {
+            let begun = session.paths();
+            let (done, streams) = send(&session, &request, &counter).await?;
+            drain(&streams).await;
+            done.over(&begun, &session.paths())
+        }
     };
-    tell(&mut tells, &done).await?;
+    timely("it does not take what it is told", tell(&mut tells, &done)).await?;
     tells.finish().map_err(ended)?;
     // The client leaves when it has read that; until then the connection is needed.
     let _ = tokio::time::timeout(PATIENCE, session.connection().closed()).await;

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::PerfError;
+use crate::paths::PathReport;
 
 /// Of a measurement, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
@@ -20,8 +21,11 @@ pub const MOST_STREAMS: u32 = 16;
 /// Bytes of a message.
 const MOST_MESSAGE: usize = 4096;
 
-/// How long a peer may take to say what it wants.
+/// How long a peer may take to say something, or to take what is said.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long what is under way may take to come, once the sender has stopped.
+pub(super) const DRAINING: Duration = Duration::from_secs(20);
 
 /// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +92,23 @@ pub(super) struct Done {
     pub(super) bytes: u64,
     pub(super) seconds: f64,
     pub(super) cpu: Cpu,
+    /// Of the sender, over all paths: packets, and those of them that were found to be lost.
+    #[serde(default)]
+    pub(super) packets: u64,
+    /// See `packets`.
+    #[serde(default)]
+    pub(super) lost: u64,
+}
+
+impl Done {
+    /// The same with the packets that paths have carried meanwhile.
+    pub(super) fn over(self, before: &[PathReport], after: &[PathReport]) -> Self {
+        let grown = |of: fn(&PathReport) -> u64| {
+            let sum = |paths: &[PathReport]| paths.iter().map(of).sum::<u64>();
+            sum(after).saturating_sub(sum(before))
+        };
+        Self { packets: grown(|path| path.sent_packets), lost: grown(|path| path.lost_packets), ..self }
+    }
 }
 
 /// Seconds of a processor that a process has used.
@@ -127,6 +148,11 @@ pub(super) fn ended(error: impl std::error::Error) -> PerfError {
         cause = deeper.source();
     }
     PerfError::Ended(said)
+}
+
+/// Does what a peer is to have its part in soon; what is wrong if it has not.
+pub(super) async fn timely<T>(wrong: &str, work: impl Future<Output = Result<T, PerfError>>) -> Result<T, PerfError> {
+    tokio::time::timeout(PATIENCE, work).await.map_err(|_| PerfError::Unruly(wrong.to_owned()))?
 }
 
 /// Sends a message.
