@@ -17,6 +17,11 @@ const STREAM_WINDOW: u32 = 2 << 20;
 /// Bytes that a peer that only asks may send on a stream before they are read: more than any request has.
 const REQUEST_WINDOW: u32 = 8 << 10;
 
+/// Every second packet is acknowledged at once, as QUIC does by itself, and one alone after a millisecond, which is the least
+/// that noq takes, instead of 25 [rfc9002, sec. 5.3]. A control takes a round trip for that of the path, and noq tells it of
+/// no delay at the peer before it is too late.
+const ACKS: (u32, Duration) = (2, Duration::from_millis(1));
+
 /// Bytes that are kept until they are acknowledged, before anything is known.
 const FIRST_SEND_WINDOW: u64 = 1 << 20;
 
@@ -27,8 +32,8 @@ pub struct Carriage {
     pub payload: Option<u16>,
     /// A path without an answer for so long is given up, and so is a connection.
     pub idle: Duration,
-    /// The peer acknowledges so many packets at a time, or after so long; `None` for as QUIC does by itself.
-    pub acks: Option<(u32, Duration)>,
+    /// The peer acknowledges so many packets at a time, or after so long.
+    pub acks: (u32, Duration),
     /// Bytes that a peer may send before they are read.
     pub receive_window: u32,
     /// Of these, on one stream.
@@ -43,7 +48,7 @@ impl Default for Carriage {
         Self {
             payload: None,
             idle: Duration::from_millis(2400),
-            acks: None,
+            acks: ACKS,
             receive_window: 32 << 20,
             stream_window: STREAM_WINDOW,
             uni_streams: MOST_STREAMS,
@@ -77,11 +82,10 @@ impl Carriage {
         if let Some(payload) = self.payload {
             transport.initial_mtu(payload).mtu_discovery_config(None);
         }
-        if let Some((every, delay)) = self.acks {
-            let mut acks = AckFrequencyConfig::default();
-            acks.ack_eliciting_threshold(VarInt::from_u32(every.saturating_sub(1))).max_ack_delay(Some(delay));
-            transport.ack_frequency_config(Some(acks));
-        }
+        let (every, delay) = self.acks;
+        let mut acks = AckFrequencyConfig::default();
+        acks.ack_eliciting_threshold(VarInt::from_u32(every.saturating_sub(1))).max_ack_delay(Some(delay));
+        transport.ack_frequency_config(Some(acks));
         transport
     }
 }
