@@ -205,6 +205,13 @@ impl Paths {
         self.lock().iter().map(of).collect()
     }
 
+    /// The number of each pair's path in QUIC, the same at both ends; `None` for those without one.
+    pub(crate) fn numbers(&self) -> Vec<Option<u32>> {
+        // noq tells it as text only.
+        let of = |pair: &Line| pair.path.as_ref().filter(|_| pair.is_open)?.id().to_string().parse().ok();
+        self.lock().iter().map(of).collect()
+    }
+
     /// From now on a path of a pair is wanted or not.
     pub(crate) fn want(&self, index: usize, is_wanted: bool) {
         if let Some(pair) = self.lock().get_mut(index).filter(|pair| pair.is_wanted != is_wanted) {

@@ -179,7 +179,7 @@ impl Arrival {
 #[derive(Clone, Debug)]
 pub struct Client {
     endpoint: Endpoint,
-    /// Each with the only address of the server that it is for, if there is one.
+    /// What noq knows the local addresses by, each with the only address of the server that it is for, if there is one.
     locals: Vec<(IpAddr, Option<IpAddr>)>,
     /// The addresses that have stand-ins, by these.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
@@ -311,6 +311,18 @@ impl Session {
     /// For clients.
     pub fn want(&self, path: usize, is_wanted: bool) {
         self.paths.want(path, is_wanted);
+    }
+
+    /// The number of each path in QUIC, which is the same at both ends and stays when a path moves to other addresses; in
+    /// the order of [`Self::paths`], `None` for those that are not open.
+    pub fn numbers(&self) -> Vec<Option<u32>> {
+        self.paths.numbers()
+    }
+
+    /// Which paths share links, by the number of each and that of its group; the others are in group 0.
+    pub fn regroup_numbered(&self, groups: &[(u32, u32)]) {
+        let of = |number| groups.iter().find(|(own, _)| Some(*own) == number).map_or(0, |&(_, group)| group);
+        self.regroup(&self.numbers().into_iter().map(of).collect::<Vec<u32>>());
     }
 
     /// Which paths share links, by a number for each, in the order of [`Self::paths`].

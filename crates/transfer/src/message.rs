@@ -20,10 +20,10 @@ pub enum Request {
         /// By its name in scenario files.
         protocol: String,
     },
-    /// To take paths with the same number for ones that share links.
+    /// To take paths of the same group for ones that share links.
     Groups {
-        /// A number for each path, in the order in which they were opened first.
-        groups: Vec<u32>,
+        /// The number of each open path in QUIC, which is the same at both ends, and that of its group.
+        groups: Vec<(u32, u32)>,
     },
     /// What there is by this name.
     Look {
@@ -147,7 +147,7 @@ mod tests {
     fn messages_are_read_as_they_were_written() {
         let requests = [
             Request::Control { protocol: "lia".into() },
-            Request::Groups { groups: vec![0, 0, 7] },
+            Request::Groups { groups: vec![(0, 0), (1, 0), (5, 7)] },
             Request::Look { name: "a/b".into() },
             Request::Digests { root: ROOT },
             Request::Chunk { root: ROOT, chunk: u32::MAX },

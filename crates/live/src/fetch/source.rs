@@ -144,23 +144,25 @@ fn is_final(error: &SessionError) -> bool {
     }
 }
 
-/// Tells a source which of its paths share links, whenever one opens for the first time; ends with the connection.
+/// Tells a source which of its paths share links, whenever others are open; ends with the connection.
 async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
-    let mut opened: Vec<usize> = Vec::new();
+    let mut told: Vec<(u32, u32)> = Vec::new();
     loop {
-        let paths = session.paths();
-        let before = opened.len();
-        let is_new = |route: &usize| paths[*route].openings > 0 && !opened.contains(route);
-        let new: Vec<usize> = (0..paths.len()).filter(is_new).collect();
-        opened.extend(new);
-        if !groups.is_empty() && opened.len() > before {
-            let groups = opened.iter().map(|&route| groups.get(route).copied().unwrap_or(0)).collect();
-            if let Err(error) = ask(session.connection(), &Request::Groups { groups }).await {
+        let open = numbered(&session.numbers(), groups);
+        if !groups.is_empty() && open != told {
+            if let Err(error) = ask(session.connection(), &Request::Groups { groups: open.clone() }).await {
                 return error;
             }
+            told = open;
         }
         sleep(LOOK).await;
     }
+}
+
+/// Of each path that is open its number in QUIC and its group.
+fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
+    let all = numbers.iter().enumerate();
+    all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()
 }
 
 /// Says under which control to send, asks for the file, and for its digests if no other source has sent them.
@@ -225,4 +227,17 @@ async fn chunk_bytes(connection: &Connection, job: &Job) -> Result<Vec<u8>, AskE
         received.fetch_add(piece.len() as u64, Ordering::Relaxed);
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_comes_back_under_another_number_is_told_with_its_group() {
+        // The second path was number 1, is gone, and has come back as number 3.
+        assert_eq!(numbered(&[Some(0), Some(1), Some(2)], &[4, 5]), [(0, 4), (1, 5), (2, 0)]);
+        assert_eq!(numbered(&[Some(0), None, Some(2)], &[4, 5]), [(0, 4), (2, 0)]);
+        assert_eq!(numbered(&[Some(0), Some(3), Some(2)], &[4, 5]), [(0, 4), (3, 5), (2, 0)]);
+    }
 }

@@ -81,8 +81,8 @@ struct Serving {
     share: Arc<Share>,
     /// The connection itself.
     session: Session,
-    /// Which of its paths share links, as far as it was told.
-    groups: Mutex<Vec<u32>>,
+    /// Which of its paths share links, as far as it was told: groups by the numbers of paths.
+    groups: Mutex<Vec<(u32, u32)>>,
     /// The files that were looked for.
     files: Mutex<Vec<(Root, Arc<SharedFile>)>>,
     /// Chunks sent so far; earlier ones go before later ones.
@@ -156,7 +156,7 @@ impl Serving {
         self.session.fit_send_window();
         let groups = lock(&self.groups);
         if !groups.is_empty() {
-            self.session.regroup(&groups);
+            self.session.regroup_numbered(&groups);
         }
         let taken = self.taken.load(Ordering::Relaxed);
         if taken != progress.0 || self.waiting.load(Ordering::Relaxed) == 0 {
