@@ -295,6 +295,19 @@ def test_nothing_is_wider_than_the_window(site, open_page, width, dark):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
 
 
+def test_a_scenario_with_a_long_name_fits_a_narrow_window(folder, tmp_path_factory, open_page):
+    scenarios = tmp_path_factory.mktemp("scenarios")
+    long = "w" * 60
+    lines = (SCENARIOS / "join-and-leave.toml").read_text(encoding="utf-8").splitlines()
+    named = [f'title = "{long}"' if line.startswith("title = ") else line for line in lines]
+    (scenarios / f"{long}.toml").write_text("\n".join(named), encoding="utf-8")
+    with Served(Settings(folder, scenarios)) as site:
+        for place in ("", "#/new", f"#/new?from={long}.toml"):
+            page = open_page(site, place, width=390)
+            page.wait_for_selector("select option:nth-child(2)" if place else "tbody tr", state="attached")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, place
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_many_runs_stand_apart_and_are_wide_enough_to_read(tmp_path, results, open_page, width):
     names = [f"run {number}" for number in range(6)]
