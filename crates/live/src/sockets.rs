@@ -8,6 +8,8 @@
 //! noq knows of this end's addresses without their ports. So of several ports of one address each but the first has a
 //! stand-in for it, an address that no interface has.
 
+mod local;
+
 use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,124 +26,13 @@ use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use tokio::time::{Sleep, sleep};
 
+pub use self::local::{Local, SocketError, resolve};
+
 /// What the kernel is asked to keep of what has arrived, in bytes; it gives less where `net.core.rmem_max` is.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// How long a socket is left alone after an error: the same may come again at once, and for ever.
 const REST: Duration = Duration::from_millis(10);
-
-/// Where a socket is bound to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Local {
-    /// Its address; the unspecified one for any.
-    pub address: SocketAddr,
-    /// The interface that packets are to leave by, whatever the routes say.
-    pub device: Option<String>,
-    /// The only address of the peer that is reached from here; `None` for all that it has.
-    pub peer: Option<IpAddr>,
-}
-
-impl From<SocketAddr> for Local {
-    fn from(address: SocketAddr) -> Self {
-        Self { address, device: None, peer: None }
-    }
-}
-
-/// Why there is no socket.
-#[derive(Debug, thiserror::Error)]
-pub enum SocketError {
-    /// It is neither an address nor an interface.
-    #[error("`{name}` is neither an address nor an interface of this machine; there are {}", known.join(", "))]
-    UnknownInterface {
-        /// What was asked for.
-        name: String,
-        /// The interfaces that there are.
-        known: Vec<String>,
-    },
-    /// The interface has no address to send from.
-    #[error("interface `{name}` has no IPv{version} address")]
-    NoAddress {
-        /// The interface.
-        name: String,
-        /// The kind of address that was looked for.
-        version: u8,
-    },
-    /// What comes after `=` is no address of the peer.
-    #[error("`{name}`: `{peer}` is no address of the other machine; one is written as in eth0=192.0.2.7")]
-    NoPeer {
-        /// What was asked for.
-        name: String,
-        /// What stands behind the sign.
-        peer: String,
-    },
-    /// Addresses of both kinds in one connection.
-    #[error("local addresses are of IPv4 and IPv6 ({0}); those of a connection must be of one kind")]
-    Mixed(String),
-    /// The same twice.
-    #[error("local address {0} is there twice; each path needs an address, a port or a peer of its own")]
-    Twice(IpAddr),
-    /// No address at all.
-    #[error("a connection needs a local address")]
-    None,
-    /// The kernel refuses.
-    #[error("cannot send from {address}: {error}")]
-    Refused {
-        /// The local address.
-        address: SocketAddr,
-        /// What it says.
-        error: io::Error,
-    },
-    /// The interfaces cannot be listed.
-    #[error("cannot list the interfaces of this machine: {0}")]
-    Unlisted(nix::Error),
-}
-
-/// Local addresses, each written as an address or as the name of an interface, to send to an address like `remote` from;
-/// with `=` and an address of the peer behind it, only to that.
-pub fn resolve(via: &[String], remote: SocketAddr) -> Result<Vec<Local>, SocketError> {
-    if via.is_empty() {
-        let any: IpAddr = if remote.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
-        return Ok(vec![SocketAddr::new(any, 0).into()]);
-    }
-    via.iter().map(|name| local(name, remote.is_ipv4())).collect()
-}
-
-/// The local address of one such name.
-fn local(text: &str, is_ipv4: bool) -> Result<Local, SocketError> {
-    let (name, peer) = text.split_once('=').map_or((text, None), |(name, peer)| (name, Some(peer)));
-    let no_peer = |peer: &str| SocketError::NoPeer { name: text.to_owned(), peer: peer.to_owned() };
-    let peer = peer.map(|peer| peer.parse().map_err(|_| no_peer(peer))).transpose()?;
-    if peer.is_some_and(|peer: IpAddr| peer.is_ipv4() != is_ipv4) {
-        return Err(SocketError::Mixed(text.to_owned()));
-    }
-    let local = match name.parse::<IpAddr>() {
-        Ok(address) => SocketAddr::new(address, 0).into(),
-        Err(_) => of_interface(name, is_ipv4)?,
-    };
-    Ok(Local { peer, ..local })
-}
-
-/// The first address of an interface.
-fn of_interface(name: &str, is_ipv4: bool) -> Result<Local, SocketError> {
-    let all: Vec<_> = nix::ifaddrs::getifaddrs().map_err(SocketError::Unlisted)?.collect();
-    let address = all.iter().filter(|own| own.interface_name == name).find_map(|own| {
-        let address = own.address?;
-        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
-        let v6 = address.as_sockaddr_in6().map(nix::sys::socket::SockaddrIn6::ip);
-        if is_ipv4 { v4 } else { v6.filter(|ip| !ip.is_unicast_link_local()).map(IpAddr::from) }
-    });
-    if let Some(address) = address {
-        return Ok(Local { address: SocketAddr::new(address, 0), device: Some(name.to_owned()), peer: None });
-    }
-    let mut known: Vec<String> = all.into_iter().map(|own| own.interface_name).collect();
-    known.sort();
-    known.dedup();
-    Err(if known.iter().any(|other| other == name) {
-        SocketError::NoAddress { name: name.to_owned(), version: if is_ipv4 { 4 } else { 6 } }
-    } else {
-        SocketError::UnknownInterface { name: name.to_owned(), known }
-    })
-}
 
 /// The socket of a local address.
 struct Own {
@@ -372,27 +263,8 @@ impl fmt::Debug for Sender {
 
 #[cfg(test)]
 mod tests {
+    use super::local::tests::names;
     use super::*;
-
-    fn names(via: &[&str]) -> Result<Vec<Local>, SocketError> {
-        let via: Vec<String> = via.iter().map(ToString::to_string).collect();
-        resolve(&via, "127.0.0.1:1".parse().unwrap())
-    }
-
-    #[test]
-    fn addresses_and_interfaces_are_local_addresses() {
-        let locals = names(&["127.0.0.2", "lo", "127.0.0.3=192.0.2.7"]).unwrap();
-        let [address, lo, peer] = ["127.0.0.2:0", "127.0.0.1:0", "127.0.0.3:0"].map(|text| text.parse().unwrap());
-        assert_eq!(locals[0], Local { address, device: None, peer: None });
-        assert_eq!(locals[1], Local { address: lo, device: Some("lo".to_owned()), peer: None });
-        assert_eq!(locals[2], Local { address: peer, device: None, peer: Some([192, 0, 2, 7].into()) });
-        assert!(names(&[]).unwrap()[0].address.ip().is_unspecified());
-        let error = names(&["wlan7"]).unwrap_err().to_string();
-        assert!(error.starts_with("`wlan7` is neither an address nor an interface") && error.contains("lo"), "{error}");
-        let error = names(&["lo=here"]).unwrap_err().to_string();
-        assert!(error.starts_with("`lo=here`: `here` is no address of the other machine"), "{error}");
-        assert!(matches!(names(&["lo=::1"]), Err(SocketError::Mixed(_))));
-    }
 
     #[tokio::test]
     async fn a_packet_leaves_by_the_socket_of_its_source_address() {
