@@ -65,11 +65,11 @@ def punctual(run):
     pytest.skip(f"this machine has too much to do for live runs: {result.meta['faults']}")
 
 
-def mean_rate(result, of, name, window_s):
+def mean_rate(result, of, name, window_s, column="delivered_bps"):
     rows = result.series.filter(
         (pl.col("of") == of) & (pl.col("name") == name) & pl.col("time_s").is_between(*window_s)
     )
-    return rows["delivered_bps"].mean()
+    return rows[column].mean()
 
 
 def test_two_paths_deliver_live_what_they_deliver_simulated(lab):
@@ -92,6 +92,33 @@ def test_an_amount_is_sent_to_its_end_and_demands_are_kept_to(lab):
     assert row["completion_s"] == pytest.approx(2.05, rel=0.1)
     assert row["delivered_bytes"] == pytest.approx(1e6, rel=0.04)
     assert 0.94e6 < result.meta["data_bytes"]["one"] < 0.99e6
+
+
+AGENTS_BPS = [0.97 * 20e6, 0.97 * 50e6, 0.97 * 100e6]
+"""What agents hand out of the links of `live-agents.toml`: slow, fast, on."""
+
+A_ALONE = ([0, 2, 4], [0, 2, 1, 2], [0, 0])
+A_AND_B = ([0, 2, 4, 6], [0, 2, 1, 2, 0, 2], [0, 0, 1])
+"""Paths: A over slow and on, and over fast and on; B over slow and on."""
+
+
+def test_agents_grant_what_the_central_solver_finds(lab):
+    # B is there from 3 s to 6 s; each window begins some round trips after a change.
+    file = ROOT / "scenarios/live-agents.toml"
+    result = punctual(lambda: anabranch.live(file))
+    for paths, window in ((A_ALONE, (1.5, 2.95)), (A_AND_B, (4.05, 5.95)), (A_ALONE, (7.05, 9.0))):
+        fair = anabranch.solve(anabranch.Problem(AGENTS_BPS, *paths), fairness="max-min").connections["rate"]
+        for name, fair_bps in zip("AB", fair, strict=False):
+            granted = mean_rate(result, "connection", name, window, "granted_bps")
+            delivered = mean_rate(result, "connection", name, window)
+            assert granted == pytest.approx(fair_bps, rel=0.01), (name, window)
+            assert delivered == pytest.approx(fair_bps, rel=0.02), (name, window)
+    assert result.subflows["lost_bytes"].sum() == 0
+    agents = result.meta["agents"]
+    assert agents["agents"] == 3
+    assert agents["lost"] == agents["stale"] == 0
+    # A is still there at the end.
+    assert not agents["is_clear"]
 
 
 def test_paths_open_and_close_at_their_times(lab):
@@ -214,7 +241,7 @@ def test_a_run_that_is_late_is_marked_and_said_so(lab, tmp_path):
 
 @pytest.mark.parametrize(
     ("protocol", "reason"),
-    [("d-slen", "needs links that take part in it"), ("dctcp", "counts the packets that links have marked")],
+    [("xcp", "needs links that take part in it"), ("dctcp", "counts the packets that links have marked")],
 )
 def test_protocols_that_cannot_be_live_are_refused_before_anything_starts(
     tmp_path, monkeypatch, capsys, protocol, reason

@@ -46,7 +46,7 @@ fn punctual(text: &str) -> Option<Outcome> {
 /// fifty control packets is lost on each link.
 const JOIN_AND_LEAVE: &str = r#"
 [defaults.link]
-queue = "50 packets"
+queue = "100 packets"
 control_faults = { loss = 0.02 }
 [defaults.connection]
 protocol = "d-slen"
@@ -207,6 +207,11 @@ impl Field {
 
     /// Starts an application at `a`.
     fn application(&self) -> (Runtime, Arc<Lease>, watch::Sender<bool>) {
+        self.application_of(self.applications.clone())
+    }
+
+    /// The same for one with this certificate.
+    fn application_of(&self, identity: Arc<Identity>) -> (Runtime, Arc<Lease>, watch::Sender<bool>) {
         let steps = self.plan.paths.path(0).iter();
         let steps = steps.map(|&link| Step { agent: AgentId(self.plan.network.link(link).source.0), link: link.0 });
         let paths = vec![(steps.collect(), AgentId(2))];
@@ -216,7 +221,7 @@ impl Field {
         let (_, demand) = watch::channel(Rate(f64::INFINITY));
         let runtime = threads();
         let (handle, pin) = (runtime.handle().clone(), self.identities[0].fingerprint());
-        let (identity, own) = (self.applications.clone(), lease.clone());
+        let own = lease.clone();
         let application = self.lab.host(NodeId(0)).unwrap().run(move || {
             handle.block_on(async move {
                 let sockets = Sockets::bind(&[SocketAddr::new(DOOR.ip(), 0).into()]).await.unwrap();
@@ -287,4 +292,27 @@ fn an_application_or_an_agent_that_ends_without_a_word_costs_a_few_rounds() {
     assert_eq!(counts.renewals, 1, "{counts:?}");
     drop((first, third));
     field.agents.into_iter().for_each(|(runtime, _)| runtime.shutdown_background());
+}
+
+#[test]
+fn strangers_and_noise_get_nothing_and_harm_nobody() {
+    if let Some(reason) = lab_refusal() {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let field = Field::start();
+    let (_first, lease, _stay) = field.application();
+    let (_stranger, nothing, _stay_too) = field.application_of(Arc::new(Identity::made().unwrap()));
+    let (from, to) = field.lab.addresses_of_hop(0);
+    field.lab.host(NodeId(1)).unwrap().run(move || {
+        let socket = std::net::UdpSocket::bind((to, 0)).unwrap();
+        for number in 0..20_000u32 {
+            // Bytes of all kinds, with the first bits of a long and of a short header of QUIC among them.
+            let bytes: Vec<u8> =
+                (0..200).map(|place: u32| (number.wrapping_mul(2_654_435_761) >> (place % 24)) as u8).collect();
+            let _ = socket.send_to(&bytes, (from, 4434));
+        }
+    });
+    await_it(&[&lease], 5.0, |rates| near(rates[0], 20.0));
+    assert_eq!(nothing.told(), [Rate(0.0)], "a certificate that the agent does not know is worth nothing");
 }

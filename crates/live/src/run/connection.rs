@@ -31,6 +31,9 @@ const INNER: (u64, u64) = (30, 40);
 /// How often it is looked after a connection.
 const TICK: Duration = Duration::from_millis(20);
 
+/// The same for one that is granted rates: others may have been granted what it is to give up.
+const RATES_TICK: Duration = Duration::from_millis(5);
+
 /// A time that has not come.
 const UNSET: u64 = u64::MAX;
 
@@ -123,6 +126,7 @@ impl Course {
 
     /// Connects, and sends until all has come.
     async fn run(&self) -> Result<(), String> {
+        let rates = self.application.clone().map(|application| Rates::ask(application, &self.plan, self.id));
         let now = self.plan.demands.connections()[self.id.index()].start;
         let pairs = self.ends.iter().enumerate().map(|(path, &(from, to))| Pair {
             local: Some(from),
@@ -139,7 +143,6 @@ impl Course {
         };
         let (mine, theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
         let mine = self.status.session.get_or_init(|| mine);
-        let rates = self.application.clone().map(|application| Rates::ask(application, &self.plan, self.id));
         let allowance = Arc::new(self.allowance());
         tokio::select! {
             done = async { tokio::try_join!(send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
@@ -207,7 +210,7 @@ impl Course {
                 self.regroup(mine, &present);
                 open = present;
             }
-            tokio::time::sleep(TICK).await;
+            tokio::time::sleep(if rates.is_some() { RATES_TICK } else { TICK }).await;
         }
     }
 
