@@ -108,7 +108,8 @@ impl Agents {
         let handle = runtime.handle().clone();
         let host = lab.host(node).expect("it is one of the lab's");
         let bound = host.run(move || handle.block_on(Post::bind(service)));
-        let failed = |reason| RunError::NoAgent { node: plan.network.node(node).name.clone(), reason };
+        let name = || plan.network.node(node).name.clone();
+        let failed = |reason| RunError::NoAgent { node: name(), reason: Box::new(reason) };
         bound.map_err(failed)
     }
 

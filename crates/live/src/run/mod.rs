@@ -77,7 +77,7 @@ pub enum RunError {
         /// Which.
         name: String,
         /// Why.
-        reason: SessionError,
+        reason: Box<SessionError>,
     },
     /// An agent cannot begin.
     #[error("the agent of node `{node}` cannot begin: {reason}")]
@@ -85,7 +85,7 @@ pub enum RunError {
         /// Where.
         node: String,
         /// Why.
-        reason: SessionError,
+        reason: Box<SessionError>,
     },
     /// A connection ended before its time.
     #[error("connection `{name}` failed: {reason}")]
@@ -102,7 +102,7 @@ pub enum RunError {
 
 impl From<SecurityError> for RunError {
     fn from(error: SecurityError) -> Self {
-        Self::NoConnection { name: "*".to_owned(), reason: error.into() }
+        Self::NoConnection { name: "*".to_owned(), reason: Box::new(error.into()) }
     }
 }
 
@@ -180,7 +180,7 @@ fn begin(
         let ends = (first..first + plan.paths.of(id).count()).map(|path| lab.addresses(path)).collect();
         first += plan.paths.of(id).count();
         let name = &plan.demands.connections()[c].name;
-        let failed = |reason| RunError::NoConnection { name: name.clone(), reason };
+        let failed = |reason| RunError::NoConnection { name: name.clone(), reason: Box::new(reason) };
         let application = agents.application(plan, lab, runtime, id).map_err(failed)?;
         let course = course(plan, lab, start, runtime, &identity, (id, ends, application)).map_err(failed)?;
         all.push(course.status.clone());
