@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
             (("http://x:1/y",), 2, "it does not begin with anabranch://"),
             ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
             ((url.replace("NAME", ""),), 2, "names no file"),
-            ((url.replace("NAME", "x"), "--control", "dctcp"), 2, "counts the packets that links have marked"),
+            ((url.replace("NAME", "x"), "--control", "lgc"), 2, "goes by what its links can carry"),
             ((url.replace("NAME", "x"), "--control", "d-slen"), 2, "needs links that take part in it"),
             ((url.replace("NAME", "x"), "--via", "none0"), 1, "neither an address nor an interface"),
             ((url.replace("NAME", "x"), "--to", tmp_path / "no" / "x"), 2, "there is no such folder"),

@@ -55,7 +55,7 @@ def test_text_has_a_line_for_each_path_and_one_for_all(url):
     [
         ([], "perf needs either the URL of a server"),
         (["http://h:1/"], "`http://h:1/` is no URL of a server: it does not begin with anabranch://"),
-        (["anabranch://127.0.0.1:9/", "--control", "dctcp"], "DCTCP counts the packets that links have marked"),
+        (["anabranch://127.0.0.1:9/", "--control", "lgc"], "LGC goes by what its links can carry"),
         (["anabranch://127.0.0.1:9/", "--time", "2h"], "the time is 7200 s; it must be more than 0"),
         (["anabranch://127.0.0.1:9/", "--via", "wlan77"], "`wlan77` is neither an address nor an interface"),
         (["--serve", "here"], "`here` is no address to serve at"),

@@ -25,6 +25,9 @@ const ACKS: (u32, Duration) = (2, Duration::from_millis(1));
 /// Bytes that are kept until they are acknowledged, before anything is known.
 const FIRST_SEND_WINDOW: u64 = 1 << 20;
 
+/// Bytes of datagrams that wait to be sent, and to be read: what is old gives way.
+const DATAGRAMS: usize = 4 << 10;
+
 /// What may be set for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carriage {
@@ -78,7 +81,8 @@ impl Carriage {
             .send_window(FIRST_SEND_WINDOW)
             .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
             .max_concurrent_uni_streams(VarInt::from_u32(self.uni_streams))
-            .datagram_receive_buffer_size(None);
+            .datagram_receive_buffer_size(Some(DATAGRAMS))
+            .datagram_send_buffer_size(DATAGRAMS);
         if let Some(payload) = self.payload {
             transport.initial_mtu(payload).mtu_discovery_config(None);
         }

@@ -5,7 +5,9 @@
 pub mod agents;
 mod carriage;
 pub mod control;
+mod feedback;
 pub mod fetch;
+mod marks;
 mod messages;
 mod paths;
 pub mod perf;

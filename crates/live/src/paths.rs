@@ -198,10 +198,7 @@ impl Paths {
 
     /// The slot of each pair at the control of the connection; `None` for those without a path.
     pub(crate) fn slots(&self) -> Vec<Option<usize>> {
-        let of = |pair: &Line| {
-            let id = pair.path.as_ref().filter(|_| pair.is_open)?.id();
-            self.connection.congestion_state(id)?.into_any().downcast::<Slot>().ok()?.number()
-        };
+        let of = |pair: &Line| slot(&self.connection, pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
@@ -210,6 +207,16 @@ impl Paths {
         // noq tells it as text only.
         let of = |pair: &Line| pair.path.as_ref().filter(|_| pair.is_open)?.id().to_string().parse().ok();
         self.lock().iter().map(of).collect()
+    }
+
+    /// The paths that are open, each with its local address, if that is known, and its remote one.
+    pub(crate) fn open(&self) -> Vec<(PathId, Option<IpAddr>, SocketAddr)> {
+        let of = |pair: &Line| {
+            let path = pair.path.as_ref().filter(|_| pair.is_open)?;
+            let between = path.network_path().ok()?;
+            Some((path.id(), between.local_ip(), between.remote()))
+        };
+        self.lock().iter().filter_map(of).collect()
     }
 
     /// From now on a path of a pair is wanted or not.
@@ -338,6 +345,11 @@ impl Paths {
             }
         }
     }
+}
+
+/// The slot of a path at the control of its connection; `None` if it has none.
+pub(crate) fn slot(connection: &Connection, path: PathId) -> Option<usize> {
+    connection.congestion_state(path)?.into_any().downcast::<Slot>().ok()?.number()
 }
 
 /// The path of a pair is gone.

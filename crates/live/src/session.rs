@@ -14,6 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::carriage::Carriage;
 use crate::control::{Group, MOST_PATHS, PathState, Unsuited, named};
+use crate::feedback::{Guidance, hear, tell};
+use crate::marks::{Marks, Scalable};
 use crate::paths::{Pair, PathReport, Paths};
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
@@ -95,6 +97,7 @@ pub struct Server {
     endpoint: Endpoint,
     tls: Arc<QuicServerConfig>,
     address: SocketAddr,
+    marks: Marks,
 }
 
 impl Server {
@@ -106,11 +109,11 @@ impl Server {
     /// A server of this identity on these sockets. To be called in a tokio runtime.
     pub fn with(sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
         let tls = Arc::new(identity.tls()?);
-        let address = sockets.addresses()[0];
+        let (address, marks) = (sockets.addresses()[0], sockets.marks());
         let mut config = noq::ServerConfig::with_crypto(tls.clone());
         config.max_incoming(MOST_CONNECTIONS);
         let endpoint = endpoint(sockets, Some(config))?;
-        Ok(Self { endpoint, tls, address })
+        Ok(Self { endpoint, tls, address, marks })
     }
 
     /// Where it is.
@@ -129,7 +132,7 @@ impl Server {
                 // If it cannot be told, it tries again by itself.
                 let _ = incoming.retry();
             } else {
-                return Some(Arrival { incoming, tls: self.tls.clone() });
+                return Some(Arrival { incoming, tls: self.tls.clone(), marks: self.marks.clone() });
             }
         }
     }
@@ -144,6 +147,7 @@ impl Server {
 pub struct Arrival {
     incoming: noq::Incoming,
     tls: Arc<QuicServerConfig>,
+    marks: Marks,
 }
 
 impl Arrival {
@@ -171,7 +175,7 @@ impl Arrival {
         config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         let paths = Paths::of_server(connection.clone(), remote);
-        Ok(Session::new(connection, group, paths))
+        Ok(Session::new(connection, group, paths, self.marks, Vec::new()))
     }
 }
 
@@ -183,6 +187,7 @@ pub struct Client {
     locals: Vec<(IpAddr, Option<IpAddr>)>,
     /// The addresses that have stand-ins, by these.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
+    marks: Marks,
 }
 
 impl Client {
@@ -198,8 +203,8 @@ impl Client {
     /// A client on these sockets. To be called in a tokio runtime.
     pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
         let locals = sockets.names().into_iter().map(|name| (name, None)).collect();
-        let stand_ins = sockets.stand_ins();
-        Ok(Self { endpoint: endpoint(sockets, None)?, locals, stand_ins })
+        let (stand_ins, marks) = (sockets.stand_ins(), sockets.marks());
+        Ok(Self { endpoint: endpoint(sockets, None)?, locals, stand_ins, marks })
     }
 
     /// Connects to a server by all pairs of a local and a remote address, but for local ones that are for one remote only.
@@ -230,13 +235,15 @@ impl Client {
         if pairs.len() > MOST_PATHS {
             return Err(SessionError::TooManyPaths(pairs.len()));
         }
+        let remotes = pairs.iter().map(|pair| pair.remote).filter(|_| group.counts_marks());
+        let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
         let tls: QuicClientConfig = trust.tls()?;
         let mut config = noq::ClientConfig::new(Arc::new(tls));
         config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
         let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
-        Ok(Session::new(connection, group, paths))
+        Ok(Session::new(connection, group, paths, self.marks.clone(), scalable))
     }
 
     /// From where and to where there are to be paths; an address that is a local one's only has the port of the first.
@@ -278,13 +285,34 @@ pub struct Session {
     connection: Connection,
     group: Arc<Group>,
     paths: Paths,
-    keeper: JoinHandle<()>,
+    marks: Marks,
+    /// What looks after it, until it ends.
+    keepers: Vec<JoinHandle<()>>,
+    /// Where its packets are those of a scalable control from the first on.
+    _scalable: Vec<Scalable>,
 }
 
 impl Session {
-    fn new(connection: Connection, group: Arc<Group>, paths: Paths) -> Self {
-        let keeper = tokio::spawn(paths.clone().keep());
-        Self { connection, group, paths, keeper }
+    fn new(connection: Connection, group: Arc<Group>, paths: Paths, marks: Marks, scalable: Vec<Scalable>) -> Self {
+        let hearing = hear(connection.clone(), paths.clone(), group.clone(), marks.clone());
+        let keepers = vec![tokio::spawn(paths.clone().keep()), tokio::spawn(hearing)];
+        Self { connection, group, paths, marks, keepers, _scalable: scalable }
+    }
+
+    /// From now on the peer is told how many packets come marked, for its control counts them.
+    pub(crate) fn tell_marks(&mut self) {
+        self.tell(None);
+    }
+
+    /// The same, and how fast what comes is handed on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn guide(&mut self, guidance: Arc<Guidance>) {
+        self.tell(Some(guidance));
+    }
+
+    fn tell(&mut self, guidance: Option<Arc<Guidance>>) {
+        let telling = tell(self.connection.clone(), self.paths.clone(), self.marks.clone(), guidance);
+        self.keepers.push(tokio::spawn(telling));
     }
 
     /// The connection, for its streams.
@@ -323,6 +351,16 @@ impl Session {
     pub fn regroup_numbered(&self, groups: &[(u32, u32)]) {
         let of = |number| groups.iter().find(|(own, _)| Some(*own) == number).map_or(0, |&(_, group)| group);
         self.regroup(&self.numbers().into_iter().map(of).collect::<Vec<u32>>());
+    }
+
+    /// Of the links of each path the least capacity, as far as it is known now, in the order of [`Self::paths`].
+    #[cfg(target_os = "linux")]
+    pub(crate) fn set_capacities(&self, known: impl Iterator<Item = Option<Rate>>) {
+        for (slot, capacity) in self.paths.slots().into_iter().zip(known) {
+            if let (Some(slot), Some(capacity)) = (slot, capacity) {
+                self.group.set_capacity(slot, capacity);
+            }
+        }
     }
 
     /// Which paths share links, by a number for each, in the order of [`Self::paths`].
@@ -364,7 +402,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.keeper.abort();
+        self.keepers.iter().for_each(JoinHandle::abort);
         self.close(0, "");
     }
 }

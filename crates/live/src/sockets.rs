@@ -28,6 +28,8 @@ use tokio::time::{Sleep, sleep};
 
 pub use self::local::{Local, SocketError, resolve};
 
+use crate::marks::Marks;
+
 /// What the kernel is asked to keep of what has arrived, in bytes; it gives less where `net.core.rmem_max` is.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
@@ -112,6 +114,7 @@ pub struct Sockets {
     turn: usize,
     /// Whether packets may be marked on their way.
     is_markable: bool,
+    marks: Marks,
 }
 
 impl Sockets {
@@ -136,13 +139,18 @@ impl Sockets {
             all.push(own);
         }
         let rests = all.iter().map(|_| None).collect();
-        Ok(Self { all: all.into(), rests, turn: 0, is_markable: true })
+        Ok(Self { all: all.into(), rests, turn: 0, is_markable: true, marks: Marks::default() })
     }
 
     /// The same, whose packets may be marked on their way or not (ECN).
     #[must_use]
     pub fn markable(self, is_markable: bool) -> Self {
         Self { is_markable, ..self }
+    }
+
+    /// What they know of marks.
+    pub(crate) fn marks(&self) -> Marks {
+        self.marks.clone()
     }
 
     /// Where they are bound to, with their ports.
@@ -172,7 +180,7 @@ impl Sockets {
 
 impl AsyncUdpSocket for Sockets {
     fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
-        Box::pin(Sender { all: self.all.clone(), is_markable: self.is_markable })
+        Box::pin(Sender { all: self.all.clone(), is_markable: self.is_markable, marks: self.marks.clone() })
     }
 
     fn poll_recv(
@@ -193,6 +201,7 @@ impl AsyncUdpSocket for Sockets {
                     if own.has_stand_in() {
                         meta[..count].iter_mut().for_each(|meta| meta.dst_ip = Some(own.name));
                     }
+                    self.marks.look(&mut meta[..count]);
                     return Poll::Ready(Ok(count));
                 }
                 // An interface that goes down says so; the endpoint lives on with the others.
@@ -230,6 +239,7 @@ impl fmt::Debug for Sockets {
 struct Sender {
     all: Arc<[Own]>,
     is_markable: bool,
+    marks: Marks,
 }
 
 impl Sender {
@@ -243,7 +253,7 @@ impl Sender {
 impl UdpSender for Sender {
     fn poll_send(self: Pin<&mut Self>, transmit: &Transmit<'_>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Transmit { destination, ecn, contents, segment_size, src_ip } = *transmit;
-        let ecn = ecn.filter(|_| self.is_markable);
+        let ecn = self.marks.leaving(destination, self.is_markable, ecn);
         let own = self.pick(transmit);
         let src_ip = if own.has_stand_in() { Some(own.address.ip()) } else { src_ip };
         own.send(&Transmit { destination, ecn, contents, segment_size, src_ip });
@@ -270,7 +280,7 @@ mod tests {
     async fn a_packet_leaves_by_the_socket_of_its_source_address() {
         let locals = names(&["127.0.0.1", "127.0.0.2"]).unwrap();
         let sockets = Sockets::bind(&locals).await.unwrap();
-        let sender = Sender { all: sockets.all.clone(), is_markable: true };
+        let sender = Sender { all: sockets.all.clone(), is_markable: true, marks: Marks::default() };
         let from = |src_ip: Option<&str>| {
             let src_ip = src_ip.map(|ip| ip.parse().unwrap());
             let destination = "127.0.0.1:9".parse().unwrap();
@@ -300,14 +310,14 @@ mod tests {
         let mut sockets = Sockets::bind(&locals).await.unwrap();
         let [first, second] = sockets.names()[..] else { panic!() };
         assert_ne!(first, second);
-        let sender = Sender { all: sockets.all.clone(), is_markable: true };
+        let sender = Sender { all: sockets.all.clone(), is_markable: true, marks: Marks::default() };
         let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         for (name, address) in [second, first].into_iter().zip([sockets.addresses()[1], sockets.addresses()[0]]) {
             let destination = peer.local_addr().unwrap();
             let transmit =
                 Transmit { destination, ecn: None, contents: b"out", segment_size: None, src_ip: Some(name) };
-            let mut sender = Box::pin(Sender { all: sender.all.clone(), is_markable: true });
+            let mut sender = Box::pin(Sender { all: sender.all.clone(), is_markable: true, marks: Marks::default() });
             std::future::poll_fn(|cx| sender.as_mut().poll_send(&transmit, cx)).await.unwrap();
             assert_eq!(peer.recv_from(&mut [0; 9]).unwrap(), (3, address), "it leaves by its own port");
             peer.send_to(b"in", address).unwrap();
@@ -326,7 +336,8 @@ mod tests {
         let (address, name) = ("127.0.0.1:9".parse().unwrap(), [127, 0, 0, 1].into());
         let there = good.address;
         let all: Vec<Own> = vec![Own { io, state, address, name }, good];
-        let mut sockets = Sockets { all: all.into(), rests: vec![None, None], turn: 0, is_markable: true };
+        let mut sockets =
+            Sockets { all: all.into(), rests: vec![None, None], turn: 0, is_markable: true, marks: Marks::default() };
         let mut polls = 0;
         let nothing = tokio::time::timeout(10 * REST, received(&mut sockets, &mut polls)).await;
         assert!(nothing.is_err() && (5..=40).contains(&polls), "{polls}");

@@ -96,8 +96,8 @@ fn a_server_with_another_fingerprint_is_refused() {
 #[test]
 fn the_server_says_why_it_refuses() {
     let (_service, url) = service();
-    let error = measured(Plan { control: "dctcp".to_owned(), ..plan(&url) }).unwrap_err().to_string();
-    assert!(error.starts_with("DCTCP counts the packets that links have marked"), "{error}");
+    let error = measured(Plan { control: "lgc".to_owned(), ..plan(&url) }).unwrap_err().to_string();
+    assert!(error.starts_with("LGC goes by what its links can carry"), "{error}");
     let error = measured(Plan { streams: 99, ..plan(&url) }).unwrap_err().to_string();
     assert_eq!(error, "the number of streams is 99; it must be 1 to 16");
 }

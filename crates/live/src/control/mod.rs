@@ -4,9 +4,10 @@
 //! the control of a connection over all of its paths, and is the factory that noq asks for a controller whenever a path
 //! begins. A controller that is dropped leaves. There is a group for each connection.
 //!
-//! Windows are in packets of a path's MTU. noq tells that packets were marked (ECN) but not how many, so controls that
-//! count marks cannot serve.
+//! Windows are in packets of a path's MTU. noq tells that packets were marked (ECN) but not how many; the receiving end
+//! counts them and tells (`feedback`). What paths can carry is told by those who know it.
 
+mod capacity;
 mod granted;
 mod slot;
 mod subflow;
@@ -58,13 +59,12 @@ pub enum Unsuited {
         /// Its name.
         title: &'static str,
     },
-    /// It goes by the share of marked packets.
+    /// It goes by what its links can carry.
     #[error(
-        "{title} counts the packets that links have marked, and QUIC as it is here tells only that there were some; {} \
-         need no counts",
+        "{title} goes by what its links can carry, which only runs of a scenario know (`anabranch live`); {} do not",
         suited().join(", ")
     )]
-    CountsMarks {
+    NeedsCapacities {
         /// Its name.
         title: &'static str,
     },
@@ -72,24 +72,35 @@ pub enum Unsuited {
 
 /// The names of the protocols that can control real connections.
 pub fn suited() -> Vec<&'static str> {
-    let suits = |name: &&str| Protocol::named(name).is_some_and(|protocol| check(&protocol).is_ok());
+    let suits = |name: &&str| Protocol::named(name).is_some_and(|protocol| check_anywhere(&protocol).is_ok());
     PROTOCOLS.iter().map(|(name, _, _)| *name).filter(suits).collect()
 }
 
-/// The protocol of this name with its default parameters, if it can control real connections.
+/// The protocol of this name with its default parameters, if it can control real connections over links of which nothing
+/// is known.
 pub fn named(name: &str) -> Result<Protocol, Unsuited> {
     let protocol = Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })?;
-    check(&protocol).map(|()| protocol)
+    check_anywhere(&protocol).map(|()| protocol)
 }
 
-/// Whether a protocol can control real connections.
+fn check_anywhere(protocol: &Protocol) -> Result<(), Unsuited> {
+    check(protocol)?;
+    let (terms, title) = (protocol.terms(), protocol.title());
+    if terms.hears_capacities { Err(Unsuited::NeedsCapacities { title }) } else { Ok(()) }
+}
+
+/// Whether a protocol can control real connections, if it is told what it has to know of their links.
 pub fn check(protocol: &Protocol) -> Result<(), Unsuited> {
     let (terms, title) = (protocol.terms(), protocol.title());
-    match () {
-        () if !terms.keeps_windows() => Err(Unsuited::NeedsLinks { title }),
-        () if terms.is_scalable() => Err(Unsuited::CountsMarks { title }),
-        () => Ok(()),
-    }
+    if terms.keeps_windows() { Ok(()) } else { Err(Unsuited::NeedsLinks { title }) }
+}
+
+/// The peer says that fewer packets were marked than it said before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{told} packets came marked, and {before} had before")]
+pub struct FewerMarks {
+    told: u64,
+    before: u64,
 }
 
 /// The control of a connection over all of its paths.
@@ -100,13 +111,21 @@ pub struct Group {
 
 struct Inner {
     controls: Controls,
+    /// Whether the control counts marks.
+    counts_marks: bool,
     subflows: Vec<Option<Open>>,
+    /// What the next loop sends at; infinite if there is none, or it is not known.
+    onward: Rate,
 }
 
 /// A subflow in use.
 struct Open {
     path: Subflow,
     mtu: u16,
+    /// The least capacity of its links, as far as it is known.
+    known: Rate,
+    /// What the control was told that the path can carry.
+    told: Rate,
 }
 
 /// What a path is at, for reports.
@@ -130,13 +149,13 @@ impl Group {
 
     /// A group without paths, whose time begins at `start`.
     pub fn since(protocol: &Protocol, start: Instant) -> Result<Arc<Self>, Unsuited> {
-        Ok(Self::with(start, Controls::new(protocol, &view())?))
+        Ok(Self::with(start, Controls::new(protocol, &view())?, protocol.terms().is_scalable()))
     }
 
     /// A group without paths, whose time begins now, of a connection whose rates come from links: see [`Self::grant`].
     /// Until it is told others, every path sends at `rate`.
     pub fn granted(rate: Rate) -> Arc<Self> {
-        Self::with(Instant::now(), Controls::Granted(Granted::new(SLOTS, rate)))
+        Self::with(Instant::now(), Controls::Granted(Granted::new(SLOTS, rate)), false)
     }
 
     /// So fast each slot may send, in payload of UDP; those that it does not name at `others`. Only of a group that is
@@ -157,12 +176,12 @@ impl Group {
     /// A group without paths, whose time begins now, of a connection with this claim, demand and first window.
     pub fn of(protocol: &Protocol, claim: f64, demand: Rate, first_window: f64) -> Result<Arc<Self>, Unsuited> {
         let view = ConnectionView { claim, demand, first_window, ..view() };
-        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?))
+        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?, protocol.terms().is_scalable()))
     }
 
-    fn with(start: Instant, controls: Controls) -> Arc<Self> {
-        let subflows = (0..SLOTS).map(|_| None).collect();
-        Arc::new(Self { start, inner: Mutex::new(Inner { controls, subflows }) })
+    fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
+        let (subflows, onward) = ((0..SLOTS).map(|_| None).collect(), Rate(f64::INFINITY));
+        Arc::new(Self { start, inner: Mutex::new(Inner { controls, counts_marks, subflows, onward }) })
     }
 
     /// Puts another protocol in control. Paths that are open begin anew under it, so this is for the time before data
@@ -175,7 +194,8 @@ impl Group {
             let (control, own) = controls.of(subflow);
             control.open(own, now);
         }
-        inner.controls = controls;
+        (inner.controls, inner.counts_marks) = (controls, protocol.terms().is_scalable());
+        inner.tell_capacities_anew();
         Ok(())
     }
 
@@ -186,6 +206,18 @@ impl Group {
         if let Controls::Joint(control) = &mut self.lock().controls {
             control.regroup(&all);
         }
+    }
+
+    /// Whether its control counts marks, so that its packets are to be those of a scalable control.
+    pub fn counts_marks(&self) -> bool {
+        self.lock().counts_marks
+    }
+
+    /// Of the packets on the path of a slot so many came marked since it began, as the peer says.
+    pub fn on_marked(&self, slot: usize, marked: u64) -> Result<(), FewerMarks> {
+        let inner = &mut *self.lock();
+        let Some(Some(open)) = inner.subflows.get_mut(slot) else { return Ok(()) };
+        open.path.on_marked(marked).map_err(|before| FewerMarks { told: marked, before })
     }
 
     /// What the path of a slot is at; `None` if the slot is free.
@@ -223,9 +255,11 @@ impl Group {
     fn enter(&self, now: Time, mtu: u16) -> Option<usize> {
         let inner = &mut *self.lock();
         let slot = inner.subflows.iter().position(Option::is_none)?;
-        inner.subflows[slot] = Some(Open { path: Subflow::default(), mtu });
+        let unknown = Rate(f64::INFINITY);
+        inner.subflows[slot] = Some(Open { path: Subflow::default(), mtu, known: unknown, told: unknown });
         let (control, own) = inner.controls.of(slot);
         control.open(own, now);
+        inner.tell_capacity(slot);
         Some(slot)
     }
 

@@ -51,6 +51,34 @@ pub(super) struct Subflow {
     limited: u64,
     last_sent: Time,
     deliveries: Deliveries,
+    /// Packets that came marked, as the peer says, and those of them that the control has not been told of.
+    marked: u64,
+    untold: u64,
+    rounds: Rounds,
+}
+
+/// How fast packets are delivered, by rounds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    /// When this one began, and the packets delivered by then.
+    at: Time,
+    delivered: u64,
+    /// Of the last rounds, in packets a second.
+    rate: f64,
+    /// Whether the window held the path back.
+    is_limited: bool,
+}
+
+impl Rounds {
+    /// A round has ended: how fast packets were delivered in it counts a quarter.
+    fn end(&mut self, now: Time, delivered: u64) {
+        let seconds = Span(now.0.saturating_sub(self.at.0)).seconds();
+        if seconds > 0.0 && self.at > Time(0) {
+            let rate = (delivered - self.delivered) as f64 / seconds;
+            self.rate += (rate - self.rate) * if self.rate > 0.0 { 0.25 } else { 1.0 };
+        }
+        (self.at, self.delivered) = (now, delivered);
+    }
 }
 
 impl Subflow {
@@ -129,6 +157,23 @@ impl Subflow {
         Some((signal, before))
     }
 
+    /// So many packets have come marked since the path began, as the peer says; it cannot be more than were sent. Gives
+    /// what it said before if that was more.
+    pub(super) fn on_marked(&mut self, marked: u64) -> Result<(), u64> {
+        let new = marked.checked_sub(self.marked).ok_or(self.marked)?;
+        self.marked = marked;
+        self.untold = self.untold.saturating_add(new).min(self.under_way.next());
+        Ok(())
+    }
+
+    /// Of so many packets acknowledged those that came marked. What is told late goes with later ones: of all that are
+    /// acknowledged, no more can be marked than there are.
+    fn take_marked(&mut self, packets: u32) -> u32 {
+        let marked = self.untold.min(u64::from(packets));
+        self.untold -= marked;
+        marked as u32
+    }
+
     /// Tells the control of what was acknowledged, once all is known of it.
     pub(super) fn settle(&mut self, control: &mut dyn WindowControl, subflow: usize) {
         let Some(batch) = self.batch.take_if(|batch| batch.is_complete) else { return };
@@ -140,17 +185,22 @@ impl Subflow {
         let is_used = !batch.is_starved && control.window(subflow) < PACED * f64::from(batch.before + 1);
         let was_full = batch.newest.is_some_and(|newest| newest.number < self.limited);
         let newest = batch.newest.map(|newest| (newest.at, newest.before));
+        let delivery = self.deliveries.on_ack(batch.now, batch.packets, newest);
+        self.rounds.is_limited = was_full || is_used;
+        if ends_round {
+            self.rounds.end(batch.now, self.deliveries.count());
+        }
         let acked = Acked {
             now: batch.now,
             packets: batch.packets,
-            marked: 0,
+            marked: self.take_marked(batch.packets),
             rtt: batch.newest.map(|newest| round_trip(batch.now, &newest)),
             smoothed: self.rtt.smoothed(),
             in_flight: (batch.before, self.under_way.count()),
-            is_limited: was_full || is_used,
+            is_limited: self.rounds.is_limited,
             ends_round,
             is_recovering: self.under_way.first() < self.recovery,
-            delivery: self.deliveries.on_ack(batch.now, batch.packets, newest),
+            delivery,
         };
         control.on_ack(subflow, &acked);
     }
@@ -158,6 +208,11 @@ impl Subflow {
     /// The smoothed round trip in seconds; 0 before the first.
     pub(super) fn rtt(&self) -> f64 {
         self.rtt.smoothed()
+    }
+
+    /// Packets delivered a second, over the last rounds, if the window holds the path back and it is known.
+    pub(super) fn through(&self) -> Option<f64> {
+        Some(self.rounds.rate).filter(|rate| self.rounds.is_limited && *rate > 0.0)
     }
 }
 

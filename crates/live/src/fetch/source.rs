@@ -125,7 +125,12 @@ async fn serve_until_lost(source: usize, common: &Common) -> Event {
 async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> {
     let Wanted { url, .. } = &order.sources[source];
     let protocol = named(&order.control)?;
-    Way { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &protocol }.reach().await
+    let way = Way { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &protocol };
+    let mut reached = way.reach().await?;
+    if reached.session.group().counts_marks() {
+        reached.session.tell_marks();
+    }
+    Ok(reached)
 }
 
 /// Whether it will not be otherwise next time.

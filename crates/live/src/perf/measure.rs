@@ -64,9 +64,12 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let (request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
     let way = Way { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
-    let Reached { client, session, remote } = way.reach().await?;
+    let Reached { client, mut session, remote } = way.reach().await?;
     gather(&session).await;
     let mut hears = timely("it does not answer", ask(&session, &request)).await?;
+    if request.direction == Direction::Down && session.group().counts_marks() {
+        session.tell_marks();
+    }
     let counter = Counter::default();
     let begun = session.paths();
     let mut intervals = Vec::new();

@@ -54,9 +54,12 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
 
 /// Serves one client; what is to be said of it.
 async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
-    let session = arrival.accept().await?;
+    let mut session = arrival.accept().await?;
     let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
     let (request, mut tells, _permit) = timely(&format!("{remote} asks for nothing"), agree(&session, room)).await?;
+    if request.direction == Direction::Up && session.group().counts_marks() {
+        session.tell_marks();
+    }
     let (counter, verb) = (Counter::default(), if request.direction == Direction::Up { "received" } else { "sent" });
     let done: Done = match request.direction {
         Direction::Up => receive(&session, &request, &counter).await?,

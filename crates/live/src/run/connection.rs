@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_proto::protocols::Terms;
 use anabranch_scenario::plan::Plan;
 use tokio::task::JoinSet;
 
 use super::allowance::{Allowance, PIECE};
+use super::capacities::known;
 use super::rates::Rates;
 use super::record::ConnectionTotal;
 use super::refusal::changes;
@@ -141,13 +143,20 @@ impl Course {
                 None => Err("its target is gone".to_owned()),
             }
         };
-        let (mine, theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
+        let (mine, mut theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
+        if self.terms().is_scalable() {
+            theirs.tell_marks();
+        }
         let mine = self.status.session.get_or_init(|| mine);
         let allowance = Arc::new(self.allowance());
         tokio::select! {
             done = async { tokio::try_join!(send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
             never = self.look_after(mine, &allowance, rates.as_ref()) => never,
         }
+    }
+
+    fn terms(&self) -> &Terms {
+        self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms()
     }
 
     /// Of each packet the share that is data: amounts and demands are of packets, as in the simulator.
@@ -187,9 +196,10 @@ impl Course {
         all_of(streams).await
     }
 
-    /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links.
+    /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links, and
+    /// what they can carry.
     async fn look_after(&self, mine: &Session, allowance: &Allowance, rates: Option<&Rates>) -> Result<(), String> {
-        let hears_groups = self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms().hears_groups();
+        let terms = self.terms();
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
         loop {
@@ -206,9 +216,13 @@ impl Course {
                 (0..self.ends.len()).for_each(|path| mine.want(path, usable(path)));
             }
             let present: Vec<bool> = mine.paths().iter().map(|path| path.is_open).collect();
-            if hears_groups && present != open {
+            if terms.hears_groups() && present != open {
                 self.regroup(mine, &present);
                 open = present;
+            }
+            if terms.hears_capacities && terms.keeps_windows() {
+                let links = self.plan.paths.of(self.id);
+                mine.set_capacities(links.map(|links| known(&self.plan, links, now)));
             }
             tokio::time::sleep(if rates.is_some() { RATES_TICK } else { TICK }).await;
         }

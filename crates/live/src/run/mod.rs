@@ -6,6 +6,7 @@
 
 mod agents;
 mod allowance;
+mod capacities;
 mod connection;
 mod punctuality;
 mod rates;

@@ -1,0 +1,56 @@
+//! What a receiving end tells the sending one besides acknowledgements: how many packets came marked on each path, and, where
+//! it hands the data on, how fast it does.
+//!
+//! It goes in datagrams of the same connection, which may be lost: counts are those since a path began. A sender that
+//! does not go by it hears it all the same, and thinks nothing of it. A receiver counts where the control that the two have
+//! agreed on counts marks; who does not know such a control refuses it by name.
+
+mod hearing;
+mod message;
+mod telling;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use self::message::{Message, MessageError};
+pub(crate) use self::{hearing::hear, telling::tell};
+
+/// How often it is told, if there is anything new.
+const PERIOD: Duration = Duration::from_millis(5);
+
+/// How often it is told if there is nothing new: the last message may be lost.
+const REPEAT: Duration = Duration::from_millis(100);
+
+/// No rate is known.
+const NO_RATE: u64 = u64::MAX;
+
+/// What is to be told and done where data are handed on to a next loop.
+#[derive(Debug)]
+pub(crate) struct Guidance {
+    onward_bps: AtomicU64,
+    /// As bits of a float.
+    share: AtomicU64,
+}
+
+impl Default for Guidance {
+    fn default() -> Self {
+        Self { onward_bps: AtomicU64::new(NO_RATE), share: AtomicU64::new(0.0_f64.to_bits()) }
+    }
+}
+
+impl Guidance {
+    /// The next loop sends at this rate, and this part of the packets that arrive is to be marked.
+    #[cfg(target_os = "linux")]
+    pub fn set(&self, onward_bps: Option<u64>, share: f64) {
+        self.onward_bps.store(onward_bps.unwrap_or(NO_RATE), Ordering::Relaxed);
+        self.share.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    fn onward_bps(&self) -> Option<u64> {
+        Some(self.onward_bps.load(Ordering::Relaxed)).filter(|bps| *bps != NO_RATE)
+    }
+
+    fn share(&self) -> f64 {
+        f64::from_bits(self.share.load(Ordering::Relaxed))
+    }
+}
