@@ -60,7 +60,8 @@ def live(
         The tables of `anabranch.run`. Bytes are those of whole packets. What cannot be known is null: fair rates,
         errors, repeated bytes. ``meta`` has besides: ``live``; ``valid`` and ``faults`` (a run that was late is not
         valid); ``lateness_p50_s``, ``lateness_p99_s``, ``lateness_max_s`` of packets, and ``ends_lateness_p99_s`` of
-        the ends of connections; ``kernel``; ``data_bytes`` of each connection, without headers; ``agents``, where links
+        the ends of connections; ``kernel``; ``data_bytes`` of each connection, without headers; ``relays``: for each
+        loop that ends at one, how much waited there at most; ``agents``, where links
         grant rates: how many there are, how many control packets their links ``counted``, and found ``stale`` or
         ``lost``, how often sums were made anew (``renewals``), how many sources ended without a word (``lapsed``), and
         whether links hold nothing of any of them at the end (``is_clear``).
@@ -133,6 +134,15 @@ def _result(plan: Plan, outcome: _core.LiveOutcome, wall_s: float) -> Result:
         "kernel": platform.release(),
         "agents": outcome.agents(),
         "data_bytes": dict(zip(measured.names, outcome.data_bytes.tolist(), strict=True)),
+        "relays": [
+            {
+                "connection": measured.names[loop],
+                "next": measured.names[following],
+                "buffer_bytes": buffer,
+                "most_waiting_bytes": most,
+            }
+            for loop, following, buffer, most in outcome.relays
+        ],
         "threads": None,
         "wall_s": round(wall_s, 6),
         "events_per_s": round(outcome.hops / wall_s) if wall_s > 0 else 0,

@@ -26,6 +26,10 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Bytes that are kept until they are acknowledged: as many windows, at the least, and at the most.
 const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
 
+/// Bytes that are kept at the least where they are kept closely.
+#[cfg(target_os = "linux")]
+const LEAST_AHEAD: u64 = 16 << 10;
+
 /// From so many connections on, a newcomer must show first that it is where it says.
 const MOST_UNPROVEN: usize = 32;
 
@@ -392,6 +396,14 @@ impl Session {
         let windows: u64 = self.paths().iter().filter(|path| path.is_open).map(|path| path.window_bytes).sum();
         let (times, least, most) = SEND_WINDOW;
         self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most));
+    }
+
+    /// The same where what is not sent yet waits elsewhere, and is counted there.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn fit_send_window_closely(&self) {
+        let open = self.paths().into_iter().filter(|path| path.is_open);
+        let windows: u64 = open.map(|path| path.window_bytes).sum();
+        self.connection.set_send_window(windows.saturating_mul(2).clamp(LEAST_AHEAD, SEND_WINDOW.2));
     }
 
     /// Ends the connection and says why.

@@ -63,3 +63,96 @@ fn controls_that_count_marks_fill_a_link_with_a_short_queue_and_no_loss() {
         assert!(rate >= 0.9 * 20.0 && waited <= most && lost == 0, "{protocol}: {rate} Mbit/s, {waited}, {lost}");
     }
 }
+
+/// Two loops over links of 20 and 8 Mbit/s, with a relay between them of which 200 kB may wait.
+fn two_loops(protocol: &str, relay: &str) -> String {
+    let discipline = if protocol.starts_with("lgc") { "discipline = \"ecn-ramp\"\n" } else { "" };
+    format!(
+        "[defaults.link]\nqueue = \"100 packets\"\n{discipline}\
+         [[link]]\nname = \"first\"\nsource = \"west\"\ntarget = \"middle\"\ncapacity = \"20 Mbit/s\"\ndelay = \"10 ms\"\n\
+         [[link]]\nname = \"second\"\nsource = \"middle\"\ntarget = \"east\"\ncapacity = \"8 Mbit/s\"\ndelay = \"10 ms\"\n\
+         [[connection]]\nname = \"film\"\nsource = \"west\"\ntarget = \"east\"\nrelays = [\"middle\"]\n\
+         protocol = \"{protocol}\"\npacket = \"1500 B\"\n[relays]\nbuffer = \"200 kB\"\n{relay}\n\
+         [run]\nduration = \"6 s\"\nwarm_up = \"3 s\"\n"
+    )
+}
+
+#[test]
+fn a_relay_never_holds_more_than_its_buffer_and_the_first_loop_follows_the_second() {
+    // CUBIC hears of the second loop by the room at the relay alone. LGC and LGCC are told its rate, and little waits; they
+    // have 7.4 of 8 Mbit/s in the simulator.
+    for (protocol, relay, most) in [
+        ("cubic", "marking = \"never\"", 200_000),
+        ("lgcc", "", 30_000),
+        ("lgc", "", 30_000),
+        ("lgcc", "marking = \"never\"", 30_000),
+    ] {
+        let Some(outcome) = punctual(&two_loops(protocol, relay)) else { return };
+        let [held] = outcome.relays[..] else { panic!("{:?}", outcome.relays) };
+        let rates = [0, 1].map(|subflow| rate(&outcome, subflow, 3.0));
+        eprintln!("{protocol}: {rates:?} Mbit/s, {} bytes waited", held.most_waiting);
+        assert!(held.buffer == 200_000 && held.most_waiting <= most, "{protocol}: {held:?}");
+        assert!(rates[1] >= 0.9 * 8.0 && (rates[0] / rates[1] - 1.0).abs() < 0.1, "{protocol}: {rates:?}");
+    }
+}
+
+/// Two loops that end at a relay, of which the second has twice the weight, before a link of 9 Mbit/s.
+const TWO_INTO_ONE: &str = "
+[defaults.link]
+queue = \"100 packets\"
+[[link]]
+source = \"west\"
+target = \"middle\"
+capacity = \"20 Mbit/s\"
+delay = \"5 ms\"
+[[link]]
+source = \"north\"
+target = \"middle\"
+capacity = \"20 Mbit/s\"
+delay = \"5 ms\"
+[[link]]
+source = \"middle\"
+target = \"east\"
+capacity = \"9 Mbit/s\"
+delay = \"5 ms\"
+[defaults.connection]
+protocol = \"cubic\"
+packet = \"1500 B\"
+[[connection]]
+name = \"one\"
+source = \"west\"
+target = \"middle\"
+amount = \"AMOUNT\"
+[[connection]]
+name = \"two\"
+source = \"north\"
+target = \"middle\"
+amount = \"AMOUNT\"
+[[connection]]
+name = \"both\"
+source = \"middle\"
+target = \"east\"
+after = [\"one\", { connection = \"two\", weight = 2 }]
+[relays]
+buffer = \"50 kB\"
+[run]
+duration = \"6 s\"
+warm_up = \"2 s\"
+";
+
+#[test]
+fn loops_before_a_relay_share_the_next_by_their_weights() {
+    let Some(outcome) = punctual(&TWO_INTO_ONE.replace("AMOUNT", "1 GB")) else { return };
+    let rates = [0, 1, 2].map(|subflow| rate(&outcome, subflow, 4.0));
+    eprintln!("{rates:?} Mbit/s; {:?}", outcome.relays);
+    assert!(rates[2] > 0.9 * 9.0 && (rates[1] / rates[0] / 2.0 - 1.0).abs() < 0.1, "{rates:?}");
+}
+
+#[test]
+fn a_relay_hands_on_all_that_came_and_ends_then() {
+    // 1 MB of each is 16 Mbit over 9 Mbit/s: a little less than 2 s, since headers of packets count.
+    let Some(outcome) = punctual(&TWO_INTO_ONE.replace("AMOUNT", "1 MB")) else { return };
+    let [one, two, both] = outcome.connections[..] else { panic!() };
+    assert_eq!(both.data_bytes, one.data_bytes + two.data_bytes);
+    assert!(one.finished_s.max(two.finished_s) <= both.finished_s && (1.6..2.4).contains(&both.finished_s), "{both:?}");
+}

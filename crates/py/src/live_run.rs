@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use anabranch_live::run::{Outcome, Progress, RunError, packet_size, refusals, run};
+use anabranch_live::run::{Outcome, Progress, RelayTotal, RunError, packet_size, refusals, run};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyConnectionError, PyOSError};
 use pyo3::prelude::*;
@@ -75,6 +75,14 @@ impl PyLiveOutcome {
         put(&table, "most_packets", all.iter().map(|l| l.most_packets))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
         Ok(table)
+    }
+
+    /// For each loop that ends at a relay its place among the connections, that of the next loop, how many bytes may wait,
+    /// and the most that did.
+    #[getter]
+    fn relays(&self) -> Vec<(usize, usize, u64, u64)> {
+        let row = |own: &RelayTotal| (own.input.index(), own.connection.index(), own.buffer, own.most_waiting);
+        self.0.relays.iter().map(row).collect()
     }
 
     /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.

@@ -15,6 +15,7 @@ use super::capacities::known;
 use super::rates::Rates;
 use super::record::ConnectionTotal;
 use super::refusal::changes;
+use super::relay::{Inlet, RelayEnd};
 use super::{OUTER, PORT};
 use crate::agents::Application;
 use crate::carriage::Carriage;
@@ -92,6 +93,15 @@ pub(super) struct Course {
     /// The size of packets, all headers included.
     pub packet: u64,
     pub status: Arc<Status>,
+    /// What it sends on, if it does.
+    pub source: Option<Arc<RelayEnd>>,
+    /// What sends on what comes over it, if that is sent on.
+    pub sink: Option<Arc<Inlet>>,
+}
+
+/// The data of a packet of this size, at the least.
+pub(super) fn data_of(packet: u64) -> u64 {
+    packet - OUTER - INNER.1
 }
 
 /// Runs a connection from its beginning to its end.
@@ -108,6 +118,9 @@ pub(super) async fn drive(course: Course) {
         done = course.run() => done.map(|()| course.now()),
         () = stop => Ok(connection.stop.unwrap_or_default()),
     };
+    if let Some(inlet) = &course.sink {
+        inlet.end();
+    }
     match finished {
         Ok(time) => course.status.finished.store(time.0, Ordering::Relaxed),
         Err(reason) => *course.status.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason),
@@ -144,15 +157,46 @@ impl Course {
             }
         };
         let (mine, mut theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
-        if self.terms().is_scalable() {
-            theirs.tell_marks();
+        match &self.sink {
+            Some(inlet) => theirs.guide(inlet.guidance()),
+            None if self.terms().is_scalable() => theirs.tell_marks(),
+            None => {}
         }
         let mine = self.status.session.get_or_init(|| mine);
         let allowance = Arc::new(self.allowance());
         tokio::select! {
-            done = async { tokio::try_join!(send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
+            done = async { tokio::try_join!(self.send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
             never = self.look_after(mine, &allowance, rates.as_ref()) => never,
+            never = self.guide(&theirs) => never,
         }
+    }
+
+    /// Sends what it has, or what comes over others.
+    async fn send(&self, mine: &Session, allowance: &Arc<Allowance>) -> Result<(), String> {
+        let Some(relay) = &self.source else { return send(mine, allowance).await };
+        let mut streams = JoinSet::new();
+        for _ in 0..STREAMS {
+            let mut stream = mine.connection().open_uni().await.map_err(said)?;
+            let (relay, most) = (relay.clone(), self.packet_data() as u32);
+            streams.spawn(async move {
+                relay.send(&mut stream, most).await.map_err(said)?;
+                stream.finish().map_err(said)
+            });
+        }
+        all_of(streams).await
+    }
+
+    /// Guides the sender, if what comes is sent on, for ever.
+    async fn guide(&self, theirs: &Session) -> Result<(), String> {
+        match &self.sink {
+            Some(inlet) => inlet.guide(theirs.connection(), STREAMS).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The data of a packet, at the least.
+    fn packet_data(&self) -> u64 {
+        data_of(self.packet)
     }
 
     fn terms(&self) -> &Terms {
@@ -167,7 +211,7 @@ impl Course {
     fn allowance(&self) -> Allowance {
         let amount = self.plan.transfers[self.id.index()].amount;
         let amount = amount.map(|amount| ((amount.0 as f64 * self.data_share()).ceil() as u64).max(1));
-        let allowance = Allowance::new(amount, self.packet - OUTER - INNER.1);
+        let allowance = Allowance::new(amount, self.packet_data());
         allowance.set(Rate(self.demand(self.now()).0 * self.data_share()));
         allowance
     }
@@ -186,6 +230,11 @@ impl Course {
         for _ in 0..STREAMS {
             let mut stream = theirs.connection().accept_uni().await.map_err(said)?;
             let status = self.status.clone();
+            if let Some(inlet) = self.sink.clone() {
+                let connection = theirs.connection().clone();
+                streams.spawn(async move { inlet.read(&connection, &mut stream, &status.data).await.map_err(said) });
+                continue;
+            }
             streams.spawn(async move {
                 while let Some(chunk) = stream.read_chunk(PIECE).await.map_err(said)? {
                     status.data.fetch_add(chunk.len() as u64, Ordering::Relaxed);
@@ -203,7 +252,11 @@ impl Course {
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
         loop {
-            mine.fit_send_window();
+            if self.source.is_some() {
+                mine.fit_send_window_closely();
+            } else {
+                mine.fit_send_window();
+            }
             let now = self.now();
             let demand = self.demand(now);
             allowance.set(Rate(demand.0 * self.data_share()));

@@ -12,6 +12,7 @@ mod punctuality;
 mod rates;
 mod record;
 mod refusal;
+mod relay;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,11 +28,13 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::agents::AgentsTotal;
 use self::agents::{Agents, has_rates};
-use self::connection::{Course, Status, drive};
+use self::connection::{Course, Status, data_of, drive};
 use self::punctuality::Probe;
 pub use self::record::{ConnectionTotal, LinkTotal, Outcome, Samples, SubflowTotal};
-use self::record::{Recorder, instants};
+use self::record::{Ends, Recorder, instants};
 pub use self::refusal::refusals;
+pub use self::relay::RelayTotal;
+use self::relay::{Inlet, RelayEnd};
 use crate::agents::{Application, FLOOR};
 use crate::carriage::Carriage;
 use crate::control::Group;
@@ -140,9 +143,8 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outco
     let begun = begin(&Arc::new(plan.clone()), &lab, start, &runtime, (identity, &agents));
     let come = begun.and_then(|all| {
         let mut recorder = Recorder::new(plan);
-        let is_whole = follow(plan, &samples, &all, &mut recorder, watch)?;
-        let statuses: Vec<&Status> = all.iter().map(AsRef::as_ref).collect();
-        Ok((recorder, is_whole, statuses.iter().map(|status| status.total()).collect::<Vec<_>>()))
+        let is_whole = follow(plan, &samples, &all.statuses, &mut recorder, watch)?;
+        Ok((recorder, is_whole, all.ends()))
     });
     let (late, fault) = probe.finish(lab.least_round_trip());
     let total = agents.total(&runtime);
@@ -150,8 +152,8 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outco
     report.faults.extend(fault);
     // The sockets close with their tasks, and with the last of them the kernel removes the hosts.
     runtime.shutdown_timeout(LEAVING);
-    let (recorder, is_whole, connections) = come?;
-    Ok(recorder.finish(is_whole, connections, (report, late), total))
+    let (recorder, is_whole, ends) = come?;
+    Ok(recorder.finish(is_whole, ends, (report, late), total))
 }
 
 /// The threads of all ends. They go before ordinary ones, and leave a processor to these; what the kernel makes of that,
@@ -165,6 +167,21 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
+/// What is known of connections and relays from outside their tasks.
+struct Begun {
+    statuses: Vec<Arc<Status>>,
+    relays: Vec<Arc<RelayEnd>>,
+}
+
+impl Begun {
+    fn ends(&self) -> Ends {
+        Ends {
+            connections: self.statuses.iter().map(|status| status.total()).collect(),
+            relays: self.relays.iter().flat_map(|relay| relay.totals()).collect(),
+        }
+    }
+}
+
 /// Starts a task for each connection, which waits for its time.
 fn begin(
     plan: &Arc<Plan>,
@@ -172,10 +189,10 @@ fn begin(
     start: Instant,
     runtime: &Runtime,
     (identity, agents): (Identity, &Agents),
-) -> Result<Vec<Arc<Status>>, RunError> {
+) -> Result<Begun, RunError> {
     let identity = Arc::new(identity);
     let mut first = 0;
-    let mut all = Vec::new();
+    let mut courses = Vec::new();
     for c in 0..plan.transfers.len() {
         let id = ConnectionId::new(c);
         let ends = (first..first + plan.paths.of(id).count()).map(|path| lab.addresses(path)).collect();
@@ -183,11 +200,31 @@ fn begin(
         let name = &plan.demands.connections()[c].name;
         let failed = |reason| RunError::NoConnection { name: name.clone(), reason: Box::new(reason) };
         let application = agents.application(plan, lab, runtime, id).map_err(failed)?;
-        let course = course(plan, lab, start, runtime, &identity, (id, ends, application)).map_err(failed)?;
-        all.push(course.status.clone());
+        courses.push(course(plan, lab, start, runtime, &identity, (id, ends, application)).map_err(failed)?);
+    }
+    let relays = join(plan, &mut courses);
+    let statuses = courses.iter().map(|course| course.status.clone()).collect();
+    for course in courses {
         runtime.spawn(drive(course));
     }
-    Ok(all)
+    Ok(Begun { statuses, relays })
+}
+
+/// Joins loops at relays: what may come over those before is what there is room for.
+fn join(plan: &Plan, courses: &mut [Course]) -> Vec<Arc<RelayEnd>> {
+    let join = |relay: &anabranch_scenario::plan::Relay| {
+        let next = &mut courses[relay.connection.index()];
+        let end = Arc::new(RelayEnd::new(relay, data_of(next.packet), next.group.clone()));
+        next.source = Some(end.clone());
+        for (input, (id, _)) in relay.inputs.iter().enumerate() {
+            let before = &mut courses[id.index()];
+            let room = u64::from(before.carriage.receive_window).min(relay.buffer.0);
+            before.carriage.receive_window = room as u32;
+            before.sink = Some(Arc::new(Inlet::new(end.clone(), input, room)));
+        }
+        end
+    };
+    plan.relays.iter().map(join).collect()
 }
 
 /// All that the task of a connection needs: sockets in both hosts among it.
@@ -241,6 +278,8 @@ fn course(
         carriage,
         packet,
         status,
+        source: None,
+        sink: None,
     })
 }
 

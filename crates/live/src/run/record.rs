@@ -8,6 +8,7 @@ use anabranch_scenario::plan::Plan;
 
 use super::agents::AgentsTotal;
 use super::connection::Status;
+use super::relay::RelayTotal;
 use super::{OUTER, packet_size};
 
 /// Where nothing is recorded, progress is told so often in a run.
@@ -40,6 +41,12 @@ pub struct ConnectionTotal {
     pub finished_s: f64,
     /// Bytes of data that came, without any headers.
     pub data_bytes: u64,
+}
+
+/// What the ends of connections have to say at the end.
+pub(super) struct Ends {
+    pub connections: Vec<ConnectionTotal>,
+    pub relays: Vec<RelayTotal>,
 }
 
 /// What came of a subflow.
@@ -81,6 +88,8 @@ pub struct Outcome {
     pub subflows: Vec<SubflowTotal>,
     /// Of each link of the network.
     pub links: Vec<LinkTotal>,
+    /// Of each loop that ends at a relay.
+    pub relays: Vec<RelayTotal>,
     /// How things were.
     pub samples: Samples,
     /// How punctual all was.
@@ -231,7 +240,7 @@ impl<'p> Recorder<'p> {
     pub fn finish(
         self,
         is_whole: bool,
-        connections: Vec<ConnectionTotal>,
+        ends: Ends,
         (report, ends_late): (Report, Span),
         agents: Option<AgentsTotal>,
     ) -> Outcome {
@@ -255,9 +264,10 @@ impl<'p> Recorder<'p> {
             is_whole,
             reached: self.latest.time,
             hops: self.latest.hops,
-            connections,
+            connections: ends.connections,
             subflows: self.latest.paths.iter().enumerate().map(subflow).collect(),
             links: by_link(count, &self.latest).into_iter().zip(warm_links).map(link).collect(),
+            relays: ends.relays,
             samples: self.samples,
             report,
             ends_late,

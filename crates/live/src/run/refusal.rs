@@ -17,10 +17,6 @@ pub fn refusals(plan: &Plan) -> Vec<String> {
     if plan.filters.is_some() {
         reasons.push("packets follow filters, and QUIC has none; leave `[filters]` out".to_owned());
     }
-    for relay in &plan.relays {
-        let name = name(relay.connection);
-        reasons.push(format!("connection `{name}` sends on what comes over others, and relays are simulated only"));
-    }
     for fetch in &plan.fetches {
         let name = name(fetch.connection);
         reasons.push(format!(

@@ -1,0 +1,293 @@
+//! A relay of a live run: where loops end and the next begins, in one host.
+//!
+//! What comes over the loops before waits here until the next takes it, in turns by weight. A loop before may send as much
+//! as there is room for: its receive window is the room, so QUIC's own flow control holds it back, and of each no more than
+//! `buffer` bytes wait or are under way, whatever it does. What the next loop has taken it keeps until it is acknowledged:
+//! twice its windows at most, or so many packets. Loops before hear some hundred times a second what the next sends at,
+//! and packets of theirs are marked where they arrive.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anabranch_core::ConnectionId;
+use anabranch_proto::transport::{NO_RATE, Relay};
+use anabranch_scenario::plan;
+use bytes::Bytes;
+use noq::{Connection, RecvStream, SendStream, VarInt};
+use tokio::sync::Notify;
+
+use crate::control::Group;
+use crate::feedback::Guidance;
+
+/// How often it is looked how much room there is, and how fast the next loop sends.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Of the room as large a part is read from a stream at a time: reading makes room, until that is taken back.
+const PARTS: u64 = 64;
+
+/// Bytes that are read from a stream at a time, at the most.
+const MOST_READ: u64 = 1 << 13;
+
+/// The most that waited at a relay, of what came over a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelayTotal {
+    /// The loop before.
+    pub input: ConnectionId,
+    /// The next.
+    pub connection: ConnectionId,
+    /// Bytes that may wait.
+    pub buffer: u64,
+    /// The most that did.
+    pub most_waiting: u64,
+}
+
+/// A relay, before the connection that goes on from it.
+pub(super) struct RelayEnd {
+    plan: plan::Relay,
+    /// The control of the next loop.
+    next: Arc<Group>,
+    held: Mutex<Held>,
+    /// Something has come, or all has.
+    change: Notify,
+}
+
+/// What is at a relay.
+struct Held {
+    relay: Relay,
+    inputs: Vec<Input>,
+}
+
+#[derive(Default)]
+struct Input {
+    waiting: VecDeque<Bytes>,
+    is_over: bool,
+    most: u64,
+}
+
+impl RelayEnd {
+    /// An empty one, before a loop whose packets have so many bytes of data.
+    pub fn new(plan: &plan::Relay, packet: u64, next: Arc<Group>) -> Self {
+        let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
+        let relay = Relay::new(plan.buffer.0, packet as u32, &settings);
+        let inputs = settings.iter().map(|_| Input::default()).collect();
+        Self { plan: plan.clone(), next, held: Mutex::new(Held { relay, inputs }), change: Notify::new() }
+    }
+
+    /// Of each input the most that waited.
+    pub fn totals(&self) -> Vec<RelayTotal> {
+        let held = self.lock();
+        let total = |(&(input, _), own): (&(ConnectionId, _), &Input)| RelayTotal {
+            input,
+            connection: self.plan.connection,
+            buffer: self.plan.buffer.0,
+            most_waiting: own.most,
+        };
+        self.plan.inputs.iter().zip(&held.inputs).map(total).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn bring(&self, input: usize, bytes: Bytes) {
+        let held = &mut *self.lock();
+        held.relay.on_data(input, bytes.len() as u64);
+        let own = &mut held.inputs[input];
+        own.waiting.push_back(bytes);
+        own.most = own.most.max(held.relay.waiting(input));
+        self.change.notify_one();
+    }
+
+    /// No more comes of an input.
+    pub fn end(&self, input: usize) {
+        self.lock().inputs[input].is_over = true;
+        self.change.notify_one();
+    }
+
+    /// The next packet for the next loop, in pieces; `None` when all inputs are over and nothing waits.
+    async fn take(&self, most: u32) -> Option<Vec<Bytes>> {
+        loop {
+            let change = self.change.notified();
+            {
+                let held = &mut *self.lock();
+                if let Some((input, bytes)) = held.relay.take(most) {
+                    // Others wait for what may be left.
+                    self.change.notify_one();
+                    return Some(cut(&mut held.inputs[input].waiting, bytes as usize));
+                }
+                if held.inputs.iter().all(|input| input.is_over) {
+                    self.change.notify_one();
+                    return None;
+                }
+            }
+            change.await;
+        }
+    }
+
+    /// Sends over a stream of the next loop what it takes, packet by packet, until all is sent.
+    pub async fn send(&self, stream: &mut SendStream, most: u32) -> Result<(), noq::WriteError> {
+        while let Some(pieces) = self.take(most).await {
+            for piece in pieces {
+                stream.write_chunk(piece).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is told to an input, and done to it, now.
+    fn guide(&self, input: usize, guidance: &Guidance) {
+        let onward = self.next.onward_bps(self.plan.told);
+        let held = &mut *self.lock();
+        held.relay.set_onward(onward.unwrap_or(NO_RATE));
+        guidance.set(onward, held.relay.share(input));
+    }
+
+    fn waiting(&self, input: usize) -> u64 {
+        self.lock().relay.waiting(input)
+    }
+}
+
+/// Takes what comes over a loop that ends at a relay, and says how much more may come.
+pub(super) struct Inlet {
+    relay: Arc<RelayEnd>,
+    input: usize,
+    guidance: Arc<Guidance>,
+    /// The receive window when nothing waits, and as it is now.
+    most: u64,
+    window: Mutex<u64>,
+}
+
+impl Inlet {
+    /// For an input of a relay, of which so many bytes may wait or be under way.
+    pub fn new(relay: Arc<RelayEnd>, input: usize, room: u64) -> Self {
+        Self { relay, input, guidance: Arc::default(), most: room, window: Mutex::new(room) }
+    }
+
+    /// What the loop before is to be told.
+    pub fn guidance(&self) -> Arc<Guidance> {
+        self.guidance.clone()
+    }
+
+    /// No more comes.
+    pub fn end(&self) {
+        self.relay.end(self.input);
+    }
+
+    /// Bytes that are read from a stream at a time.
+    fn piece(&self) -> u64 {
+        (self.most / PARTS).clamp(1, MOST_READ)
+    }
+
+    /// Reads a stream to its end; and counts what comes.
+    pub async fn read(
+        &self,
+        connection: &Connection,
+        stream: &mut RecvStream,
+        count: &AtomicU64,
+    ) -> Result<(), noq::ReadError> {
+        while let Some(bytes) = stream.read_chunk(self.piece() as usize).await? {
+            count.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            // What is read makes room by itself: that is taken back, for it waits here now.
+            let window = &mut *self.lock();
+            *window = window.saturating_sub(bytes.len() as u64);
+            self.relay.bring(self.input, bytes);
+            set(connection, *window);
+        }
+        Ok(())
+    }
+
+    /// Tells the loop before how fast the next sends and how much room there is, for ever.
+    pub async fn guide(&self, connection: &Connection, streams: usize) -> Result<(), String> {
+        loop {
+            self.relay.guide(self.input, &self.guidance);
+            {
+                let window = &mut *self.lock();
+                // What was read is taken back a moment later, on each stream a piece at a time.
+                let most = self.most.saturating_sub(self.piece() * streams as u64);
+                let room = most.saturating_sub(self.relay.waiting(self.input));
+                if room != *window {
+                    *window = room;
+                    set(connection, room);
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn set(connection: &Connection, window: u64) {
+    connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
+}
+
+/// So many bytes from the front of what waits.
+fn cut(waiting: &mut VecDeque<Bytes>, bytes: usize) -> Vec<Bytes> {
+    let (mut pieces, mut left) = (Vec::new(), bytes);
+    while left > 0 {
+        let mut piece = waiting.pop_front().expect("the relay counts what waits");
+        if piece.len() > left {
+            waiting.push_front(piece.split_off(left));
+        }
+        left -= piece.len();
+        pieces.push(piece);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_core::Bytes as Size;
+    use anabranch_proto::transport::{InputSettings, Marking, Told};
+
+    use super::*;
+    use crate::control::named;
+
+    fn relay(inputs: usize) -> RelayEnd {
+        let settings = InputSettings { weight: 1.0, marking: Marking::Never };
+        let inputs = (0..inputs).map(|c| (ConnectionId::new(c), settings)).collect();
+        let plan = plan::Relay { connection: ConnectionId::new(9), inputs, buffer: Size(5000), told: Told::Sent };
+        RelayEnd::new(&plan, 1000, Group::new(&named("lia").unwrap()).unwrap())
+    }
+
+    async fn taken(relay: &RelayEnd) -> Option<Vec<u8>> {
+        relay.take(1000).await.map(|pieces| pieces.concat())
+    }
+
+    #[tokio::test]
+    async fn what_comes_goes_on_in_order_and_packet_by_packet() {
+        // 1,500 bytes and 700 are packets of 1,000, of 1,000 and of 200.
+        let relay = relay(1);
+        relay.bring(0, Bytes::from(vec![1; 1500]));
+        relay.bring(0, Bytes::from(vec![2; 700]));
+        assert_eq!(taken(&relay).await, Some(vec![1; 1000]));
+        assert_eq!(taken(&relay).await, Some([vec![1; 500], vec![2; 500]].concat()));
+        relay.end(0);
+        assert_eq!(taken(&relay).await, Some(vec![2; 200]));
+        assert_eq!((taken(&relay).await, relay.totals()[0].most_waiting), (None, 2200));
+    }
+
+    #[tokio::test]
+    async fn it_ends_with_the_last_of_its_inputs() {
+        let relay = Arc::new(relay(2));
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                let relay = relay.clone();
+                tokio::spawn(async move { taken(&relay).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        relay.end(1);
+        relay.bring(0, Bytes::from(vec![7; 10]));
+        relay.end(0);
+        let mut all = Vec::new();
+        for taker in takers {
+            all.extend(taker.await.unwrap());
+        }
+        assert_eq!(all, [vec![7; 10]]);
+    }
+}
