@@ -1,0 +1,138 @@
+"""Live runs under controls that count marks, and over relays, beside their simulation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from labs import PROGRAM, emulate, refusal, words
+
+LINE = """
+[[link]]
+name = "line"
+source = "west"
+target = "east"
+capacity = "20 Mbit/s"
+delay = "10 ms"
+queue = "100 packets"
+discipline = DISCIPLINE
+[[connection]]
+name = "one"
+source = "west"
+target = "east"
+protocol = "PROTOCOL"
+packet = "1500 B"
+"""
+
+RUN = """
+[run]
+duration = "6 s"
+warm_up = "2 s"
+"""
+
+STEP = "{ ecn-step = { threshold = 10 } }"
+
+# With the longest queue: 20 Mbit/s in a round trip of 20 ms are 33 packets, which a slow start doubles before it hears.
+MARKED = {"dctcp": (STEP, 80), "lgc": ('"ecn-ramp"', 33), "lgcc": ('"ecn-ramp"', 33), "abc": ('"abc"', 80)}
+
+LOOPS = """
+[defaults.link]
+queue = "100 packets"
+discipline = "ecn-ramp"
+[[link]]
+name = "first"
+source = "west"
+target = "middle"
+capacity = "20 Mbit/s"
+delay = "10 ms"
+[[link]]
+name = "second"
+source = "middle"
+target = "east"
+capacity = "8 Mbit/s"
+delay = "10 ms"
+[[connection]]
+name = "film"
+source = "west"
+target = "east"
+relays = ["middle"]
+protocol = "PROTOCOL"
+packet = "1500 B"
+[relays]
+buffer = "200 kB"
+"""
+
+
+@pytest.fixture(scope="module")
+def lab():
+    reason = refusal()
+    if reason is not None:
+        pytest.skip(f"the kernel refuses a lab: {reason}")
+
+
+def punctual(scenario):
+    """Give a result that is valid, of three tries at most: other programs may take the processors."""
+    for _ in range(3):
+        result = anabranch.live(scenario)
+        if result.meta["valid"]:
+            return result
+    pytest.skip(f"this machine has too much to do for live runs: {result.meta['faults']}")
+
+
+def line(protocol):
+    """Give a scenario in which a link marks as the protocol needs it."""
+    return LINE.replace("DISCIPLINE", MARKED[protocol][0]).replace("PROTOCOL", protocol)
+
+
+def check_line(result, protocol):
+    """See that the link is full, that little waits there, and that nothing is lost."""
+    assert result.connections["mean_rate_bps"][0] >= 0.9 * 20e6
+    assert result.links["dropped"].sum() == 0
+    assert result.links["most_packets"].max() <= MARKED[protocol][1]
+
+
+@pytest.mark.parametrize("protocol", MARKED)
+def test_controls_that_count_marks_fill_a_link_in_virtual_time(protocol):
+    check_line(anabranch.run(line(protocol) + RUN), protocol)
+
+
+@pytest.mark.parametrize("protocol", MARKED)
+def test_controls_that_count_marks_have_live_what_they_have_simulated(lab, protocol):
+    simulated, live = anabranch.run(line(protocol) + RUN), punctual(line(protocol) + RUN)
+    check_line(live, protocol)
+    expected, found = (result.connections["mean_rate_bps"][0] for result in (simulated, live))
+    print(f"{protocol}: simulated {expected / 1e6:.2f} Mbit/s, live {found / 1e6:.2f}")
+    assert found == pytest.approx(expected, rel=0.05)
+    # Who took no notice of how many were marked would have all of them marked: 10,000 packets.
+    marked = [int(result.subflows["marked"][0]) for result in (simulated, live)]
+    assert marked[1] == pytest.approx(marked[0], rel=0.5, abs=100), marked
+
+
+def test_marks_are_counted_between_programs(lab, tmp_path):
+    perf = words(*PROGRAM, "perf")
+    serve = f"exec {perf} --serve 0.0.0.0:4433 --name 10.0.0.2 > url"
+    wait = "while ! grep -q pin url 2> /dev/null; do sleep 0.05; done"
+    client = f'{wait}; exec {perf} "$(cat url)" --control dctcp --time 5s --json > report'
+    report = emulate(tmp_path, line("dctcp"), at={"west": f"sh -c {words(client)}"}, serve=[("east", serve)])
+    measured = json.loads((Path(tmp_path) / "report").read_text())["end"]
+    links = {link["link"]: link for link in report["links"]}
+    print(measured["sum_received"]["bits_per_second"] / 1e6, links["line"])
+    # 4 % of a packet are headers.
+    assert measured["sum_received"]["bits_per_second"] >= 0.9 * 0.96 * 20e6
+    assert (measured["sum_sent"]["retransmits"], links["line"]["dropped"]) == (0, 0)
+
+
+@pytest.mark.parametrize("protocol", ["lgc", "lgcc"])
+def test_loops_have_live_what_they_have_simulated(lab, protocol):
+    scenario = LOOPS.replace("PROTOCOL", protocol) + RUN
+    simulated, live = anabranch.run(scenario), punctual(scenario)
+    expected, found = (result.connections["mean_rate_bps"].to_list() for result in (simulated, live))
+    print(f"{protocol}: simulated {expected}, live {found}, {live.meta['relays']}")
+    assert found == pytest.approx(expected, rel=0.1)
+    assert found[0] == pytest.approx(found[1], rel=0.1)
+    (relay,) = live.meta["relays"]
+    assert (relay["connection"], relay["next"], relay["buffer_bytes"]) == ("film/1", "film/2", 200_000)
+    assert 0 < relay["most_waiting_bytes"] <= 200_000
+    for name in ("connections", "subflows", "links", "series"):
+        assert getattr(live, name).schema == getattr(simulated, name).schema, name
