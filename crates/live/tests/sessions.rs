@@ -226,3 +226,45 @@ async fn random_bytes_harm_no_server() {
     let heard = theirs.connection().accept_uni().await.unwrap().read_to_end(100).await.unwrap();
     assert_eq!(heard, b"still there");
 }
+
+/// What a receiving end tells of a path: version, a number that grows, no rate, one path, its number, marks.
+fn told(number: u64, marked: u64) -> Vec<u8> {
+    let mut bytes = vec![1];
+    bytes.extend(number.to_be_bytes());
+    bytes.extend(u64::MAX.to_be_bytes());
+    bytes.push(1);
+    bytes.extend(0_u32.to_be_bytes());
+    bytes.extend(marked.to_be_bytes());
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_that_takes_back_marks_or_tells_nonsense_is_cut_off() {
+    for (messages, why) in [
+        (vec![told(1, 7), told(2, 6)], "6 packets came marked, and 7 had before"),
+        (vec![vec![1, 2, 3]], "a message of 3 bytes that must have 18"),
+        (vec![[&[9], &told(1, 0)[1..]].concat()], "a message of version 9; there is 1 only"),
+    ] {
+        let (_server, theirs, mine, _wire, _client) = over_a_wire().await;
+        for message in messages {
+            mine.connection().send_datagram(message.into()).unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let closed = tokio::time::timeout(PATIENCE, mine.connection().closed()).await.unwrap().to_string();
+        assert!(closed.contains(why), "{closed}");
+        drop(theirs);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_late_or_of_paths_that_are_not_there_changes_nothing() {
+    let (_server, theirs, mine, _wire, _client) = over_a_wire().await;
+    let mut elsewhere = told(3, 1);
+    elsewhere[18..22].copy_from_slice(&77_u32.to_be_bytes());
+    for message in [told(2, 7), told(1, 6), told(2, 0), elsewhere] {
+        mine.connection().send_datagram(message.into()).unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(mine.connection().close_reason().is_none() && theirs.connection().close_reason().is_none());
+}

@@ -244,8 +244,14 @@ mod tests {
     use anabranch_core::Bytes as Size;
     use anabranch_proto::transport::{InputSettings, Marking, Told};
 
+    use std::net::SocketAddr;
+
     use super::*;
+    use crate::carriage::Carriage;
     use crate::control::named;
+    use crate::paths::Pair;
+    use crate::security::{Identity, Trust};
+    use crate::session::{Client, Server, Session};
 
     fn relay(inputs: usize) -> RelayEnd {
         let settings = InputSettings { weight: 1.0, marking: Marking::Never };
@@ -269,6 +275,54 @@ mod tests {
         relay.end(0);
         assert_eq!(taken(&relay).await, Some(vec![2; 200]));
         assert_eq!((taken(&relay).await, relay.totals()[0].most_waiting), (None, 2200));
+    }
+
+    /// Streams that a loop before sends on in tests.
+    const STREAMS: usize = 4;
+
+    /// Sends without end to an inlet with room for so many bytes, over loopback; what keeps that going.
+    async fn flood(room: u64) -> (Arc<RelayEnd>, Vec<Session>, (Server, Client)) {
+        let identity = Identity::made().unwrap();
+        let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
+        let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
+        let carriage = Carriage { receive_window: room as u32, ..Carriage::default() };
+        let pair = Pair { local: None, remote: server.address(), is_wanted: true };
+        let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("cubic").unwrap()).unwrap());
+        let (mine, theirs) = tokio::join!(client.connect_over("x", vec![pair], &trust, group, carriage), async {
+            server.next().await.unwrap().accept_over(carriage).await
+        });
+        let (mine, theirs) = (mine.unwrap(), theirs.unwrap());
+        let relay = Arc::new(relay(1));
+        let inlet = Arc::new(Inlet::new(relay.clone(), 0, room));
+        for _ in 0..STREAMS {
+            let mut stream = mine.connection().open_uni().await.unwrap();
+            tokio::spawn(async move { while stream.write_all(&[7; 3000]).await.is_ok() {} });
+            let (inlet, connection) = (inlet.clone(), theirs.connection().clone());
+            tokio::spawn(async move {
+                let mut stream = connection.accept_uni().await.unwrap();
+                inlet.read(&connection, &mut stream, &AtomicU64::new(0)).await
+            });
+        }
+        let connection = theirs.connection().clone();
+        tokio::spawn(async move { inlet.guide(&connection, STREAMS).await });
+        (relay, vec![mine, theirs], (server, client))
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_never_more_than_there_is_room_for_and_what_is_taken_makes_room() {
+        let (room, mut all) = (100_000, 0);
+        let (relay, _sessions, _ends) = flood(room).await;
+        for _ in 0..5 {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            // Parts of the room are kept back for what is being read.
+            let waiting = relay.waiting(0);
+            assert!((room - room / 8..=room).contains(&waiting), "{waiting}");
+            for _ in 0..50 {
+                all += relay.take(1000).await.unwrap().concat().len();
+            }
+        }
+        assert_eq!(all, 250_000);
+        assert!(relay.totals()[0].most_waiting <= room, "{:?}", relay.totals());
     }
 
     #[tokio::test]
