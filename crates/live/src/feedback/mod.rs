@@ -12,6 +12,8 @@ mod telling;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 pub use self::message::{Message, MessageError};
 pub(crate) use self::{hearing::hear, telling::tell};
 
@@ -20,6 +22,10 @@ const PERIOD: Duration = Duration::from_millis(5);
 
 /// How often it is told if there is nothing new: the last message may be lost.
 const REPEAT: Duration = Duration::from_millis(100);
+
+/// A rate that changes by more than such a part of it is told at once.
+#[cfg(target_os = "linux")]
+const AT_ONCE: u64 = 10;
 
 /// No rate is known.
 const NO_RATE: u64 = u64::MAX;
@@ -30,11 +36,14 @@ pub(crate) struct Guidance {
     onward_bps: AtomicU64,
     /// As bits of a float.
     share: AtomicU64,
+    /// Told when the rate has changed so much that it is to be told at once.
+    change: Notify,
 }
 
 impl Default for Guidance {
     fn default() -> Self {
-        Self { onward_bps: AtomicU64::new(NO_RATE), share: AtomicU64::new(0.0_f64.to_bits()) }
+        let (onward_bps, share) = (AtomicU64::new(NO_RATE), AtomicU64::new(0.0_f64.to_bits()));
+        Self { onward_bps, share, change: Notify::new() }
     }
 }
 
@@ -42,8 +51,17 @@ impl Guidance {
     /// The next loop sends at this rate, and this part of the packets that arrive is to be marked.
     #[cfg(target_os = "linux")]
     pub fn set(&self, onward_bps: Option<u64>, share: f64) {
-        self.onward_bps.store(onward_bps.unwrap_or(NO_RATE), Ordering::Relaxed);
+        let onward_bps = onward_bps.unwrap_or(NO_RATE);
+        let before = self.onward_bps.swap(onward_bps, Ordering::Relaxed);
+        if onward_bps.abs_diff(before) > before / AT_ONCE {
+            self.change.notify_one();
+        }
         self.share.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Until there is something to be told at once.
+    async fn changed(&self) {
+        self.change.notified().await;
     }
 
     fn onward_bps(&self) -> Option<u64> {

@@ -38,7 +38,10 @@ pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, gui
                 Err(_) => return,
             }
         }
-        tokio::time::sleep(PERIOD).await;
+        match &guidance {
+            Some(guidance) => drop(tokio::time::timeout(PERIOD, guidance.changed()).await),
+            None => tokio::time::sleep(PERIOD).await,
+        }
     }
 }
 

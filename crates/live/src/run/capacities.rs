@@ -2,7 +2,7 @@
 //! now, and of the others what it was in the beginning. In a bin of time without opportunities to send the radio waits for
 //! its turn, and has the rate of before.
 
-use anabranch_core::{LinkId, Rate, Time};
+use anabranch_core::{ConnectionId, LinkId, Rate, Time};
 use anabranch_scenario::plan::Plan;
 
 /// The least capacity of a path at a time, as its source knows it; `None` in an empty bin of opportunities.
@@ -18,9 +18,15 @@ pub(super) fn known(plan: &Plan, path: &[LinkId], now: Time) -> Option<Rate> {
     Some(Rate(others.iter().map(|link| built(link).0).fold(present.0, f64::min)))
 }
 
+/// When the capacity of a link that a connection sends over changes next.
+pub(super) fn next_change(plan: &Plan, connection: ConnectionId, now: Time) -> Option<Time> {
+    let first = plan.paths.of(connection).filter_map(|path| path.first());
+    let next = |link: &LinkId| plan.links[link.index()].changes.iter().map(|(time, _)| *time).find(|time| *time > now);
+    first.filter_map(next).min()
+}
+
 #[cfg(test)]
 mod tests {
-    use anabranch_core::ConnectionId;
     use anabranch_scenario::{NetworkSource, Scenario};
 
     use super::*;
@@ -39,5 +45,7 @@ mod tests {
         let path: Vec<LinkId> = plan.paths.of(ConnectionId::new(0)).next().unwrap().to_vec();
         let at = |seconds| known(&plan, &path, Time::from_seconds(seconds).unwrap()).unwrap().0 as u64;
         assert_eq!([at(0.5), at(1.0), at(3.0)], [10_000_000, 8_000_000, 8_000_000]);
+        let next = |seconds| next_change(&plan, ConnectionId::new(0), Time::from_seconds(seconds).unwrap());
+        assert_eq!([next(0.5), next(1.0)], [Time::from_seconds(1.0), None]);
     }
 }

@@ -11,7 +11,7 @@ use anabranch_scenario::plan::Plan;
 use tokio::task::JoinSet;
 
 use super::allowance::{Allowance, PIECE};
-use super::capacities::known;
+use super::capacities::{known, next_change};
 use super::rates::Rates;
 use super::record::ConnectionTotal;
 use super::refusal::changes;
@@ -277,7 +277,10 @@ impl Course {
                 let links = self.plan.paths.of(self.id);
                 mine.set_capacities(links.map(|links| known(&self.plan, links, now)));
             }
-            tokio::time::sleep(if rates.is_some() { RATES_TICK } else { TICK }).await;
+            let tick = if rates.is_some() { RATES_TICK } else { TICK };
+            let tick = Time(now.0 + (tick.as_nanos() * 1000) as u64);
+            let change = next_change(&self.plan, self.id, now).filter(|_| terms.hears_capacities);
+            self.until(change.map_or(tick, |change| change.min(tick))).await;
         }
     }
 

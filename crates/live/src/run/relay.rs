@@ -22,10 +22,13 @@ use crate::control::Group;
 use crate::feedback::Guidance;
 
 /// How often it is looked how much room there is, and how fast the next loop sends.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Of the room as large a part is read from a stream at a time: reading makes room, until that is taken back.
 const PARTS: u64 = 64;
+
+/// A change of the room is told if it is more than such a part of all.
+const WORTH: u64 = 32;
 
 /// Bytes that are read from a stream at a time, at the most.
 const MOST_READ: u64 = 1 << 13;
@@ -207,7 +210,8 @@ impl Inlet {
                 // What was read is taken back a moment later, on each stream a piece at a time.
                 let most = self.most.saturating_sub(self.piece() * streams as u64);
                 let room = most.saturating_sub(self.relay.waiting(self.input));
-                if room != *window {
+                // It is told when it is worth a frame.
+                if room.abs_diff(*window) > self.most / WORTH {
                     *window = room;
                     set(connection, room);
                 }
