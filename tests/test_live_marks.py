@@ -109,18 +109,40 @@ def test_controls_that_count_marks_have_live_what_they_have_simulated(lab, proto
     assert marked[1] == pytest.approx(marked[0], rel=0.5, abs=100), marked
 
 
-def test_marks_are_counted_between_programs(lab, tmp_path):
+def check_programs(report):
+    """See that the link has marked, as it does where shares of marks are known, and dropped nothing."""
+    (link,) = (link for link in report["links"] if link["link"] == "line")
+    print(link)
+    assert (link["dropped"], link["marked"] > 100) == (0, True)
+    assert link["marked"] < link["packets"] / 3
+
+
+def test_marks_are_counted_by_who_fetches(lab, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/x").write_bytes(bytes(10_000_000))
+    serve = (
+        f"exec {words(*PROGRAM, 'share', tmp_path / 'shared', '--listen', '0.0.0.0:4433', '--host', '10.0.0.1')} > url"
+    )
+    fetch = f'exec {words(*PROGRAM, "fetch")} "$(sed s/NAME/x/ url)" --control dctcp --to here'
+    client = f"while ! grep -q NAME url 2> /dev/null; do sleep 0.05; done; {fetch}"
+    check_programs(emulate(tmp_path, line("dctcp"), at={"east": f"sh -c {words(client)}"}, serve=[("west", serve)]))
+    assert (tmp_path / "here").stat().st_size == 10_000_000
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_marks_are_counted_between_programs(lab, tmp_path, reverse):
     perf = words(*PROGRAM, "perf")
-    serve = f"exec {perf} --serve 0.0.0.0:4433 --name 10.0.0.2 > url"
+    server, client = ("west", "east") if reverse else ("east", "west")
+    serve = f"exec {perf} --serve 0.0.0.0:4433 --name 10.0.0.{1 if reverse else 2} > url"
     wait = "while ! grep -q pin url 2> /dev/null; do sleep 0.05; done"
-    client = f'{wait}; exec {perf} "$(cat url)" --control dctcp --time 5s --json > report'
-    report = emulate(tmp_path, line("dctcp"), at={"west": f"sh -c {words(client)}"}, serve=[("east", serve)])
+    options = f"--control dctcp --time 5s --json {'--reverse' if reverse else ''}"
+    measure = f'{wait}; exec {perf} "$(cat url)" {options} > report'
+    check_programs(emulate(tmp_path, line("dctcp"), at={client: f"sh -c {words(measure)}"}, serve=[(server, serve)]))
     measured = json.loads((Path(tmp_path) / "report").read_text())["end"]
-    links = {link["link"]: link for link in report["links"]}
-    print(measured["sum_received"]["bits_per_second"] / 1e6, links["line"])
+    print(measured["sum_received"]["bits_per_second"] / 1e6)
     # 4 % of a packet are headers.
     assert measured["sum_received"]["bits_per_second"] >= 0.9 * 0.96 * 20e6
-    assert (measured["sum_sent"]["retransmits"], links["line"]["dropped"]) == (0, 0)
+    assert measured["sum_sent"]["retransmits"] == 0
 
 
 @pytest.mark.parametrize("protocol", ["lgc", "lgcc"])
