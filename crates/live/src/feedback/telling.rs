@@ -8,6 +8,7 @@ use std::time::Instant;
 use noq::{Connection, PathId, SendDatagramError};
 
 use super::{Guidance, Message, PERIOD, REPEAT};
+use crate::control::MOST_PATHS;
 use crate::marks::{Counter, Marks};
 use crate::paths::Paths;
 
@@ -15,7 +16,8 @@ use crate::paths::Paths;
 struct Line {
     number: u32,
     between: (Option<IpAddr>, SocketAddr),
-    counter: Counter,
+    /// None as long as somebody else counts there.
+    counter: Option<Counter>,
     marked: u64,
 }
 
@@ -27,6 +29,8 @@ pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, gui
         count(&mut lines, &paths, &marks, guidance.as_deref());
         let mut marked: Vec<_> = lines.values().map(|line| (line.number, line.marked)).collect();
         marked.sort_unstable();
+        // Of more than there may be some are about to close: the oldest.
+        marked.drain(..marked.len().saturating_sub(MOST_PATHS));
         let onward_bps = guidance.as_ref().and_then(|guidance| guidance.onward_bps());
         let is_new = (last.onward_bps, &last.marked) != (onward_bps, &marked);
         if is_new || told_at.elapsed() >= REPEAT {
@@ -45,24 +49,24 @@ pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, gui
     }
 }
 
-/// Brings the counts of all open paths up to date.
+/// Brings the counts of all open paths up to date. Those that are closed never come back: a path that opens has another
+/// number.
 fn count(lines: &mut HashMap<PathId, Line>, paths: &Paths, marks: &Marks, guidance: Option<&Guidance>) {
     let open = paths.open();
     lines.retain(|id, _| open.iter().any(|(other, ..)| other == id));
     for (id, local, remote) in open {
+        let number = || id.to_string().parse().expect("a path is shown as its number");
         let between = (local, remote);
-        let before =
-            lines.get(&id).filter(|line| line.between != between).map(|line| line.marked + line.counter.take());
-        if before.is_some() || !lines.contains_key(&id) {
-            // The old counter goes first, for it may be between the same addresses.
-            lines.remove(&id);
-            let Some(counter) = marks.count(local, remote) else { continue };
-            let number = id.to_string().parse().expect("a path is shown as its number");
-            lines.insert(id, Line { number, between, counter, marked: before.unwrap_or(0) });
+        let line = lines.entry(id).or_insert_with(|| Line { number: number(), between, counter: None, marked: 0 });
+        line.marked += line.counter.as_ref().map_or(0, Counter::take);
+        if line.between != between {
+            (line.between, line.counter) = (between, None);
         }
-        if let Some(line) = lines.get_mut(&id) {
-            line.marked += line.counter.take();
-            line.counter.mark(guidance.map_or(0.0, Guidance::share));
+        if line.counter.is_none() {
+            line.counter = marks.count(local, remote);
+        }
+        if let Some(counter) = &line.counter {
+            counter.mark(guidance.map_or(0.0, Guidance::share));
         }
     }
 }
