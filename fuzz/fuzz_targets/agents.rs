@@ -18,6 +18,7 @@ fn agent() -> Agent {
         gap: Span(0),
         lease: Span(1_000_000),
         clients: 10,
+        waiting: 1000,
     })
 }
 

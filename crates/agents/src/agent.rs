@@ -9,18 +9,16 @@ use crate::counts::Counts;
 use crate::hop::{Heard, Hop};
 pub use crate::links::LinkSettings;
 use crate::links::Links;
-use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Payload};
+use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Payload, Step};
+use crate::returns::Returns;
 use crate::session::{Beginning, Session};
-
-/// Messages that may wait for a neighbour; more do when it is away for long and sources come and go.
-const MOST_WAITING: usize = 100_000;
 
 /// What an agent is made of.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its number in the network.
     pub id: AgentId,
-    /// Another one each time that the agent starts; not 0.
+    /// A greater one each time that the agent starts, and not 0: the time is one.
     pub epoch: u64,
     /// The protocols that the network serves, in the same order at every agent.
     pub protocols: Vec<Protocol>,
@@ -34,6 +32,8 @@ pub struct Settings {
     pub lease: Span,
     /// The most applications at a time.
     pub clients: usize,
+    /// The most messages that wait for a neighbour which is away.
+    pub waiting: usize,
 }
 
 /// What happens to an agent.
@@ -74,9 +74,10 @@ pub struct Agent {
     links: Links,
     hops: BTreeMap<AgentId, Hop>,
     clients: BTreeMap<ClientId, Client>,
-    /// The last epoch of each agent that came back.
-    returns: BTreeMap<AgentId, u64>,
+    returns: Returns,
     actions: VecDeque<Action>,
+    /// Whether more waits for a neighbour than may.
+    has_too_much: bool,
     counts: Counts,
 }
 
@@ -84,11 +85,9 @@ impl Agent {
     /// An agent that has begun just now.
     pub fn new(settings: Settings) -> Self {
         let hops = settings.neighbours.iter().map(|&id| (id, Hop::new(settings.epoch))).collect();
-        // Links that begin again must not take the numbers of earlier epochs.
-        let first = ((settings.epoch ^ settings.epoch >> 32) as u32).max(1);
-        let links = Links::new(&settings.links, settings.protocols.clone(), first);
-        let (clients, returns, actions) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        Self { settings, links, hops, clients, returns, actions, counts: Counts::default() }
+        let links = Links::new(&settings.links, settings.protocols.clone());
+        let (clients, returns, actions) = (BTreeMap::new(), Returns::default(), VecDeque::new());
+        Self { settings, links, hops, clients, returns, actions, has_too_much: false, counts: Counts::default() }
     }
 
     /// Takes note of what happened.
@@ -108,6 +107,9 @@ impl Agent {
             Event::Ask(id, ask) => self.on_ask(now, id, ask),
             Event::Capacity(link, capacity) => self.links.set_capacity(link, capacity),
         }
+        if self.has_too_much {
+            self.begin_anew(now);
+        }
     }
 
     /// When [`Self::on_time`] is to be called, if nothing happens before.
@@ -126,13 +128,16 @@ impl Agent {
         for id in ids {
             let Some(client) = self.clients.get_mut(&id) else { continue };
             if client.heard + self.settings.lease <= now {
-                self.counts.lapsed += 1;
+                self.counts.lapsed += u64::from(!client.session.is_leaving());
                 // Until it has left it is looked after by nobody else.
                 client.heard = now;
                 client.session.leave(now);
             }
             client.session.on_time(now);
             self.settle(now, id);
+        }
+        if self.has_too_much {
+            self.begin_anew(now);
         }
     }
 
@@ -159,31 +164,47 @@ impl Agent {
         match heard {
             Heard::Nothing => {}
             Heard::Unruly => self.actions.push_back(Action::Cut(id)),
-            Heard::Returned(epoch) => self.on_return(now, id, epoch),
-            Heard::Payload(Payload::Renew { agent, epoch }) => self.on_return(now, agent, epoch),
+            Heard::Returned(epoch) => {
+                self.tell_all_returns(id);
+                self.on_return(now, id, epoch);
+            }
+            Heard::Payload(Payload::Returned { agent, epoch }) => self.on_return(now, agent, epoch),
             Heard::Payload(Payload::Parcel(parcel)) => self.on_parcel(now, id, parcel),
         }
     }
 
-    /// An agent has ended and come back: all sums are made anew, here and at the neighbours.
+    /// An agent has ended and come back: all sums are made anew, once here and once at every other agent. Who is told of it
+    /// is told before it gets any packet of the new generation.
     fn on_return(&mut self, now: Time, agent: AgentId, epoch: u64) {
-        if agent == self.settings.id || self.returns.insert(agent, epoch) == Some(epoch) {
+        if !self.returns.add(agent, epoch) {
             return;
+        }
+        if self.hops.get_mut(&agent).is_some_and(|hop| hop.on_return(epoch)) {
+            self.actions.push_back(Action::Cut(agent));
+            self.tell_all_returns(agent);
         }
         let neighbours: Vec<AgentId> = self.hops.keys().copied().collect();
         for id in neighbours {
-            self.send(id, Payload::Renew { agent, epoch });
+            self.send(id, Payload::Returned { agent, epoch });
         }
         self.renew(now);
     }
 
+    /// Tells one that knows nothing of all who came back.
+    fn tell_all_returns(&mut self, id: AgentId) {
+        let all: Vec<(AgentId, u64)> = self.returns.all().collect();
+        for (agent, epoch) in all {
+            self.send(id, Payload::Returned { agent, epoch });
+        }
+    }
+
     fn renew(&mut self, now: Time) {
         self.counts.renewals += 1;
-        self.links.renew();
+        self.links.renew(self.returns.generation());
         let ids: Vec<ClientId> = self.clients.keys().copied().collect();
         for id in ids {
             if let Some(client) = self.clients.get_mut(&id) {
-                client.session.renew(now);
+                client.session.renew(now, self.returns.generation());
             }
             self.settle(now, id);
         }
@@ -193,13 +214,24 @@ impl Agent {
         let Some(hop) = self.hops.get_mut(&id) else { return };
         let mut out = Vec::new();
         hop.send(payload, &mut out);
-        if hop.waiting() > MOST_WAITING {
-            // As if this agent had ended: who hears of the new epoch begins anew.
-            self.settings.epoch = self.settings.epoch.wrapping_add(1).max(1);
-            *hop = Hop::new(self.settings.epoch);
-            self.actions.push_back(Action::Cut(id));
-        }
+        self.has_too_much |= hop.waiting() > self.settings.waiting;
         self.actions.extend(out.into_iter().map(|message| Action::Hop(id, message)));
+    }
+
+    /// Where too much waits for a neighbour, all is forgotten, as if this agent had ended and come back.
+    fn begin_anew(&mut self, now: Time) {
+        self.has_too_much = false;
+        self.settings.epoch += 1;
+        let (id, epoch) = (self.settings.id, self.settings.epoch);
+        for (&neighbour, hop) in &mut self.hops {
+            *hop = Hop::new(epoch);
+            self.actions.push_back(Action::Cut(neighbour));
+        }
+        let neighbours: Vec<AgentId> = self.hops.keys().copied().collect();
+        for neighbour in neighbours {
+            self.tell_all_returns(neighbour);
+        }
+        self.on_return(now, id, epoch);
     }
 
     /// A packet comes from a neighbour.
@@ -214,7 +246,7 @@ impl Agent {
         let is_last = at + 1 == parcel.steps.len();
         let next = if is_last { parcel.end } else { parcel.steps[at + 1].agent };
         match () {
-            () if next != self.settings.id => self.counts.lost += 1,
+            () if next != self.settings.id || parcel.steps[at].agent != from => self.counts.lost += 1,
             () if !is_last => {
                 parcel.at += 1;
                 self.go_on(now, parcel);
@@ -232,7 +264,7 @@ impl Agent {
         let at = usize::from(parcel.at);
         let next = parcel.steps.get(at + 1).map_or(parcel.end, |step| step.agent);
         let is_link = parcel.steps[at].agent == self.settings.id && self.links.end(parcel.steps[at].link) == Some(next);
-        if !is_link || !self.hops.contains_key(&next) {
+        if !is_link || !self.hops.contains_key(&next) || !parcel.are_fields_sound() {
             self.counts.lost += 1;
             parcel.fate = Fate::Lost;
             if parcel.wants_reply {
@@ -262,12 +294,11 @@ impl Agent {
     }
 
     fn show(&mut self, now: Time, parcel: &mut Parcel) {
-        let before = parcel.fate;
         self.links.on_parcel(now, parcel);
-        if before == parcel.fate {
-            self.counts.counted += 1;
-        } else {
-            self.counts.stale += 1;
+        match parcel.fate {
+            Fate::Counted => self.counts.counted += 1,
+            Fate::Stale => self.counts.stale += 1,
+            Fate::Lost => self.counts.lost += 1,
         }
     }
 
@@ -297,7 +328,7 @@ impl Agent {
         let session = self.session(id, protocol, claim, demand, paths);
         match session {
             Ok(mut session) => {
-                session.join(now);
+                session.begin(now, self.returns.generation());
                 self.clients.insert(id, Client { session, heard: now });
                 self.settle(now, id);
             }
@@ -311,7 +342,7 @@ impl Agent {
         number: u8,
         claim: f64,
         demand: f64,
-        paths: Vec<(Vec<crate::message::Step>, AgentId)>,
+        paths: Vec<(Vec<Step>, AgentId)>,
     ) -> Result<Session, String> {
         if self.clients.len() >= self.settings.clients {
             return Err(format!("there are {} sessions already, which is the most", self.settings.clients));

@@ -15,7 +15,7 @@ pub(crate) enum Heard {
     Nothing,
     /// Something for it.
     Payload(Payload),
-    /// The other agent has ended and come back, in this epoch.
+    /// The neighbour has ended and come back, in this epoch.
     Returned(u64),
     /// What came cannot be: the connection is of no use.
     Unruly,
@@ -55,6 +55,16 @@ impl Hop {
         self.is_up = false;
     }
 
+    /// The neighbour has come back in this epoch, if that is news. What waited was for one that is no more, and nobody
+    /// knows what became of the rest: all is counted anew. Any connection was with that one.
+    pub fn on_return(&mut self, epoch: u64) -> bool {
+        let is_news = self.epoch != 0 && epoch > self.epoch;
+        if is_news {
+            *self = Self { epoch, ..Self::new(self.own_epoch) };
+        }
+        is_news
+    }
+
     /// Messages that wait for the neighbour.
     pub fn waiting(&self) -> usize {
         self.kept.len()
@@ -87,20 +97,13 @@ impl Hop {
     }
 
     fn on_hello(&mut self, epoch: u64, heard: u64, of: u64, out: &mut Vec<HopMessage>) -> Heard {
-        let (known, knows_me) = (self.epoch, of == self.own_epoch);
-        if epoch == 0 || self.is_up {
+        // One that has come back is known to have a greater epoch than before.
+        if epoch == 0 || epoch < self.epoch || self.is_up {
             return Heard::Unruly;
         }
-        if epoch != known {
-            (self.epoch, self.heard, self.told) = (epoch, 0, 0);
-        }
-        let is_back = known != 0 && epoch != known;
-        if is_back {
-            // It was for one that is no more; nobody knows what became of the rest.
-            self.kept.clear();
-            self.first = 0;
-        }
-        let heard = if knows_me && !is_back { heard } else { 0 };
+        let is_back = self.on_return(epoch);
+        self.epoch = epoch;
+        let heard = if of == self.own_epoch { heard } else { 0 };
         if matches!(self.on_heard(heard), Heard::Unruly) || self.first != heard {
             return Heard::Unruly;
         }

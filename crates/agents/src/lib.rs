@@ -6,17 +6,20 @@
 //! and says now and then that it is still there. An agent takes leave for those that do not.
 //!
 //! Links keep sums over packets that each say only what has changed. Two things keep these right:
-//! - Hops lose nothing and repeat nothing, whatever becomes of the connection under them ([`message`]).
+//! - As long as two neighbours are there, the hop between them loses nothing and repeats nothing, whatever becomes of the
+//!   connections under it ([`message`]).
 //! - An agent that ends takes packets and sums along, and nobody knows which. So when one comes back all sums are made
-//!   anew: who hears of it tells its neighbours, links begin a new epoch, and sources join again. Packets carry the epoch
-//!   in which each link has counted them; those of another epoch pass without being counted, and their sources, which see
-//!   that from the replies, leave and join again.
+//!   anew. Agents tell each other who has come back; what an agent has heard of that makes its generation. In a new one
+//!   its links forget all, and its sources join again. A link counts only packets of its own generation. It is never in an
+//!   earlier one than a packet that comes to it: what its source had heard came over the same hops, before the packet. And
+//!   where it is in a later one, the source will hear of it, and join again.
 
 mod agent;
 mod counts;
 mod hop;
 mod links;
 pub mod message;
+mod returns;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
-//! The links that an agent speaks for: their controls for each protocol, and the epochs in which they count.
+//! The links that an agent speaks for: their controls for each protocol, and the generation in which they count.
 
 use std::collections::BTreeMap;
 
 use anabranch_core::{Bytes, Rate, Time};
 use anabranch_proto::{LinkControls, LinkOrders, LinkView, Protocol, Queue, Visitor};
 
-use crate::message::{AgentId, Fate, Fields, Parcel};
+use crate::message::{AgentId, Fate, Fields, Parcel, UNLIMITED};
 
 /// A link that leaves the agent's node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct LinkSettings {
 pub(crate) struct Links {
     all: BTreeMap<u32, Link>,
     protocols: Vec<Protocol>,
-    epoch: u32,
+    generation: u64,
     orders: LinkOrders,
 }
 
@@ -69,13 +69,13 @@ pub(crate) fn show(
 }
 
 impl Links {
-    pub fn new(links: &[LinkSettings], protocols: Vec<Protocol>, epoch: u32) -> Self {
+    pub fn new(links: &[LinkSettings], protocols: Vec<Protocol>) -> Self {
         let controls = || protocols.iter().map(|protocol| protocol.links(1)).collect();
         let link = |settings: &LinkSettings| {
             let LinkSettings { link, to, capacity } = *settings;
-            (link, Link { to, capacity, controls: controls() })
+            (link, Link { to, capacity: limited(capacity), controls: controls() })
         };
-        Self { all: links.iter().map(link).collect(), protocols, epoch, orders: LinkOrders::default() }
+        Self { all: links.iter().map(link).collect(), protocols, generation: 0, orders: LinkOrders::default() }
     }
 
     /// Where a link leads to; `None` if it is none of these.
@@ -83,9 +83,9 @@ impl Links {
         self.all.get(&link).map(|link| link.to)
     }
 
-    /// Makes all sums anew.
-    pub fn renew(&mut self) {
-        self.epoch = self.epoch.wrapping_add(1).max(1);
+    /// Makes all sums anew, in another generation.
+    pub fn renew(&mut self, generation: u64) {
+        self.generation = generation;
         for link in self.all.values_mut() {
             link.controls = self.protocols.iter().map(|protocol| protocol.links(1)).collect();
         }
@@ -94,7 +94,7 @@ impl Links {
     /// A link can carry more or less from now on.
     pub fn set_capacity(&mut self, link: u32, capacity: Rate) {
         if let Some(link) = self.all.get_mut(&link) {
-            link.capacity = capacity;
+            link.capacity = limited(capacity);
         }
     }
 
@@ -108,18 +108,22 @@ impl Links {
         let at = usize::from(parcel.at);
         let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return };
         let Some(controls) = link.controls.get_mut(usize::from(parcel.protocol)) else { return };
-        if link.capacity.0.is_infinite() {
+        parcel.ceiling = parcel.ceiling.min(link.capacity.0);
+        if parcel.generation != self.generation {
+            parcel.fate = Fate::Stale;
             return;
         }
-        parcel.ceiling = parcel.ceiling.min(link.capacity.0);
-        if parcel.epochs[at] == 0 && !parcel.is_returning {
-            parcel.epochs[at] = self.epoch;
-        }
-        if parcel.epochs[at] == self.epoch {
-            let place = (parcel.position(), parcel.is_returning);
-            parcel.fields = show(controls.as_mut(), (now, link.capacity), place, parcel.fields, &mut self.orders);
-        } else if parcel.fate == Fate::Counted {
-            parcel.fate = Fate::Stale;
+        let place = (parcel.position(), parcel.is_returning);
+        let before = parcel.fields;
+        parcel.fields = show(controls.as_mut(), (now, link.capacity), place, before, &mut self.orders);
+        if !parcel.are_fields_sound() {
+            // Only of one that no agent has made; the others could not read it.
+            (parcel.fields, parcel.fate) = (before, Fate::Lost);
         }
     }
+}
+
+/// A capacity as protocols take it: so that sums stay right when a limit comes or goes, none is a very high one.
+fn limited(capacity: Rate) -> Rate {
+    Rate(capacity.0.min(UNLIMITED))
 }

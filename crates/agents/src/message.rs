@@ -18,6 +18,9 @@ pub const MOST_LINKS: usize = 64;
 /// The most paths of a session.
 pub const MOST_PATHS: usize = 16;
 
+/// What a link without a limit is taken to carry, in bit/s; no demand is more, but for none at all.
+pub const UNLIMITED: f64 = 1e15;
+
 /// An agent, by its number in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentId(pub u32);
@@ -74,7 +77,7 @@ impl Fields {
 pub enum Fate {
     /// Every link so far has counted it.
     Counted,
-    /// A link has begun a new epoch since it counted the session: the session is to join again.
+    /// A link has not counted it, since it is in another generation; the source will hear of that.
     Stale,
     /// There is no such path.
     Lost,
@@ -103,8 +106,8 @@ pub struct Parcel {
     pub is_returning: bool,
     /// Whether it is sent back.
     pub wants_reply: bool,
-    /// Of each link the epoch in which it counts the session; 0 if it does not yet.
-    pub epochs: Vec<u32>,
+    /// The generation in which it was sent: links count it in no other.
+    pub generation: u64,
     /// What has become of it.
     pub fate: Fate,
     /// The least capacity that links have told, in bit/s: no grant is more.
@@ -123,12 +126,16 @@ impl Parcel {
     fn is_sound(&self) -> bool {
         let links = self.steps.len();
         (1..=MOST_LINKS).contains(&links)
-            && self.epochs.len() == links
             && usize::from(self.at) < links
             && self.before <= 1
             && usize::from(self.path) < MOST_PATHS
             && self.ceiling >= 0.0
-            && self.fields.is_sound(self.before + links as Position)
+            && self.are_fields_sound()
+    }
+
+    /// Whether its fields are within their limits, on a path of as many links as its own.
+    pub fn are_fields_sound(&self) -> bool {
+        self.fields.is_sound(self.before + self.steps.len() as Position)
     }
 }
 
@@ -137,8 +144,8 @@ impl Parcel {
 pub enum Payload {
     /// A control packet.
     Parcel(Parcel),
-    /// Sums are to be made anew, since this agent has come back in this epoch.
-    Renew {
+    /// This agent has come back in this epoch.
+    Returned {
         /// Who.
         agent: AgentId,
         /// Its epoch.
@@ -199,7 +206,7 @@ pub enum Ask {
 
 impl Ask {
     fn is_sound(&self) -> bool {
-        let is_demand = |demand: f64| demand >= 0.0;
+        let is_demand = |demand: f64| (0.0..=UNLIMITED).contains(&demand) || demand == f64::INFINITY;
         match self {
             Self::Join { claim, demand, paths, .. } => {
                 let good = |(steps, _): &(Vec<Step>, AgentId)| (1..=MOST_LINKS).contains(&steps.len());

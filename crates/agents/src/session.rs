@@ -6,7 +6,7 @@ use anabranch_proto::protocols::{Control, Demands};
 use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
 
 use crate::links::show;
-use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Step};
+use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Step, UNLIMITED};
 
 /// How far a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,6 @@ enum State {
 struct Path {
     steps: Vec<Step>,
     end: AgentId,
-    /// Of each link the epoch in which it counts the session.
-    epochs: Vec<u32>,
     /// The least capacity that links told, in bit/s.
     ceiling: f64,
     /// When its last packet went.
@@ -71,6 +69,8 @@ pub(crate) struct Session {
     /// Between two packets of a path there is so much time at the least.
     gap: Span,
     joining: u32,
+    /// Links count it in this generation.
+    generation: u64,
     control: Box<dyn SourceControl>,
     own: Option<DemandLink>,
     state: State,
@@ -86,10 +86,12 @@ impl Session {
     /// A session that has not joined yet; `Err` says why there can be none.
     pub fn new(client: ClientId, gap: Span, beginning: Beginning) -> Result<Self, String> {
         let Beginning { protocol, claim, demand, paths } = beginning;
+        if !crate::serves(&protocol.1) {
+            return Err(format!("agents do not carry the packets of {}", protocol.1.title()));
+        }
         protocol.1.check(claim, paths.len())?;
         let control = source(&protocol.1, claim, demand, paths.len())?;
         let path = |(steps, end): (Vec<Step>, AgentId)| Path {
-            epochs: vec![0; steps.len()],
             steps,
             end,
             ceiling: f64::INFINITY,
@@ -105,6 +107,7 @@ impl Session {
             paths: paths.into_iter().map(path).collect(),
             gap,
             joining: 0,
+            generation: 0,
             control,
             own: None,
             state: State::Gone,
@@ -116,13 +119,17 @@ impl Session {
         })
     }
 
-    /// Joins, for the first time or anew.
-    pub fn join(&mut self, now: Time) {
+    /// Joins, in this generation.
+    pub fn begin(&mut self, now: Time, generation: u64) {
+        self.generation = generation;
+        self.join(now);
+    }
+
+    fn join(&mut self, now: Time) {
         self.joining = self.joining.wrapping_add(1);
         self.state = State::Active;
         self.wakes.clear();
         for path in &mut self.paths {
-            path.epochs.fill(0);
             path.ceiling = f64::INFINITY;
             path.due.clear();
         }
@@ -147,8 +154,9 @@ impl Session {
         }
     }
 
-    /// Some link may have forgotten it: it joins again, at once if all have.
-    pub fn renew(&mut self, now: Time) {
+    /// There is a new generation, in which no link has counted it yet: it joins again, if it does not leave anyway.
+    pub fn renew(&mut self, now: Time, generation: u64) {
+        self.generation = generation;
         match self.state {
             State::Active | State::Renewing => self.join(now),
             State::Leaving => self.finish(),
@@ -174,6 +182,11 @@ impl Session {
         self.demand.0.is_finite() && self.protocol.1.terms().demands == Demands::AsLinks
     }
 
+    /// Whether it takes leave for good, or has.
+    pub fn is_leaving(&self) -> bool {
+        matches!(self.state, State::Leaving | State::Gone)
+    }
+
     /// Whether it is over.
     pub fn is_gone(&self) -> bool {
         self.state == State::Gone
@@ -196,7 +209,7 @@ impl Session {
     /// A packet has come back.
     pub fn on_reply(&mut self, now: Time, mut parcel: Parcel) {
         let place = usize::from(parcel.path);
-        if parcel.joining != self.joining || self.state == State::Gone || place >= self.paths.len() {
+        if self.state == State::Gone || !self.is_own(&parcel) {
             return;
         }
         if parcel.before == 1
@@ -205,17 +218,25 @@ impl Session {
             parcel.fields = own.show(now, true, parcel.fields);
         }
         let path = &mut self.paths[place];
-        path.epochs = parcel.epochs;
         path.ceiling = parcel.ceiling;
-        let is_unlimited = parcel.ceiling.is_infinite() && self.demand.0.is_infinite();
+        let is_unlimited = parcel.ceiling >= UNLIMITED && self.demand.0.is_infinite();
         match parcel.fate {
             Fate::Lost => self.refuse(now, "a link of a path does not exist"),
             _ if is_unlimited => self.refuse(now, "no link of a path has a limit, and neither has the session"),
-            Fate::Stale => self.begin_anew(now),
-            Fate::Counted => {}
+            _ => {}
         }
         self.control.on_reply(now, place, &parcel.fields.header(), &mut self.orders);
         self.obey(now);
+    }
+
+    /// Whether a packet is one of its own, and counted by all links. Where one is in a later generation, this agent hears
+    /// of that soon.
+    fn is_own(&self, parcel: &Parcel) -> bool {
+        let Some(path) = self.paths.get(usize::from(parcel.path)) else { return false };
+        (parcel.joining, parcel.generation, parcel.protocol) == (self.joining, self.generation, self.protocol.0)
+            && parcel.fate != Fate::Stale
+            && (&parcel.steps, parcel.end) == (&path.steps, path.end)
+            && parcel.before == u8::from(self.own.is_some())
     }
 
     /// Takes leave where it is counted, since it cannot be served.
@@ -297,7 +318,7 @@ impl Session {
             at: 0,
             is_returning: false,
             wants_reply: order.wants_reply,
-            epochs: path.epochs.clone(),
+            generation: self.generation,
             fate: Fate::Counted,
             ceiling: f64::INFINITY,
             fields,

@@ -53,7 +53,7 @@ pub enum LabError {
     NoPaths,
     #[error("the scenario has {0} paths and hops; a lab has addresses for {MOST_PATHS} at most")]
     Paths(usize),
-    #[error("paths begin and end at {0} nodes; a lab has {MOST_HOSTS} hosts at most")]
+    #[error("it needs {0} hosts, one at each node where paths or hops end; a lab has {MOST_HOSTS} at most")]
     Hosts(usize),
     #[error("the MTU is {0} bytes; it must be {LEAST_MTU} to {MOST_MTU}")]
     Mtu(u32),
@@ -131,7 +131,7 @@ impl Lab {
         Ok(Self { network: plan.network.clone(), hosts, hops, first_hop, least_round_trip, start, stop, driver })
     }
 
-    /// The host of a node; `None` if no path begins or ends there.
+    /// The host of a node; `None` if no path and no hop begins or ends there.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
         self.hosts.binary_search_by_key(&node, |host| host.node).ok().map(|place| &self.hosts[place])
     }

@@ -193,6 +193,7 @@ impl Field {
             gap: Span(1_000_000_000),
             lease: Span(LEASE.as_nanos() as u64 * 1000),
             clients: 10,
+            waiting: 1000,
         };
         let identity = self.identities[node as usize].clone();
         let service =

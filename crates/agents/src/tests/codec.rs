@@ -17,6 +17,7 @@ fn agent() -> Agent {
         gap: Span(0),
         lease: Span(1_000_000),
         clients: 10,
+        waiting: 1000,
     })
 }
 
@@ -57,7 +58,7 @@ fn numbers_that_cannot_be_are_refused() {
     let good = own_parcel(0);
     let wrongs: [fn(&mut crate::Parcel); 6] = [
         |parcel| parcel.at = 1,
-        |parcel| parcel.epochs.clear(),
+        |parcel| parcel.steps.clear(),
         |parcel| parcel.before = 2,
         |parcel| parcel.ceiling = f64::NAN,
         |parcel| parcel.path = 16,
@@ -99,16 +100,22 @@ proptest! {
             agent.handle(Time(0), Event::Up(id));
             agent.handle(Time(0), Event::Hop(id, HopMessage::Hello { epoch: 3, heard: 0, of: 0 }));
         }
-        for (number, (place, value, is_back)) in changes.into_iter().enumerate() {
+        // Its own session is that of `own_parcel`, so that replies are for somebody.
+        let paths = vec![(vec![Step { agent: AgentId(1), link: 0 }], AgentId(2))];
+        agent.handle(Time(0), Event::Ask(ClientId(1), Ask::Join { protocol, claim: 1.0, demand: 5e6, paths }));
+        let mut numbers = [0, 0];
+        for (place, value, is_back) in changes {
             let mut parcel = own_parcel(protocol);
             parcel.is_returning = is_back;
-            let number = number as u64;
+            let from = usize::from(is_back);
+            let number = numbers[from];
             let mut bytes = body(&HopMessage::Payload { number, payload: Payload::Parcel(parcel) });
-            let place = place.index(bytes.len());
+            // The kind and the number stay.
+            let place = 2 + place.index(bytes.len() - 2);
             bytes[place] = value;
             if let Ok(message) = decode::<HopMessage>(&bytes) {
-                let from = AgentId(if is_back { 2 } else { 0 });
-                agent.handle(Time(number), Event::Hop(from, message));
+                numbers[from] += 1;
+                agent.handle(Time(number), Event::Hop(AgentId([0, 2][from]), message));
             }
             agent.on_time(Time(number));
             for action in agent.actions() {

@@ -3,3 +3,4 @@
 mod codec;
 mod network;
 mod rates;
+mod trouble;

@@ -1,6 +1,6 @@
 //! A network of agents in virtual time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::Protocol;
@@ -26,31 +26,40 @@ enum Coming {
     Up(AgentId, AgentId),
 }
 
-/// Agents in a row, 0 to the last, with links from each to the next: link number, from, Mbit/s.
-pub struct Row {
+/// A link: its number, where it begins and ends, and its capacity in Mbit/s.
+pub type Link = (u32, u32, u32, f64);
+
+/// Agents and what is between them.
+pub struct Network {
     pub now: u64,
-    links: Vec<(u32, u32, f64)>,
+    links: Vec<Link>,
     protocol: Protocol,
     agents: BTreeMap<AgentId, Agent>,
     coming: BTreeMap<(u64, u64), Coming>,
     count: u64,
     /// Pairs with a connection, and the number of that.
     connections: BTreeMap<(AgentId, AgentId), u64>,
-    /// Applications that say that they are there.
-    alive: BTreeSet<(AgentId, ClientId)>,
+    /// Applications that say that they are there, and how they joined.
+    alive: BTreeMap<(AgentId, ClientId), Ask>,
     /// The last answer of each that was granted rates, in Mbit/s.
     pub rates: BTreeMap<ClientId, Vec<f64>>,
     pub left: BTreeSet<ClientId>,
     pub refused: BTreeMap<ClientId, String>,
+    /// The last messages that agents said, each with who said it.
+    pub said: VecDeque<(AgentId, HopMessage)>,
+    /// How many payloads each has heard on its present connection, or before it: the next has this number.
+    heard: BTreeMap<(AgentId, AgentId), u64>,
     /// Of how many messages one breaks its connection.
     pub fragility: Option<u32>,
     random: ChaCha8Rng,
     epoch: u64,
+    /// The most messages that wait for a neighbour.
+    waiting: usize,
 }
 
-impl Row {
-    pub fn new(protocol: Protocol, agents: u32, links: &[(u32, u32, f64)]) -> Self {
-        let mut row = Self {
+impl Network {
+    pub fn new(protocol: Protocol, agents: u32, links: &[Link]) -> Self {
+        let mut network = Self {
             now: 0,
             links: links.to_vec(),
             protocol,
@@ -58,55 +67,64 @@ impl Row {
             coming: BTreeMap::new(),
             count: 0,
             connections: BTreeMap::new(),
-            alive: BTreeSet::new(),
+            alive: BTreeMap::new(),
             rates: BTreeMap::new(),
             left: BTreeSet::new(),
             refused: BTreeMap::new(),
+            said: VecDeque::new(),
+            heard: BTreeMap::new(),
             fragility: None,
             random: ChaCha8Rng::seed_from_u64(1),
             epoch: 0,
+            waiting: 1000,
         };
-        for id in 0..agents {
-            row.start(AgentId(id), agents);
+        (0..agents).for_each(|id| network.start(AgentId(id)));
+        for (a, b) in network.pairs() {
+            network.connect(a, b);
         }
-        for id in 1..agents {
-            row.connect(AgentId(id - 1), AgentId(id));
-        }
-        row
+        network
     }
 
-    fn start(&mut self, id: AgentId, agents: u32) {
+    /// Who is next to whom.
+    pub fn pairs(&self) -> BTreeSet<(AgentId, AgentId)> {
+        self.links.iter().map(|&(_, from, to, _)| (AgentId(from.min(to)), AgentId(from.max(to)))).collect()
+    }
+
+    fn start(&mut self, id: AgentId) {
         self.epoch += 1;
         let own = self.links.iter().filter(|link| link.1 == id.0);
+        let other = |(a, b): (AgentId, AgentId)| (a == id).then_some(b).or_else(|| (b == id).then_some(a));
         let settings = Settings {
             id,
             epoch: self.epoch,
             protocols: vec![self.protocol.clone()],
             links: own
-                .map(|&(link, from, mbps)| LinkSettings { link, to: AgentId(from + 1), capacity: Rate(mbps * 1e6) })
+                .map(|&(link, _, to, mbps)| LinkSettings { link, to: AgentId(to), capacity: Rate(mbps * 1e6) })
                 .collect(),
-            neighbours: [id.0.checked_sub(1), Some(id.0 + 1).filter(|&next| next < agents)]
-                .into_iter()
-                .flatten()
-                .map(AgentId)
-                .collect(),
+            neighbours: self.pairs().into_iter().filter_map(other).collect(),
             gap: Span(MILLISECOND),
             lease: LEASE,
-            clients: 100,
+            clients: 2000,
+            waiting: self.waiting,
         };
         self.agents.insert(id, Agent::new(settings));
     }
 
-    /// An agent ends without a word, and comes back with nothing but its settings.
+    /// An agent ends without a word, and comes back with nothing but its settings; its neighbours call it one after the
+    /// other, and its applications join again.
     pub fn restart(&mut self, id: u32) {
-        let agents = self.agents.len() as u32;
-        self.start(AgentId(id), agents);
-        self.alive.retain(|(agent, _)| agent.0 != id);
-        for other in [id.wrapping_sub(1), id + 1] {
-            let pair = (AgentId(id.min(other)), AgentId(id.max(other)));
-            if self.connections.contains_key(&pair) {
-                self.cut(pair);
-            }
+        let id = AgentId(id);
+        self.start(id);
+        let own: Vec<_> = self.pairs().into_iter().filter(|&(a, b)| a == id || b == id).collect();
+        own.into_iter()
+            .filter(|pair| self.connections.contains_key(pair))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|pair| self.cut(pair));
+        let joins: Vec<_> =
+            self.alive.iter().filter(|((agent, _), _)| *agent == id).map(|(who, ask)| (who.1, ask.clone())).collect();
+        for (client, ask) in joins {
+            self.handle(id, Event::Ask(client, ask));
         }
     }
 
@@ -124,14 +142,17 @@ impl Row {
     }
 
     /// A connection breaks with all that is on its way, and comes back later.
-    fn cut(&mut self, pair: (AgentId, AgentId)) {
-        self.connections.remove(&pair);
+    pub fn cut(&mut self, pair: (AgentId, AgentId)) {
+        if self.connections.remove(&pair).is_none() {
+            return;
+        }
         let is_of = |from: AgentId, to: AgentId| (from.min(to), from.max(to)) == pair;
         self.coming.retain(|_, coming| !matches!(coming, Coming::Message(from, to, _) if is_of(*from, *to)));
         for (own, other) in [(pair.0, pair.1), (pair.1, pair.0)] {
             self.handle(own, Event::Down(other));
         }
-        self.push(self.now + BREAK, Coming::Up(pair.0, pair.1));
+        let again = self.random.random_range(BREAK / 2..2 * BREAK);
+        self.push(self.now + again, Coming::Up(pair.0, pair.1));
     }
 
     fn handle(&mut self, id: AgentId, event: Event) {
@@ -145,7 +166,7 @@ impl Row {
         for action in actions {
             match action {
                 Action::Hop(to, message) => self.say(id, to, &message),
-                Action::Cut(_) => panic!("nobody says what cannot be"),
+                Action::Cut(other) => self.cut((id.min(other), id.max(other))),
                 Action::Tell(client, Answer::Granted { rates }) => {
                     self.rates.insert(client, rates.iter().map(|rate| rate / 1e6).collect());
                 }
@@ -161,6 +182,10 @@ impl Row {
             return;
         }
         let bytes = encode(message).unwrap();
+        self.said.push_back((from, message.clone()));
+        if self.said.len() > 100 {
+            self.said.pop_front();
+        }
         self.push(self.now + DELAY, Coming::Message(from, to, bytes[2..].to_vec()));
         if self.fragility.is_some_and(|one_in| self.random.random_range(0..one_in) == 0) {
             self.cut(pair);
@@ -170,20 +195,24 @@ impl Row {
     /// An application at an agent asks.
     pub fn ask(&mut self, agent: u32, client: u64, ask: Ask) {
         let (agent, client) = (AgentId(agent), ClientId(client));
-        self.alive.insert((agent, client));
+        match &ask {
+            Ask::Join { .. } => _ = self.alive.insert((agent, client), ask.clone()),
+            Ask::Leave => _ = self.alive.remove(&(agent, client)),
+            _ => {}
+        }
         self.handle(agent, Event::Ask(client, ask));
     }
 
     /// An application that joins over these paths, each a list of links.
     pub fn join(&mut self, agent: u32, client: u64, demand: f64, paths: &[&[u32]]) {
-        let step = |&link: &u32| {
-            let from = self.links.iter().find(|known| known.0 == link).map_or(agent, |known| known.1);
-            Step { agent: AgentId(from), link }
+        let known = |number: u32| self.links.iter().find(|link| link.0 == number).copied();
+        let step = |&number: &u32| {
+            let from = known(number).map_or(agent, |link| link.1);
+            Step { agent: AgentId(from), link: number }
         };
         let path = |links: &&[u32]| {
-            let steps: Vec<Step> = links.iter().map(step).collect();
-            let end = AgentId(steps.last().unwrap().agent.0 + 1);
-            (steps, end)
+            let end = known(links[links.len() - 1]).map_or(agent, |link| link.2);
+            (links.iter().map(step).collect(), AgentId(end))
         };
         let paths = paths.iter().map(path).collect();
         self.ask(agent, client, Ask::Join { protocol: 0, claim: 1.0, demand: demand * 1e6, paths });
@@ -209,12 +238,18 @@ impl Row {
             self.now = next;
             if next == beat {
                 beat += LEASE.0 / 4;
-                for (agent, client) in self.alive.clone() {
+                for (agent, client) in self.alive.keys().copied().collect::<Vec<_>>() {
                     self.handle(agent, Event::Ask(client, Ask::Here));
                 }
             } else if message == Some(next) {
                 match self.coming.pop_first().unwrap().1 {
-                    Coming::Message(from, to, bytes) => self.handle(to, Event::Hop(from, decode(&bytes).unwrap())),
+                    Coming::Message(from, to, bytes) => {
+                        let message = decode(&bytes).unwrap();
+                        if let HopMessage::Payload { number, .. } = &message {
+                            self.heard.insert((to, from), number + 1);
+                        }
+                        self.handle(to, Event::Hop(from, message));
+                    }
                     Coming::Up(a, b) => self.connect(a, b),
                 }
             } else if let Some((_, id)) = due {
@@ -228,6 +263,27 @@ impl Row {
     /// The rates of an application in Mbit/s.
     pub fn of(&self, client: u64) -> &[f64] {
         &self.rates[&ClientId(client)]
+    }
+
+    /// A link can carry more or less.
+    pub fn set_capacity(&mut self, link: u32, mbps: f64) {
+        let from = self.links.iter().find(|known| known.0 == link).unwrap().1;
+        self.handle(AgentId(from), Event::Capacity(link, Rate(mbps * 1e6)));
+    }
+
+    /// An agent hears something from a neighbour that this has not said.
+    pub fn forge(&mut self, to: u32, from: u32, message: HopMessage) {
+        self.handle(AgentId(to), Event::Hop(AgentId(from), message));
+    }
+
+    /// The number of the next payload that an agent hears from a neighbour.
+    pub fn heard_from(&self, own: u32, other: u32) -> u64 {
+        self.heard.get(&(AgentId(own), AgentId(other))).copied().unwrap_or(0)
+    }
+
+    /// An agent as it is.
+    pub fn into_agent(mut self, id: u32) -> Agent {
+        self.agents.remove(&AgentId(id)).unwrap()
     }
 
     pub fn are_clear(&self) -> bool {

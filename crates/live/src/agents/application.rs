@@ -59,9 +59,13 @@ impl Application {
         let Request { join, mut demand, mut leave } = request;
         let mut wait = BACK_OFF.0;
         loop {
-            let held = self.hold_once(&join, &mut demand, &mut leave, lease).await;
-            if held.is_ok() || lease.refusal().is_some() {
-                return;
+            let begun = Instant::now();
+            match self.hold_once(&join, &mut demand, &mut leave, lease).await {
+                Ok(()) => return,
+                // It would be the same the next time.
+                Err(error @ (Ended::Message(_) | Ended::Impossible(_))) => return lease.refuse(error.to_string()),
+                Err(_) if lease.told_since(begun) => wait = BACK_OFF.0,
+                Err(_) => {}
             }
             tokio::select! {
                 () = tokio::time::sleep(wait) => wait = (wait * 2).min(BACK_OFF.1),
@@ -80,11 +84,10 @@ impl Application {
     ) -> Result<(), Ended> {
         let mut config = noq::ClientConfig::new(self.tls.clone());
         config.transport_config(Arc::new(transport()));
-        let Ok(connecting) = self.endpoint.connect_with(config, self.agent, "anabranch") else { return Ok(()) };
-        let connection = connecting.await?;
+        let connection = self.endpoint.connect_with(config, self.agent, "anabranch")?.await?;
         let (send, mut receive) = connection.open_bi().await?;
         let mouth = mouth(send);
-        let say = |ask: &Ask| encode(ask).map(|word| drop(mouth.send(word)));
+        let say = |ask: &Ask| encode(ask).map(|word| drop(mouth.try_send(word)));
         let present = demand.borrow_and_update().0;
         say(&with_demand(join, present))?;
         let mut beat = interval(LEASE / 4);

@@ -44,6 +44,11 @@ impl Lease {
         self.lock().rates.iter().map(|&rate| Rate(rate)).collect()
     }
 
+    /// Whether rates have been told since then.
+    pub(super) fn told_since(&self, time: Instant) -> bool {
+        self.lock().told > time
+    }
+
     /// Why there will be no rates, if so.
     pub fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_agents::message::{Message, MessageError, decode, length};
 use noq::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::timeout;
 
 /// How long a message may take from its first byte to its last.
@@ -15,6 +15,8 @@ const MESSAGE_TIME: Duration = Duration::from_secs(2);
 pub(super) enum Ended {
     #[error("the connection is lost: {0}")]
     Lost(#[from] ConnectionError),
+    #[error("there can be no connection: {0}")]
+    Impossible(#[from] noq::ConnectError),
     #[error("the stream ended: {0}")]
     Stream(#[from] noq::ReadExactError),
     #[error("{0}")]
@@ -26,16 +28,19 @@ pub(super) enum Ended {
 }
 
 /// Where messages to the other end of a stream are put; the stream ends with the last copy.
-pub(super) type Mouth = UnboundedSender<Vec<u8>>;
+pub(super) type Mouth = Sender<Vec<u8>>;
+
+/// Messages that wait for a stream; one that takes none for longer is of no use.
+const MOST_WAITING: usize = 8192;
 
 /// Writes what is put into the mouth, as long as the stream takes it.
 pub(super) fn mouth(stream: SendStream) -> Mouth {
-    let (mouth, words) = mpsc::unbounded_channel();
+    let (mouth, words) = mpsc::channel(MOST_WAITING);
     tokio::spawn(write(stream, words));
     mouth
 }
 
-async fn write(mut stream: SendStream, mut words: UnboundedReceiver<Vec<u8>>) {
+async fn write(mut stream: SendStream, mut words: Receiver<Vec<u8>>) {
     while let Some(word) = words.recv().await {
         // Who reads the stream hears that it is lost.
         if stream.write_all(&word).await.is_err() {

@@ -30,5 +30,8 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(20), Duration::fro
 /// agent says nothing.
 pub const LEASE: Duration = Duration::from_secs(2);
 
+/// Applications of an agent at a time, at the most.
+pub const MOST_APPLICATIONS: usize = 1024;
+
 /// What agents hand out of a link: the rest is for acknowledgements and for paces that are not exact.
 pub const SHARE: f64 = 0.97;

@@ -11,12 +11,13 @@ use anabranch_agents::message::encode;
 use anabranch_agents::{Action, Agent, AgentId, Ask, ClientId, Counts, Event, HopMessage, Settings};
 use anabranch_core::{Rate, Time};
 use noq::{Connection, Endpoint, TransportConfig};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::messages::{Ended, Mouth, close, mouth, read};
 use super::mutual::{called, calling};
-use super::{BACK_OFF, BEAT, SILENCE};
+use super::{BACK_OFF, BEAT, MOST_APPLICATIONS, SILENCE};
 use crate::carriage::Carriage;
 use crate::control::{Group, named};
 use crate::security::{Fingerprint, Identity};
@@ -31,9 +32,6 @@ const MOST_WAITING: usize = 1024;
 
 /// Calls of a neighbour at a time: those that are over may not be known to be.
 const MOST_CALLS: usize = 4;
-
-/// Applications at a time.
-pub(super) const MOST_APPLICATIONS: usize = 1024;
 
 /// A neighbour, and where it is.
 #[derive(Clone, Debug)]
@@ -230,16 +228,19 @@ impl Lines {
         for action in agent.actions() {
             match action {
                 Action::Hop(id, message) => {
-                    if let (Some((_, mouth)), Ok(word)) = (self.hops.get(&id), encode(&message)) {
-                        // Where the connection is lost, that is told soon, and what was said is said again.
-                        let _ = mouth.send(word);
+                    let (Some((_, mouth)), Ok(word)) = (self.hops.get(&id), encode(&message)) else { continue };
+                    // Where the connection is lost that is told soon, and what was said is said again on the next.
+                    if matches!(mouth.try_send(word), Err(TrySendError::Full(_))) {
+                        self.hops.remove(&id);
                     }
                 }
                 // Its stream ends, and with that the connection.
                 Action::Cut(id) => _ = self.hops.remove(&id),
                 Action::Tell(id, answer) => {
-                    if let (Some(mouth), Ok(word)) = (self.clients.get(&id), encode(&answer)) {
-                        let _ = mouth.send(word);
+                    let (Some(mouth), Ok(word)) = (self.clients.get(&id), encode(&answer)) else { continue };
+                    if matches!(mouth.try_send(word), Err(TrySendError::Full(_))) {
+                        // It does not listen: its stream ends, and it is taken for gone.
+                        self.clients.remove(&id);
                     }
                 }
             }

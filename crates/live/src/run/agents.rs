@@ -12,7 +12,7 @@ use anabranch_scenario::plan::Plan;
 use tokio::runtime::Runtime;
 
 use super::RunError;
-use crate::agents::{Application, Desk, LEASE, Neighbour, Post, SHARE, Service};
+use crate::agents::{Application, Desk, LEASE, MOST_APPLICATIONS, Neighbour, Post, SHARE, Service};
 use crate::security::{Fingerprint, Identity};
 use crate::session::SessionError;
 use crate::sockets::Sockets;
@@ -26,8 +26,8 @@ const DOOR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOS
 /// Between two control packets of a path there is so much time at the least.
 const GAP: Span = Span(2_000_000_000);
 
-/// Applications of a host, at the most.
-const MOST_APPLICATIONS: usize = 1024;
+/// Messages that wait for a neighbour, at the most.
+const MOST_WAITING: usize = 100_000;
 
 /// What came of the agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +95,15 @@ impl Agents {
         let neighbours = self.neighbours(lab, node);
         let settings = Settings {
             id: AgentId(node.0),
-            epoch: u64::from(std::process::id()) + 1,
+            // No agent of a run comes back.
+            epoch: 1,
             protocols: plan.protocols.clone(),
             links: links.iter().map(|&link| link_settings(plan, link)).collect(),
             neighbours: neighbours.iter().map(|neighbour| neighbour.id).collect(),
             gap: GAP,
             lease: Span(LEASE.as_nanos() as u64 * 1000),
             clients: MOST_APPLICATIONS,
+            waiting: MOST_WAITING,
         };
         let applications = (DOOR, vec![self.identity.fingerprint()]);
         let service = Service { settings, identity, neighbours, applications };
@@ -157,10 +159,9 @@ impl Agents {
         }
         let mut total = AgentsTotal { agents: self.desks.len(), counts: Counts::default(), is_clear: true };
         for desk in &self.desks {
-            if let Some(report) = runtime.block_on(desk.report()) {
-                total.counts = total.counts + report.counts;
-                total.is_clear &= report.is_clear;
-            }
+            let report = runtime.block_on(desk.report());
+            total.is_clear &= report.is_some_and(|report| report.is_clear);
+            total.counts = total.counts + report.map_or_else(Counts::default, |report| report.counts);
         }
         Some(total)
     }

@@ -51,7 +51,7 @@ const WHOLE: f64 = (1u64 << 30) as f64;
 const MOST_PORTION: f64 = 1e3 * WHOLE;
 
 /// The highest rate of a sound probe, in bit/s.
-const MOST_RATE: f64 = 1e15;
+const MOST_RATE: f64 = 1e16;
 
 /// No link has set the level yet.
 const NONE: Position = Position::MAX;
