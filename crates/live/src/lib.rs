@@ -5,7 +5,7 @@
 pub mod agents;
 mod carriage;
 pub mod control;
-mod feedback;
+pub mod feedback;
 pub mod fetch;
 mod marks;
 mod messages;

@@ -1,0 +1,11 @@
+//! What a receiver tells of marks: what is read is written and read again as the same.
+#![no_main]
+
+use anabranch_live::feedback::Message;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(message) = Message::decode(bytes) {
+        assert_eq!(message.encode(), bytes);
+    }
+});
