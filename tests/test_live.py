@@ -105,7 +105,8 @@ A_AND_B = ([0, 2, 4, 6], [0, 2, 1, 2, 0, 2], [0, 0, 1])
 def test_agents_grant_what_the_central_solver_finds(lab):
     # B is there from 3 s to 6 s; each window begins some round trips after a change.
     file = ROOT / "scenarios/live-agents.toml"
-    result = punctual(lambda: anabranch.live(file))
+    sets = ["defaults.link.control_faults.loss=0.02"]
+    result = punctual(lambda: anabranch.live(file, sets=sets))
     for paths, window in ((A_ALONE, (1.5, 2.95)), (A_AND_B, (4.05, 5.95)), (A_ALONE, (7.05, 9.0))):
         fair = anabranch.solve(anabranch.Problem(AGENTS_BPS, *paths), fairness="max-min").connections["rate"]
         for name, fair_bps in zip("AB", fair, strict=False):
