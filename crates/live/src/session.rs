@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use anabranch_core::Rate;
 use anabranch_proto::Protocol;
+use anabranch_proto::window::Standing;
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{Connection, Endpoint, EndpointConfig, TokioRuntime, VarInt};
 use tokio::task::JoinHandle;
 
 use crate::carriage::Carriage;
-use crate::control::{Group, MOST_PATHS, PathState, Unsuited, named};
-use crate::feedback::{Guidance, hear, tell};
+use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
+use crate::feedback::{Guidance, Message, Peer, Standings, hear, tell};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{Pair, PathReport, Paths};
 use crate::security::{Identity, SecurityError, Trust};
@@ -290,6 +291,7 @@ pub struct Session {
     group: Arc<Group>,
     paths: Paths,
     marks: Marks,
+    peer: Arc<Peer>,
     /// What looks after it, until it ends.
     keepers: Vec<JoinHandle<()>>,
     /// Where its packets are those of a scalable control from the first on.
@@ -298,9 +300,10 @@ pub struct Session {
 
 impl Session {
     fn new(connection: Connection, group: Arc<Group>, paths: Paths, marks: Marks, scalable: Vec<Scalable>) -> Self {
-        let hearing = hear(connection.clone(), paths.clone(), group.clone(), marks.clone());
+        let peer = Arc::<Peer>::default();
+        let hearing = hear(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
         let keepers = vec![tokio::spawn(paths.clone().keep()), tokio::spawn(hearing)];
-        Self { connection, group, paths, marks, keepers, _scalable: scalable }
+        Self { connection, group, paths, marks, peer, keepers, _scalable: scalable }
     }
 
     /// From now on the peer is told how many packets come marked, for its control counts them.
@@ -317,6 +320,22 @@ impl Session {
     fn tell(&mut self, guidance: Option<Arc<Guidance>>) {
         let telling = tell(self.connection.clone(), self.paths.clone(), self.marks.clone(), guidance);
         self.keepers.push(tokio::spawn(telling));
+    }
+
+    /// How the subflows stand on which the peer sends, by the numbers of their paths: from when it was told for the first time
+    /// of others, as long as it says so.
+    pub fn standings(&self) -> Vec<(u32, Standing)> {
+        self.peer.subflows()
+    }
+
+    /// Tells the peer of all subflows on which others send parts of the same, so that its control is coupled with theirs; of
+    /// more than [`MOST_MIRRORED`] the first. To be told again and again, under greater
+    /// numbers: it may get lost.
+    pub fn tell_others(&self, sequence: u64, others: &[Mirrored]) {
+        let subflows = others.iter().take(MOST_MIRRORED).map(|other| (other.group, other.standing)).collect();
+        let message = Message::Others(Standings { sequence, subflows });
+        // Of the end of the connection is heard elsewhere.
+        let _ = self.connection.send_datagram(message.encode().into());
     }
 
     /// The connection, for its streams.

@@ -9,6 +9,7 @@
 
 mod capacity;
 mod granted;
+mod mirrors;
 mod slot;
 mod subflow;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use anabranch_proto::protocols::{Control, PROTOCOLS};
 use anabranch_proto::window::WindowControl;
 
 use self::granted::Granted;
+pub use self::mirrors::{MOST_MIRRORED, Mirrored};
 pub use self::slot::Slot;
 use self::subflow::Subflow;
 
@@ -114,6 +116,8 @@ struct Inner {
     /// Whether the control counts marks.
     counts_marks: bool,
     subflows: Vec<Option<Open>>,
+    /// Which subflows share links, those of others after the slots.
+    groups: [u32; SLOTS + MOST_MIRRORED],
     /// What the next loop sends at; infinite if there is none, or it is not known.
     onward: Rate,
 }
@@ -180,8 +184,9 @@ impl Group {
     }
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
-        let (subflows, onward) = ((0..SLOTS).map(|_| None).collect(), Rate(f64::INFINITY));
-        Arc::new(Self { start, inner: Mutex::new(Inner { controls, counts_marks, subflows, onward }) })
+        let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_MIRRORED]);
+        let inner = Inner { controls, counts_marks, subflows, groups, onward: Rate(f64::INFINITY) };
+        Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
     /// Puts another protocol in control. Paths that are open begin anew under it, so this is for the time before data
@@ -195,17 +200,18 @@ impl Group {
             control.open(own, now);
         }
         (inner.controls, inner.counts_marks) = (controls, protocol.terms().is_scalable());
+        inner.tell_groups();
         inner.tell_capacities_anew();
         Ok(())
     }
 
     /// Which paths share links, by a number for each slot; those that it does not name are in group 0.
     pub fn regroup(&self, groups: &[u32]) {
-        let mut all = [0; SLOTS];
-        all.iter_mut().zip(groups).for_each(|(group, told)| *group = *told);
-        if let Controls::Joint(control) = &mut self.lock().controls {
-            control.regroup(&all);
+        let inner = &mut *self.lock();
+        for slot in 0..SLOTS {
+            inner.groups[slot] = groups.get(slot).copied().unwrap_or(0);
         }
+        inner.tell_groups();
     }
 
     /// Whether its control counts marks, so that its packets are to be those of a scalable control.
@@ -310,7 +316,7 @@ impl Controls {
             }
         };
         if protocol.terms().many_paths {
-            control(SLOTS).map(Self::Joint)
+            control(SLOTS + MOST_MIRRORED).map(Self::Joint)
         } else {
             (0..SLOTS).map(|_| control(1)).collect::<Result<_, _>>().map(Self::Each)
         }

@@ -1,4 +1,5 @@
-//! The sending end: hears how many packets came marked, and hands it to the control of the connection.
+//! Hears what the peer tells: how many packets came marked and how others' subflows stand, which goes to the control of the
+//! connection, and how the peer's own stand, which is kept for those who ask.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,12 +8,12 @@ use std::time::Duration;
 
 use noq::{Connection, PathId, VarInt};
 
-use super::{Message, MessageError};
-use crate::control::{FewerMarks, Group};
+use super::{Marked, Message, MessageError, Peer, Standings};
+use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
 
-/// How often it is looked whether packets are to be ECT(1), and to where.
+/// How often it is looked whether packets are to be ECT(1), and to where, and told how subflows stand.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// With this number a connection ends whose peer does not keep to the rules.
@@ -27,39 +28,83 @@ enum Unruly {
     Fewer(#[from] FewerMarks),
 }
 
+/// What is heard on a connection.
+struct Ear {
+    connection: Connection,
+    paths: Paths,
+    group: Arc<Group>,
+    peer: Arc<Peer>,
+    /// The number of the latest message of each kind.
+    marked: u64,
+    own: u64,
+    /// `None` before the first: then nobody wants to know how subflows stand.
+    others: Option<u64>,
+    /// That of the latest that was told.
+    told: u64,
+}
+
 /// Hears until the connection ends.
-pub(crate) async fn hear(connection: Connection, paths: Paths, group: Arc<Group>, marks: Marks) {
-    let mut last = 0;
+pub(crate) async fn hear(connection: Connection, paths: Paths, group: Arc<Group>, marks: Marks, peer: Arc<Peer>) {
+    let mut ear = Ear { connection: connection.clone(), paths, group, peer, marked: 0, own: 0, others: None, told: 0 };
     let mut scalable: HashMap<SocketAddr, Scalable> = HashMap::new();
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             datagram = connection.read_datagram() => match datagram {
-                Ok(bytes) => if let Err(error) = take(&connection, &group, &bytes, &mut last) {
+                Ok(bytes) => if let Err(error) = ear.take(&bytes) {
                     return connection.close(UNRULY, error.to_string().as_bytes());
                 },
                 Err(_) => return,
             },
-            _ = look.tick() => leave_as(&mut scalable, &paths, &group, &marks),
+            _ = look.tick() => {
+                leave_as(&mut scalable, &ear.paths, &ear.group, &marks);
+                ear.tell_own();
+            }
         }
     }
 }
 
-/// Takes a message, unless a later one has come before.
-fn take(connection: &Connection, group: &Group, bytes: &[u8], last: &mut u64) -> Result<(), Unruly> {
-    let message = Message::decode(bytes)?;
-    if message.sequence <= *last {
-        return Ok(());
-    }
-    *last = message.sequence;
-    for (path, marked) in message.marked {
-        if let Some(slot) = crate::paths::slot(connection, PathId::from(path)) {
-            group.on_marked(slot, marked)?;
+impl Ear {
+    /// Takes a message, unless a later one of its kind has come before.
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Unruly> {
+        match Message::decode(bytes)? {
+            Message::Marked(Marked { sequence, onward_bps, marked }) if sequence > self.marked => {
+                self.marked = sequence;
+                for (path, marked) in marked {
+                    if let Some(slot) = crate::paths::slot(&self.connection, PathId::from(path)) {
+                        self.group.on_marked(slot, marked)?;
+                    }
+                }
+                self.group.set_onward(onward_bps);
+            }
+            Message::Own(Standings { sequence, subflows }) if sequence > self.own => {
+                self.own = sequence;
+                self.peer.set(subflows);
+            }
+            Message::Others(Standings { sequence, subflows }) if Some(sequence) > self.others => {
+                self.others = Some(sequence);
+                let mirrored = |(group, standing)| Mirrored { group, standing };
+                self.group.mirror(&subflows.into_iter().map(mirrored).collect::<Vec<_>>());
+            }
+            _ => {}
         }
+        Ok(())
     }
-    group.set_onward(message.onward_bps);
-    Ok(())
+
+    /// Tells how the subflows stand on which this end sends, if anybody wants to know.
+    fn tell_own(&mut self) {
+        if self.others.is_none() {
+            return;
+        }
+        let standing = |(number, slot): (Option<u32>, Option<usize>)| Some((number?, self.group.standing(slot?)?));
+        let all = self.paths.numbers().into_iter().zip(self.paths.slots());
+        let subflows: Vec<_> = all.filter_map(standing).take(MOST_MIRRORED).collect();
+        self.told += 1;
+        let message = Message::Own(Standings { sequence: self.told, subflows });
+        // What is lost is told again, and of the end of the connection is heard elsewhere.
+        let _ = self.connection.send_datagram(message.encode().into());
+    }
 }
 
 /// Packets of controls that count marks are ECT(1) on all paths.

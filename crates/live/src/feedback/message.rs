@@ -1,15 +1,18 @@
-//! What the receiving end tells the sending one, in a datagram: all counts since the paths began, so that what is lost
-//! costs nothing but time.
+//! What the ends of a connection tell each other in datagrams: here what the receiving end tells the sending one, all counts
+//! since the paths began, so that what is lost costs nothing but time.
 //!
 //! ```text
-//! version  sequence  onward  paths   then for each path   id   marked
-//!   1 byte     8        8      1                           4     8
+//! kind    sequence  onward  paths   then for each path   id   marked
+//! 1 byte     8        8      1                           4     8
 //! ```
 
-use crate::control::MOST_PATHS;
+use super::Standings;
+use crate::control::{MOST_MIRRORED, MOST_PATHS};
 
 /// The first byte.
-const VERSION: u8 = 1;
+const MARKS: u8 = 1;
+const OWN: u8 = 2;
+const OTHERS: u8 = 3;
 
 /// Bytes before the first path, and of each.
 const SIZES: (usize, usize) = (18, 12);
@@ -18,8 +21,19 @@ const SIZES: (usize, usize) = (18, 12);
 const NO_RATE: u64 = u64::MAX;
 
 /// What is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// How many packets came marked.
+    Marked(Marked),
+    /// How the subflows stand on which the peer sends.
+    Own(Standings),
+    /// How those stand of others that send parts of the same.
+    Others(Standings),
+}
+
+/// How many packets came marked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct Marked {
     /// Later ones have greater numbers.
     pub sequence: u64,
     /// What the next loop sends at, in bits a second; `None` if there is none, or it is not known.
@@ -31,12 +45,21 @@ pub struct Message {
 /// Why a datagram is no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Not of this kind.
-    #[error("a message of version {0}; there is {VERSION} only")]
-    Version(u8),
+    /// There is none.
+    #[error("a message of no bytes")]
+    Empty,
+    /// Of no known kind.
+    #[error("a message of kind {0}; there are {MARKS} to {OTHERS} only")]
+    Kind(u8),
     /// More paths than a connection may have.
     #[error("a message on {0} paths; a connection has {MOST_PATHS} at most")]
     Paths(usize),
+    /// More subflows than are listened to.
+    #[error("a message on {0} subflows; it may be {MOST_MIRRORED} at most")]
+    Subflows(usize),
+    /// Not finite, negative, or out of range.
+    #[error("a message with a number that is none")]
+    Number,
     /// Not as many bytes as it has to have.
     #[error("a message of {found} bytes that must have {wanted}")]
     Size {
@@ -50,8 +73,29 @@ pub enum MessageError {
 impl Message {
     /// The bytes of it.
     pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Marked(marked) => marked.encode(),
+            Self::Own(standings) => standings.encode(OWN),
+            Self::Others(standings) => standings.encode(OTHERS),
+        }
+    }
+
+    /// The message in these bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
+        match *bytes.first().ok_or(MessageError::Empty)? {
+            MARKS => Marked::decode(bytes).map(Self::Marked),
+            OWN => Standings::decode(bytes).map(Self::Own),
+            OTHERS => Standings::decode(bytes).map(Self::Others),
+            kind => Err(MessageError::Kind(kind)),
+        }
+    }
+}
+
+impl Marked {
+    /// The bytes of it.
+    fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(SIZES.0 + SIZES.1 * self.marked.len());
-        bytes.push(VERSION);
+        bytes.push(MARKS);
         bytes.extend(self.sequence.to_be_bytes());
         bytes.extend(self.onward_bps.unwrap_or(NO_RATE).to_be_bytes());
         bytes.push(self.marked.len() as u8);
@@ -62,8 +106,8 @@ impl Message {
         bytes
     }
 
-    /// The message in these bytes.
-    pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
+    /// What these bytes tell, whatever their kind.
+    fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let found = bytes.len();
         let Some((head, paths)) = bytes.split_at_checked(SIZES.0) else {
             return Err(MessageError::Size { found, wanted: SIZES.0 });
@@ -71,7 +115,6 @@ impl Message {
         let count = usize::from(head[17]);
         let wanted = SIZES.0 + SIZES.1 * count;
         match () {
-            () if head[0] != VERSION => return Err(MessageError::Version(head[0])),
             () if count > MOST_PATHS => return Err(MessageError::Paths(count)),
             () if found != wanted => return Err(MessageError::Size { found, wanted }),
             () => {}
@@ -92,13 +135,13 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_refused() {
-        let good = Message { sequence: 1, onward_bps: None, marked: vec![(0, 7)] }.encode();
+        let good = Marked { sequence: 1, onward_bps: None, marked: vec![(0, 7)] }.encode();
         assert_eq!(good.len(), 30);
         let refused = |bytes: &[u8]| Message::decode(bytes).unwrap_err().to_string();
         assert_eq!(refused(&good[..29]), "a message of 29 bytes that must have 30");
-        assert_eq!(refused(&[]), "a message of 0 bytes that must have 18");
-        assert_eq!(refused(&[&[9], &good[1..]].concat()), "a message of version 9; there is 1 only");
-        let many = Message { marked: vec![(0, 0); MOST_PATHS + 1], ..Message::default() };
+        assert_eq!(refused(&[]), "a message of no bytes");
+        assert_eq!(refused(&[&[9], &good[1..]].concat()), "a message of kind 9; there are 1 to 3 only");
+        let many = Marked { marked: vec![(0, 0); MOST_PATHS + 1], ..Marked::default() };
         assert_eq!(refused(&many.encode()), "a message on 17 paths; a connection has 16 at most");
     }
 
@@ -109,12 +152,16 @@ mod tests {
             onward in prop::option::of(0..NO_RATE),
             marked in prop::collection::vec(any::<(u32, u64)>(), 0..=MOST_PATHS),
         ) {
-            let message = Message { sequence, onward_bps: onward, marked };
+            let message = Message::Marked(Marked { sequence, onward_bps: onward, marked });
             prop_assert_eq!(Message::decode(&message.encode()), Ok(message));
         }
 
         #[test]
-        fn any_bytes_are_a_message_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_a_message_or_an_error(
+            kind in 0_u8..5,
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let bytes = [&[kind], &bytes[..]].concat();
             if let Ok(message) = Message::decode(&bytes) {
                 prop_assert_eq!(message.encode(), bytes);
             }

@@ -1,5 +1,6 @@
 //! What a receiving end tells the sending one besides acknowledgements: how many packets came marked on each path, and, where
-//! it hands the data on, how fast it does.
+//! it hands the data on, how fast it does. Where several send parts of the same, each tells how its subflows stand, and hears
+//! that of the others.
 //!
 //! It goes in datagrams of the same connection, which may be lost: counts are those since a path began. A sender that
 //! does not go by it hears it all the same, and thinks nothing of it. A receiver counts where the control that the two have
@@ -7,14 +8,18 @@
 
 mod hearing;
 mod message;
+mod standings;
 mod telling;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use anabranch_proto::window::Standing;
 use tokio::sync::Notify;
 
-pub use self::message::{Message, MessageError};
+pub use self::message::{Marked, Message, MessageError};
+pub use self::standings::Standings;
 pub(crate) use self::{hearing::hear, telling::tell};
 
 /// How often it is told, if there is anything new.
@@ -29,6 +34,27 @@ const AT_ONCE: u64 = 10;
 
 /// No rate is known.
 const NO_RATE: u64 = u64::MAX;
+
+/// What a peer has not told again for so long is over.
+const STALE: Duration = Duration::from_secs(1);
+
+/// How the subflows of the peer stand, as it has said last.
+#[derive(Debug, Default)]
+pub(crate) struct Peer(Mutex<Option<(Instant, Vec<(u32, Standing)>)>>);
+
+impl Peer {
+    /// It has said so now.
+    fn set(&self, subflows: Vec<(u32, Standing)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), subflows));
+    }
+
+    /// By the numbers of their paths; none if it has not said so for long.
+    pub fn subflows(&self) -> Vec<(u32, Standing)> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < STALE);
+        fresh.map_or_else(Vec::new, |(_, subflows)| subflows.clone())
+    }
+}
 
 /// What is to be told and done where data are handed on to a next loop.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use noq::{Connection, PathId, SendDatagramError};
 
-use super::{Guidance, Message, PERIOD, REPEAT};
+use super::{Guidance, Marked, Message, PERIOD, REPEAT};
 use crate::control::MOST_PATHS;
 use crate::marks::{Counter, Marks};
 use crate::paths::Paths;
@@ -24,7 +24,7 @@ struct Line {
 /// Tells until the connection ends.
 pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
     let mut lines: HashMap<PathId, Line> = HashMap::new();
-    let (mut last, mut told_at) = (Message::default(), Instant::now());
+    let (mut last, mut told_at) = (Marked::default(), Instant::now());
     loop {
         count(&mut lines, &paths, &marks, guidance.as_deref());
         let mut marked: Vec<_> = lines.values().map(|line| (line.number, line.marked)).collect();
@@ -34,9 +34,9 @@ pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, gui
         let onward_bps = guidance.as_ref().and_then(|guidance| guidance.onward_bps());
         let is_new = (last.onward_bps, &last.marked) != (onward_bps, &marked);
         if is_new || told_at.elapsed() >= REPEAT {
-            last = Message { sequence: last.sequence + 1, onward_bps, marked };
+            last = Marked { sequence: last.sequence + 1, onward_bps, marked };
             told_at = Instant::now();
-            match connection.send_datagram(last.encode().into()) {
+            match connection.send_datagram(Message::Marked(last.clone()).encode().into()) {
                 // The next has room, or a path that takes it.
                 Ok(()) | Err(SendDatagramError::TooLarge) => {}
                 Err(_) => return,

@@ -4,6 +4,7 @@
 //! the [`Schedule`] says, verifies what comes, and hands it to the disk. Whatever ends it, the disk has all that was
 //! verified, so that the same fetch goes on from there.
 
+mod coupling;
 mod disk;
 mod progress;
 mod source;
@@ -147,12 +148,17 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
         transfers: JoinSet::new(),
         work: None,
     };
-    let mut turn = interval(TURN);
+    let (mut turn, mut exchange) = (interval(TURN), interval(coupling::PERIOD));
     turn.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    exchange.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let outcome = loop {
         let step = tokio::select! {
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
             _ = turn.tick() => fetch.check(),
+            _ = exchange.tick(), if count > 1 => {
+                coupling::tell_each(&fetch.connections, &fetch.common.order.sources, fetch.start.elapsed());
+                continue;
+            }
             Some(_) = fetch.transfers.join_next() => Ok(()),
         };
         if let Err(error) = step {

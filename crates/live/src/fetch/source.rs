@@ -165,7 +165,7 @@ async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
 }
 
 /// Of each path that is open its number in QUIC and its group.
-fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
+pub fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
     let all = numbers.iter().enumerate();
     all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()
 }

@@ -59,18 +59,17 @@ struct Olia {
 
 impl Olia {
     /// What a path is worth: the packets between losses over the square of the round trip.
-    fn rank(&self, flows: &[Flow], subflow: usize) -> f64 {
-        let run = self.runs[subflow];
-        run.before.max(run.since) as f64 / flows[subflow].rtt.powi(2)
+    fn worth(&self, flows: &[Flow], subflow: usize) -> f64 {
+        self.rank(subflow) / flows[subflow].rtt.powi(2)
     }
 
     /// What moves windows from the largest to those on better paths.
     fn alpha(&self, flows: &[Flow], subflow: usize) -> f64 {
         let largest = known(flows).map(|flow| flow.window).fold(0.0, f64::max);
         let all = || (0..flows.len()).filter(|&i| flows[i].is_known());
-        let best = all().map(|i| self.rank(flows, i)).fold(0.0, f64::max);
+        let best = all().map(|i| self.worth(flows, i)).fold(0.0, f64::max);
         let is_largest = |i: usize| flows[i].window >= largest * (1.0 - SAME_WINDOW);
-        let is_poor_best = |i: usize| !is_largest(i) && self.rank(flows, i) >= best * (1.0 - SAME_RANK);
+        let is_poor_best = |i: usize| !is_largest(i) && self.worth(flows, i) >= best * (1.0 - SAME_RANK);
         let poor = all().filter(|&i| is_poor_best(i)).count();
         let count = all().count();
         if poor == 0 {
@@ -105,6 +104,15 @@ impl Coupling for Olia {
         if run.since > 0 {
             *run = Run { before: run.since, since: 0 };
         }
+    }
+
+    fn rank(&self, subflow: usize) -> f64 {
+        let Run { before, since } = self.runs[subflow];
+        before.max(since) as f64
+    }
+
+    fn set_rank(&mut self, subflow: usize, rank: f64) {
+        self.runs[subflow] = Run { before: rank as u64, since: 0 };
     }
 }
 
@@ -150,7 +158,7 @@ mod tests {
         let flows = [flow(10.0, 1.0)];
         for (packets, rank) in [(7, 7.0), (5, 7.0), (4, 5.0)] {
             olia.on_ack(0, packets);
-            assert!(is_near(olia.rank(&flows, 0), rank));
+            assert!(is_near(olia.worth(&flows, 0), rank));
             olia.on_signal(&[], 0);
             // A second loss with nothing in between is none.
             olia.on_signal(&[], 0);

@@ -31,7 +31,7 @@ use crate::control::ConnectionView;
 use crate::protocols::range;
 use crate::protocols::terms::Terms;
 pub use crate::window::links;
-use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, WindowControl, backlog};
+use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, Standing, WindowControl, backlog};
 
 /// On what terms it serves.
 pub const TERMS: Terms = Terms::WINDOWS;
@@ -97,7 +97,7 @@ fn clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Erro
 /// The control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let (count, first) = (connection.subflows, connection.first_window);
-    let closed = Subflow::new(1.0, parameters.alpha, count);
+    let closed = Subflow { is_open: false, ..Subflow::new(1.0, parameters.alpha, count) };
     Box::new(Wvegas { parameters: parameters.clone(), first, subflows: vec![closed; count] })
 }
 
@@ -109,6 +109,8 @@ struct Wvegas {
 
 #[derive(Clone, Debug)]
 struct Subflow {
+    /// Whether it is in use.
+    is_open: bool,
     window: f64,
     threshold: f64,
     trips: RoundTrips,
@@ -127,6 +129,7 @@ struct Subflow {
 impl Subflow {
     fn new(window: f64, alpha: f64, count: usize) -> Self {
         Self {
+            is_open: true,
             window,
             threshold: f64::INFINITY,
             trips: RoundTrips::default(),
@@ -206,7 +209,8 @@ impl WindowControl for Wvegas {
     }
 
     fn close(&mut self, subflow: usize) {
-        self.subflows[subflow].rate = 0.0;
+        let own = &mut self.subflows[subflow];
+        (own.is_open, own.rate) = (false, 0.0);
     }
 
     fn on_ack(&mut self, subflow: usize, acked: &Acked) {
@@ -249,6 +253,21 @@ impl WindowControl for Wvegas {
 
     fn window(&self, subflow: usize) -> f64 {
         self.subflows[subflow].window
+    }
+
+    fn standing(&self, subflow: usize) -> Option<Standing> {
+        let own = &self.subflows[subflow];
+        own.is_open.then_some(Standing {
+            window: own.window,
+            rtt: own.trips.mean().unwrap_or(0.0),
+            rank: own.rate,
+            is_starting: own.window < own.threshold,
+            is_silent: false,
+        })
+    }
+
+    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
+        self.subflows[subflow].rate = standing.map_or(0.0, |standing| standing.rank);
     }
 }
 

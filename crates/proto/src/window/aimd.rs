@@ -12,7 +12,7 @@
 
 use anabranch_core::Time;
 
-use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
+use crate::window::{Acked, MOST_WINDOW, Signal, Standing, WindowControl};
 
 /// A subflow as couplings see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,6 +98,17 @@ pub trait Coupling: Send {
     fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
         let _ = (flows, subflow);
     }
+
+    /// What else than its [`Flow`] it knows a subflow by.
+    fn rank(&self, subflow: usize) -> f64 {
+        let _ = subflow;
+        0.0
+    }
+
+    /// That of a subflow on which somebody else sends.
+    fn set_rank(&mut self, subflow: usize, rank: f64) {
+        let _ = (subflow, rank);
+    }
 }
 
 /// Additive increase and multiplicative decrease under a coupling.
@@ -160,6 +171,21 @@ impl<C: Coupling> WindowControl for Aimd<C> {
 
     fn window(&self, subflow: usize) -> f64 {
         self.flows[subflow].window
+    }
+
+    fn standing(&self, subflow: usize) -> Option<Standing> {
+        let Flow { window, threshold, rtt, is_open, is_silent } = self.flows[subflow];
+        let rank = self.coupling.rank(subflow);
+        is_open.then_some(Standing { window, rtt, rank, is_starting: window < threshold, is_silent })
+    }
+
+    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
+        let Some(Standing { window, rtt, rank, is_starting, is_silent }) = standing else {
+            return self.close(subflow);
+        };
+        let threshold = if is_starting { f64::INFINITY } else { window };
+        self.flows[subflow] = Flow { window, threshold, rtt, is_open: true, is_silent };
+        self.coupling.set_rank(subflow, rank);
     }
 }
 

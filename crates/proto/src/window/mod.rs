@@ -9,6 +9,7 @@ mod marked_rate;
 mod no_links;
 mod recent;
 mod round_trips;
+mod standing;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -20,6 +21,7 @@ pub use marked_rate::{MarkedRate, MarkedRateSettings, NextRate};
 pub use no_links::links;
 pub use recent::Recent;
 pub use round_trips::{RoundTrips, backlog};
+pub use standing::Standing;
 
 /// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.
 pub const MOST_WINDOW: f64 = (1u64 << 30) as f64;
@@ -116,6 +118,17 @@ pub trait WindowControl: Send {
     fn pace(&self, subflow: usize) -> Option<Rate> {
         let _ = subflow;
         None
+    }
+
+    /// How an open subflow stands, for controls elsewhere that are coupled with it; `None` if none ever is.
+    fn standing(&self, subflow: usize) -> Option<Standing> {
+        let _ = subflow;
+        None
+    }
+
+    /// Somebody else sends on a subflow, never this one: it now stands so, or is gone.
+    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
+        let _ = (subflow, standing);
     }
 
     /// The smoothed share of marked packets that it goes by, 0 to 1; `None` if it keeps none.

@@ -1,0 +1,164 @@
+//! How a subflow stands, for controls elsewhere that are coupled with it: several senders of one file, say, whose paths share
+//! links. Each has a control of its own, which takes the subflows of the others in as they say that they stand.
+
+use super::MOST_WINDOW;
+
+/// What couplings go by of a subflow on which somebody else sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// In packets.
+    pub window: f64,
+    /// The smoothed round trip in seconds; 0 before the first.
+    pub rtt: f64,
+    /// What else its protocol knows it by: of OLIA the packets between losses, of wVegas the rate when it was last
+    /// saturated, in packets a second; 0 otherwise.
+    pub rank: f64,
+    /// Whether it is in slow start.
+    pub is_starting: bool,
+    /// Whether it has timed out, and nothing was acknowledged since.
+    pub is_silent: bool,
+}
+
+impl Standing {
+    /// The same within what can be, so that no control can come to harm by what is told.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let number = |value: f64, least: f64, most: f64| if value >= least { value.min(most) } else { least };
+        let rtt = number(self.rtt, 0.0, MOST_RTT);
+        Self {
+            window: number(self.window, 1.0, MOST_WINDOW),
+            rtt: if rtt < LEAST_RTT { 0.0 } else { rtt },
+            rank: number(self.rank, 0.0, MOST_RANK),
+            ..self
+        }
+    }
+}
+
+/// Round trips that are told count as no shorter and no longer, in seconds; those that are shorter as not known.
+const LEAST_RTT: f64 = 1e-7;
+const MOST_RTT: f64 = 1e4;
+
+/// The most that a rank counts.
+const MOST_RANK: f64 = 1e15;
+
+#[cfg(test)]
+mod tests {
+    use anabranch_core::Time;
+    use proptest::num::f64::ANY;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Protocol;
+    use crate::control::ConnectionView;
+    use crate::protocols::Control;
+    use crate::testing::alone;
+    use crate::window::testing::acked;
+    use crate::window::{Acked, Signal, WindowControl};
+
+    const COUPLED: [&str; 8] = ["coupled", "ewtcp", "lia", "olia", "balia", "wvegas", "nmcc", "uncoupled"];
+
+    fn control(name: &str) -> Box<dyn WindowControl> {
+        let protocol = Protocol::named(name).expect("it is a protocol");
+        match protocol.source(&ConnectionView { subflows: 3, ..alone() }) {
+            Control::Windows(control) => control,
+            Control::Rates(_) => panic!("{name} keeps no windows"),
+        }
+    }
+
+    /// What happens to a subflow.
+    #[derive(Clone, Debug)]
+    enum Happening {
+        Open,
+        Close,
+        Acked { packets: u32, rtt: f64, ends_round: bool },
+        Signal(Signal),
+        Idle,
+    }
+
+    fn happening() -> impl Strategy<Value = Happening> {
+        let acked = (0_u32..4, 1_u32..200, any::<bool>()).prop_map(|(packets, ms, ends_round)| Happening::Acked {
+            packets,
+            rtt: 1e-3 * f64::from(ms),
+            ends_round,
+        });
+        let signal = prop_oneof![Just(Signal::Loss), Just(Signal::Mark), Just(Signal::Timeout)];
+        prop_oneof![
+            40 => acked,
+            3 => signal.prop_map(Happening::Signal),
+            1 => Just(Happening::Open),
+            1 => Just(Happening::Close),
+            1 => Just(Happening::Idle),
+        ]
+    }
+
+    fn tell(control: &mut dyn WindowControl, subflow: usize, happening: &Happening, at: u64) {
+        let now = Time(at * 1_000_000_000);
+        match *happening {
+            Happening::Open => control.open(subflow, now),
+            Happening::Close => control.close(subflow),
+            Happening::Acked { packets, rtt, ends_round } => {
+                let news = Acked { now, packets, ends_round, in_flight: (8, 4), ..acked(0.0, rtt) };
+                control.on_ack(subflow, &news);
+            }
+            Happening::Signal(signal) => control.on_signal(subflow, signal, 100, now),
+            Happening::Idle => control.on_idle(subflow),
+        }
+    }
+
+    proptest! {
+        /// Three senders, each with a subflow, that know at any time how those of the others stand, do what one does that has
+        /// all three.
+        #[test]
+        fn who_mirror_each_other_are_as_one(
+            name in prop::sample::select(&COUPLED[..]),
+            happenings in prop::collection::vec((0_usize..3, happening()), 1..400),
+        ) {
+            let mut joint = control(name);
+            let mut apart: Vec<_> = (0..3).map(|_| control(name)).collect();
+            let mut is_open = [false; 3];
+            for (at, (subflow, happening)) in happenings.iter().enumerate() {
+                match happening {
+                    Happening::Open => is_open[*subflow] = true,
+                    Happening::Close => is_open[*subflow] = false,
+                    _ if !is_open[*subflow] => continue,
+                    _ => {}
+                }
+                tell(joint.as_mut(), *subflow, happening, at as u64);
+                tell(apart[*subflow].as_mut(), *subflow, happening, at as u64);
+                let standing = apart[*subflow].standing(*subflow);
+                prop_assert_eq!(standing.is_some(), is_open[*subflow], "{} tells of what is open", name);
+                (0..3).filter(|other| other != subflow).for_each(|other| apart[other].mirror(*subflow, standing));
+                for (subflow, control) in apart.iter().enumerate().filter(|(subflow, _)| is_open[*subflow]) {
+                    let (own, wanted) = (control.window(subflow), joint.window(subflow));
+                    prop_assert!((own - wanted).abs() <= 1e-9 * wanted, "{}: {} for {}", name, own, wanted);
+                }
+            }
+        }
+
+        /// Whatever others say, windows stay numbers, and grow no faster than twice as fast as one TCP does.
+        #[test]
+        fn nobody_can_be_made_greedy(
+            name in prop::sample::select(&COUPLED[..]),
+            told in prop::collection::vec((ANY, ANY, ANY, any::<bool>(), any::<bool>()), 2),
+            happenings in prop::collection::vec(happening(), 1..100),
+        ) {
+            let mut control = control(name);
+            control.open(0, Time(0));
+            for (other, &(window, rtt, rank, is_starting, is_silent)) in told.iter().enumerate() {
+                let standing = Standing { window, rtt, rank, is_starting, is_silent }.bounded();
+                control.mirror(1 + other, Some(standing));
+            }
+            for (at, happening) in happenings.iter().enumerate() {
+                let before = control.window(0);
+                tell(control.as_mut(), 0, happening, at as u64);
+                let after = control.window(0);
+                prop_assert!((1.0..=MOST_WINDOW).contains(&after), "{}: {}", name, after);
+                if let Happening::Acked { packets, .. } = happening {
+                    // wVegas adds a packet once a round, which may be one of no packet here.
+                    let most = 2.0 * f64::from(*packets) + 1.0;
+                    prop_assert!(after <= before + most, "{}: {} after {}", name, after, before);
+                }
+            }
+        }
+    }
+}
