@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
+from labs import refusal
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -17,6 +18,22 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the public data sets are not there: {SHARED}")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def lab() -> None:
+    """A kernel that lets labs be; tests that want one are skipped where it refuses."""
+    reason = refusal()
+    if reason is not None:
+        pytest.skip(f"the kernel refuses a lab: {reason}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give where programs of a lab run."""
+    made = tmp_path / "lab"
+    made.mkdir()
+    return made
 
 
 @pytest.fixture

@@ -19,8 +19,35 @@ NOT_VALID = 3
 
 ATTEMPTS = 2
 
+SERVE = ("--listen", "0.0.0.0:4433", "--host")
+
+RED = "discipline = { red = { min = 5, max = 30 } }"
+"""Packets are marked at random: whoever meets a full queue does so by chance, and not by the rhythm of arrivals."""
+
 FIRST = ["nice", "-n", "-15"]
 """Programs in a lab go before others on the machine, as the emulator does: ends that wait for a processor are late."""
+
+
+PERF = """
+import json, sys, time
+from pathlib import Path
+from anabranch import _core
+while not (url := Path("url").read_text() if Path("url").exists() else "").endswith("\\n"):
+    time.sleep(0.01)
+wanted, seconds = json.loads(sys.argv[1]), float(sys.argv[2])
+running = {
+    name: _core.Perf.measure(url.strip().replace("HOST", host), via, control, False, seconds, None, 8, None)
+    for name, control, host, via in wanted
+}
+reports = {}
+while len(reports) < len(running):
+    for name in running.keys() - reports.keys():
+        told = running[name].wait(0.01)
+        if told and told[0] == "measured":
+            reports[name] = json.loads(told[2])
+Path("reports").write_text(json.dumps(reports))
+"""
+"""Measures under several names at a time: control, host, and from where."""
 
 
 def refusal() -> str | None:
@@ -67,3 +94,20 @@ def emulate(
             report: dict[str, Any] = json.loads(done.stdout)
             return report
     pytest.skip(f"the machine is too busy, so the lab is not valid: {json.loads(done.stdout)['faults']}")
+
+
+def sharer(shared: Path, host: str, into: str = "url") -> str:
+    """Give the command line of a sharer that writes its URL into a file."""
+    return f"exec {words(*PROGRAM, 'share', shared, *SERVE, host)} > {into}"
+
+
+def serve_perf() -> str:
+    """Give the command line of a server for ``PERF``, whose host is to be put into its URL."""
+    return f"exec {words(*PROGRAM, 'perf', '--serve', '0.0.0.0:4433', '--name', 'HOST')} > url"
+
+
+def measured_bps(report: dict[str, Any], begin_s: float) -> float:
+    """Give the mean rate of a measurement from a time on."""
+    sums = [each["sum"] for each in report["intervals"] if each["sum"]["start"] >= begin_s - 0.5]
+    total: float = 8 * sum(each["bytes"] for each in sums)
+    return total / float(sums[-1]["end"] - sums[0]["start"])

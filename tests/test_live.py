@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import anabranch
-from anabranch import _core, cli
+from anabranch import cli
 from anabranch.live_run import check_live
 from anabranch.scenario import read_plan
 
@@ -47,13 +47,6 @@ name = "one"{FROM_WEST_TO_EAST}
 protocol = "nmcc"
 links = [["left"], ["right"]]
 """
-
-
-@pytest.fixture(scope="module")
-def lab():
-    reason = _core.Lab.refusal() if hasattr(_core, "Lab") else "it is not Linux"
-    if reason is not None:
-        pytest.skip(f"the kernel refuses a lab: {reason}")
 
 
 def punctual(run):

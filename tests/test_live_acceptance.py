@@ -25,7 +25,7 @@ import pytest
 import anabranch as ab
 from anabranch import _core
 from anabranch.transfer import fetch
-from labs import PROGRAM, emulate, python, refusal, words
+from labs import PERF, PROGRAM, RED, emulate, measured_bps, python, refusal, serve_perf, sharer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,8 +57,6 @@ target = "east"
 links = [["slow"], ["fast"]]
 """
 BOTH = ("10.0.0.2=10.0.0.1", "10.0.1.2=10.0.1.1")
-
-SHARE = ("--listen", "0.0.0.0:4433", "--host")
 
 FETCH = """
 import json, sys, time
@@ -108,35 +106,7 @@ Path("states").write_text(json.dumps(states))
 """
 """One connection of the kernel's multipath TCP, which sends nothing but zeros."""
 
-PERF = """
-import json, sys, time
-from pathlib import Path
-from anabranch import _core
-while not (url := Path("url").read_text() if Path("url").exists() else "").endswith("\\n"):
-    time.sleep(0.01)
-wanted, seconds = json.loads(sys.argv[1]), float(sys.argv[2])
-running = {
-    name: _core.Perf.measure(url.strip().replace("HOST", host), via, control, False, seconds, None, 8, None)
-    for name, control, host, via in wanted
-}
-reports = {}
-while len(reports) < len(running):
-    for name in running.keys() - reports.keys():
-        told = running[name].wait(0.01)
-        if told and told[0] == "measured":
-            reports[name] = json.loads(told[2])
-Path("reports").write_text(json.dumps(reports))
-"""
-"""Measures under several names at a time: control, host, and from where."""
-
 State = tuple[float, int, list[int]]
-
-
-@pytest.fixture(scope="module")
-def lab() -> None:
-    reason = refusal()
-    if reason is not None:
-        pytest.skip(f"the kernel refuses a lab: {reason}")
 
 
 @pytest.fixture(scope="module")
@@ -145,19 +115,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shared")
     (folder / "x").write_bytes(random.Random(1).randbytes(SIZE))
     return folder
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Give where programs of a lab run."""
-    made = tmp_path / "lab"
-    made.mkdir()
-    return made
-
-
-def sharer(shared: Path, host: str, into: str = "url") -> str:
-    """Give the command line of a sharer that writes its URL into a file."""
-    return f"exec {words(*PROGRAM, 'share', shared, *SHARE, host)} > {into}"
 
 
 def states_of(folder: Path) -> list[State]:
@@ -214,9 +171,6 @@ def test_two_paths_fill_both_links(lab: None, folder: Path, shared: Path, kernel
     assert rate >= 0.95 * kernel_mbps
 
 
-RED = "discipline = { red = { min = 5, max = 30 } }"
-"""Packets are marked at random: whoever meets a full queue does so by chance, and not by the rhythm of arrivals."""
-
 LASTS_S = 25
 SETTLES_S = 5
 
@@ -263,18 +217,11 @@ def test_coupled_controls_take_no_more_than_one_flow(lab: None, folder: Path) ->
             (f"beside-{control}", "reno", f"{beside}.2", [f"{beside}.1"]),
         ]
     measure = python(folder, PERF, json.dumps(wanted), str(LASTS_S))
-    serve = words(*PROGRAM, "perf", "--serve", "0.0.0.0:4433", "--name", "HOST")
-    emulate(folder, bottlenecks(controls), at={"west": measure}, serve=[("east", f"exec {serve} > url")])
+    emulate(folder, bottlenecks(controls), at={"west": measure}, serve=[("east", serve_perf())])
     reports = json.loads((folder / "reports").read_text())
 
-    def rate(name: str) -> float:
-        sums = [
-            interval["sum"] for interval in reports[name]["intervals"] if interval["sum"]["start"] >= SETTLES_S - 0.5
-        ]
-        total: float = sum(each["bytes"] for each in sums)
-        return total / float(sums[-1]["end"] - sums[0]["start"])
-
-    check_ratios({control: rate(control) / rate(f"beside-{control}") for control in controls})
+    rates = {name: measured_bps(report, SETTLES_S) for name, report in reports.items()}
+    check_ratios({control: rates[control] / rates[f"beside-{control}"] for control in controls})
 
 
 TWO_SOURCES = (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from labs import PROGRAM, emulate, refusal, words
+from labs import PROGRAM, emulate, words
 
 LINE = """
 [[link]]
@@ -62,13 +62,6 @@ packet = "1500 B"
 [relays]
 buffer = "200 kB"
 """
-
-
-@pytest.fixture(scope="module")
-def lab():
-    reason = refusal()
-    if reason is not None:
-        pytest.skip(f"the kernel refuses a lab: {reason}")
 
 
 def punctual(scenario):

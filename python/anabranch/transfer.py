@@ -94,6 +94,7 @@ def fetch(
         path to another address of the sharer than the URL's.
     groups : sequence of int
         Which of these paths share links, by a number for each, as ``anabranch.TopologyManager`` finds them; for NMCC.
+        With several sources once for all of them, or those of the first source, then those of the second, and so on.
     file_hash : str, optional
         The hash that the file has to have; by default the first sharer is believed.
     authorities : path, optional

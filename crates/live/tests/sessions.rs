@@ -173,6 +173,26 @@ async fn a_server_and_a_client_at_two_ports_of_one_address_have_a_path_from_each
     drop(theirs);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_told_of_others_tells_how_its_own_subflows_stand() {
+    let (_server, theirs, mine, wire, _client) = over_a_wire().await;
+    until("the second path", || theirs.numbers() == [Some(0), Some(1)]).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(mine.standings().is_empty(), "nobody has asked");
+    mine.tell_others(0, &[]);
+    let numbers = || mine.standings().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+    until("both subflows", || numbers() == [0, 1]).await;
+    let window = |path: usize| theirs.states()[path].unwrap().window;
+    until("their windows", || {
+        mine.standings().iter().zip([window(0), window(1)]).all(|((_, own), is)| (own.window - is).abs() < 1e-3)
+    })
+    .await;
+    wire.is_cut.store(true, Ordering::Relaxed);
+    until("one to be gone", || numbers() == [0]).await;
+    theirs.close(0, "");
+    until("all to be forgotten", || mine.standings().is_empty()).await;
+}
+
 fn local(host: u8) -> Local {
     SocketAddr::from(([127, 0, 0, host], 0)).into()
 }
@@ -227,7 +247,7 @@ async fn random_bytes_harm_no_server() {
     assert_eq!(heard, b"still there");
 }
 
-/// What a receiving end tells of a path: version, a number that grows, no rate, one path, its number, marks.
+/// What a receiving end tells of a path: kind, a number that grows, no rate, one path, its number, marks.
 fn told(number: u64, marked: u64) -> Vec<u8> {
     let mut bytes = vec![1];
     bytes.extend(number.to_be_bytes());
@@ -243,7 +263,7 @@ async fn a_peer_that_takes_back_marks_or_tells_nonsense_is_cut_off() {
     for (messages, why) in [
         (vec![told(1, 7), told(2, 6)], "6 packets came marked, and 7 had before"),
         (vec![vec![1, 2, 3]], "a message of 3 bytes that must have 18"),
-        (vec![[&[9], &told(1, 0)[1..]].concat()], "a message of version 9; there is 1 only"),
+        (vec![[&[9], &told(1, 0)[1..]].concat()], "a message of kind 9; there are 1 to 3 only"),
     ] {
         let (_server, theirs, mine, _wire, _client) = over_a_wire().await;
         for message in messages {

@@ -105,7 +105,8 @@ impl Fetch {
         named(&control).map_err(wrong)?;
         let hash = hash.map(str::parse).transpose().map_err(wrong)?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
-        let sources = urls.iter().map(|url| wanted(url, &groups)).collect::<PyResult<_>>()?;
+        let groups = by_source(&groups, urls.len(), via.len().max(1))?;
+        let sources = urls.iter().zip(groups).map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
         let order = Order { sources, authorities, via, control, target, hash, patience };
         let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
         let told = Arc::clone(&progress);
@@ -136,6 +137,19 @@ impl Fetch {
         let state = self.progress.state();
         let sources = state.sources.iter().map(|source| row(py, source)).collect::<PyResult<Vec<_>>>()?;
         Ok((state.file.map(|(size, _)| size), state.was_there, PyList::new(py, sources)?))
+    }
+}
+
+/// The groups of each source's paths, which are given once for all, or for one source after the other.
+fn by_source(groups: &[u32], sources: usize, paths: usize) -> PyResult<Vec<&[u32]>> {
+    let count = groups.len();
+    if sources > 1 && count == sources * paths {
+        Ok(groups.chunks(paths).collect())
+    } else if sources > 1 && count != 0 && count != paths {
+        let all = sources * paths;
+        Err(wrong(format!("groups has {count} numbers; for {sources} sources it must have {paths} or {all}")))
+    } else {
+        Ok(vec![groups; sources])
     }
 }
 

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::{Rate, Time};
 use anabranch_proto::Protocol;
-use anabranch_proto::window::{Acked, Signal, WindowControl};
+use anabranch_proto::window::{Acked, Signal, Standing, WindowControl};
 use noq::congestion::{Controller, ControllerFactory};
 
-use super::{Controls, Group, SLOTS, Slot, Unsuited, check, named, suited};
+use super::{Controls, Group, MOST_MIRRORED, Mirrored, SLOTS, Slot, Unsuited, check, named, suited};
 
 #[derive(Clone, Copy, Debug)]
 enum Told {
@@ -346,4 +346,40 @@ fn protocols_that_need_links_or_capacities_are_refused() {
         assert!(matches!(of(name), Err(Unsuited::NeedsLinks { .. })), "{name}");
     }
     assert!(matches!(named("linux"), Err(Unsuited::Unknown { .. })));
+}
+
+/// By how many packets the first window of a path grows under NMCC, when all of it is acknowledged, where others send on so
+/// many subflows of group 2; the path itself is in this one.
+fn grown(group: u32, others: usize) -> f64 {
+    let control = Group::new(&named("nmcc").unwrap()).unwrap();
+    let start = Instant::now();
+    let mut slot = enter(&control, start);
+    control.regroup(&[group]);
+    let standing = Standing { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
+    control.mirror(&vec![Mirrored { group: 2, standing }; others]);
+    (0..10).for_each(|number| slot.on_packet_sent(start, 1200, number));
+    slot.on_cwnd_limited();
+    let now = start + Duration::from_millis(10);
+    (0..10).for_each(|number| slot.on_acked(now, start, number));
+    slot.on_end_acks(now, 0, false, Some(9));
+    control.state(0).unwrap().window - 10.0
+}
+
+#[test]
+fn subflows_of_others_count_in_the_group_that_they_are_in() {
+    // Together with one more the window of 10 grows by half of 10, with three more by a quarter, alone by all.
+    for (group, others, wanted) in [(2, 1, 5.0), (2, 3, 2.5), (2, 0, 10.0), (1, 3, 10.0)] {
+        assert!((grown(group, others) - wanted).abs() < 1e-9, "{group}, {others}: {}", grown(group, others));
+    }
+    assert!((grown(2, MOST_MIRRORED + 5) - 10.0 / (1.0 + MOST_MIRRORED as f64)).abs() < 1e-9);
+}
+
+#[test]
+fn a_control_tells_how_its_own_subflows_stand_if_it_may_be_coupled() {
+    let control = Group::new(&named("lia").unwrap()).unwrap();
+    let _slot = enter(&control, Instant::now());
+    assert_eq!(control.standing(0).map(|standing| standing.window), Some(10.0));
+    assert_eq!((control.standing(1), control.standing(SLOTS)), (None, None), "these are not its own");
+    control.choose(&named("cubic").unwrap()).unwrap();
+    assert_eq!(control.standing(0), None, "CUBIC is never coupled");
 }

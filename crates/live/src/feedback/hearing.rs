@@ -78,9 +78,9 @@ impl Ear {
                 }
                 self.group.set_onward(onward_bps);
             }
-            Message::Own(Standings { sequence, subflows }) if sequence > self.own => {
-                self.own = sequence;
-                self.peer.set(subflows);
+            Message::Own(standings) if standings.sequence > self.own => {
+                self.own = standings.sequence;
+                self.peer.set(standings);
             }
             Message::Others(Standings { sequence, subflows }) if Some(sequence) > self.others => {
                 self.others = Some(sequence);

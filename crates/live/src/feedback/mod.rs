@@ -40,19 +40,19 @@ const STALE: Duration = Duration::from_secs(1);
 
 /// How the subflows of the peer stand, as it has said last.
 #[derive(Debug, Default)]
-pub(crate) struct Peer(Mutex<Option<(Instant, Vec<(u32, Standing)>)>>);
+pub(crate) struct Peer(Mutex<Option<(Instant, Standings)>>);
 
 impl Peer {
     /// It has said so now.
-    fn set(&self, subflows: Vec<(u32, Standing)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), subflows));
+    fn set(&self, standings: Standings) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), standings));
     }
 
     /// By the numbers of their paths; none if it has not said so for long.
     pub fn subflows(&self) -> Vec<(u32, Standing)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < STALE);
-        fresh.map_or_else(Vec::new, |(_, subflows)| subflows.clone())
+        fresh.map_or_else(Vec::new, |(_, standings)| standings.subflows.clone())
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Wanted {
     pub url: Url,
     /// What the file is called there.
     pub name: Name,
-    /// Which of the paths to it share links, by a number for each local address; empty if it is not known.
+    /// Which of the paths to all sources share links, by a number for each path to this one; empty if it is not known.
     pub groups: Vec<u32>,
 }
 
