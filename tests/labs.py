@@ -28,28 +28,6 @@ FIRST = ["nice", "-n", "-15"]
 """Programs in a lab go before others on the machine, as the emulator does: ends that wait for a processor are late."""
 
 
-PERF = """
-import json, sys, time
-from pathlib import Path
-from anabranch import _core
-while not (url := Path("url").read_text() if Path("url").exists() else "").endswith("\\n"):
-    time.sleep(0.01)
-wanted, seconds = json.loads(sys.argv[1]), float(sys.argv[2])
-running = {
-    name: _core.Perf.measure(url.strip().replace("HOST", host), via, control, False, seconds, None, 8, None)
-    for name, control, host, via in wanted
-}
-reports = {}
-while len(reports) < len(running):
-    for name in running.keys() - reports.keys():
-        told = running[name].wait(0.01)
-        if told and told[0] == "measured":
-            reports[name] = json.loads(told[2])
-Path("reports").write_text(json.dumps(reports))
-"""
-"""Measures under several names at a time: control, host, and from where."""
-
-
 def refusal() -> str | None:
     """Say why the kernel refuses a lab here; nothing if it does not."""
     return _core.Lab.refusal() if hasattr(_core, "Lab") else "it is not Linux"
@@ -102,7 +80,7 @@ def sharer(shared: Path, host: str, into: str = "url") -> str:
 
 
 def serve_perf() -> str:
-    """Give the command line of a server for ``PERF``, whose host is to be put into its URL."""
+    """Give the command line of a server that writes its URL into a file; its host is HOST."""
     return f"exec {words(*PROGRAM, 'perf', '--serve', '0.0.0.0:4433', '--name', 'HOST')} > url"
 
 

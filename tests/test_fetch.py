@@ -99,6 +99,12 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
             ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
             ((url.replace("NAME", ""),), 2, "names no file"),
             ((url.replace("NAME", "x"), "--control", "lgc"), 2, "goes by what its links can carry"),
+            (
+                (*2 * [url.replace("NAME", "x")], "--via", "127.0.0.1,127.0.0.2", "--groups", "0,1,2"),
+                2,
+                "is needed: 2 for all URLs or 4 for",
+            ),
+            ((url.replace("NAME", "x"), "--groups", "0,1"), 2, "groups has 2 numbers; one for each path is needed: 1"),
             ((url.replace("NAME", "x"), "--control", "d-slen"), 2, "needs links that take part in it"),
             ((url.replace("NAME", "x"), "--via", "none0"), 1, "neither an address nor an interface"),
             ((url.replace("NAME", "x"), "--to", tmp_path / "no" / "x"), 2, "there is no such folder"),

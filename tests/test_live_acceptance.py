@@ -25,7 +25,7 @@ import pytest
 import anabranch as ab
 from anabranch import _core
 from anabranch.transfer import fetch
-from labs import PERF, PROGRAM, RED, emulate, measured_bps, python, refusal, serve_perf, sharer
+from labs import PROGRAM, RED, emulate, measured_bps, python, refusal, serve_perf, sharer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +105,27 @@ while there < size:
 Path("states").write_text(json.dumps(states))
 """
 """One connection of the kernel's multipath TCP, which sends nothing but zeros."""
+
+PERF = """
+import json, sys, time
+from pathlib import Path
+from anabranch import _core
+while not (url := Path("url").read_text() if Path("url").exists() else "").endswith("\\n"):
+    time.sleep(0.01)
+wanted, seconds = json.loads(sys.argv[1]), float(sys.argv[2])
+running = {
+    name: _core.Perf.measure(url.strip().replace("HOST", host), via, control, False, seconds, None, 8, None)
+    for name, control, host, via in wanted
+}
+reports = {}
+while len(reports) < len(running):
+    for name in running.keys() - reports.keys():
+        told = running[name].wait(0.01)
+        if told and told[0] == "measured":
+            reports[name] = json.loads(told[2])
+Path("reports").write_text(json.dumps(reports))
+"""
+"""Measures under several names at a time: control, host, and from where."""
 
 State = tuple[float, int, list[int]]
 

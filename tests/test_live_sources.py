@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from labs import PERF, RED, emulate, measured_bps, python, serve_perf, sharer
+from labs import RED, emulate, measured_bps, python, serve_perf, sharer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,35 +20,56 @@ MB = 1_000_000
 LASTS_S, SETTLES_S = 25, 5
 QUEUE = '[defaults.link]\nqueue = "100 packets"\n'
 
-SHARED_LINK = {"lia": (0.7, 1.4), "olia": (0.7, 1.4), "balia": (0.7, 1.4), "nmcc": (1.0, 1.75), "uncoupled": (1.6, 2.6)}
-"""How many times as much as one Reno flow two sources may take together.
+SHARED_LINK = {
+    "lia": ("lia", [], (0.7, 1.4)),
+    "olia": ("olia", [], (0.7, 1.4)),
+    "balia": ("balia", [], (0.7, 1.4)),
+    "nmcc": ("nmcc", [], (1.0, 1.75)),
+    "nmcc-apart": ("nmcc", [1, 2], (1.6, 2.6)),
+    "uncoupled": ("uncoupled", [], (1.6, 2.6)),
+}
+"""By a name the control, the groups of the sources, and how many times as much as one Reno flow they may take together.
 
-NMCC shares growth and not losses, so it has sqrt(2) times as much in the mean; runs of 20 s spread by a tenth.
+NMCC shares growth and not losses, so it has sqrt(2) times as much in the mean; runs of 20 s spread by a tenth. Sources
+in different groups do not heed each other.
 """
 
 FETCHES = """
 import json, os, sys, threading, time
 from pathlib import Path
+from anabranch import _core
 from anabranch.transfer import fetch
-wanted, lasts_s = json.loads(sys.argv[1]), float(sys.argv[2])
-while not all(Path(name).exists() and Path(name).read_text().endswith("\\n") for name in ("near", "far")):
+wanted, lasts_s, servers = json.loads(sys.argv[1]), float(sys.argv[2]), ("near", "far", "url")
+while not all(Path(name).exists() and Path(name).read_text().endswith("\\n") for name in servers):
     time.sleep(0.01)
-near, far = (Path(name).read_text().strip().replace("NAME", "x") for name in ("near", "far"))
-states = {control: [] for control in wanted}
+near, far, rival = (Path(name).read_text().strip().replace("NAME", "x") for name in servers)
+states, reports = {name: [] for name in wanted}, {}
 begin = time.monotonic()
-def run(control, hosts, groups):
+def run(name, control, groups, hosts, *_):
     def tell(state):
-        states[control].append((time.monotonic() - begin, [source["brought_bytes"] for source in state.sources]))
+        states[name].append((time.monotonic() - begin, [source["brought_bytes"] for source in state.sources]))
     urls = [url.replace("HOST", host) for url, host in zip((near, far), hosts)]
-    fetch(urls, f"x-{control}", control=control, groups=groups, progress=tell)
-for control, (hosts, groups) in wanted.items():
-    threading.Thread(target=run, args=(control, hosts, groups), daemon=True).start()
-while time.monotonic() < begin + lasts_s:
+    fetch(urls, f"x-{name}", control=control, groups=groups, progress=tell)
+def measure(name, host, via):
+    running = _core.Perf.measure(rival.replace("HOST", host), [via], "reno", True, lasts_s, None, 8, None)
+    while name not in reports:
+        told = running.wait(0.1)
+        if told and told[0] == "measured":
+            reports[name] = json.loads(told[2])
+for name, (control, groups, hosts, beside) in wanted.items():
+    threading.Thread(target=run, args=(name, control, groups, hosts), daemon=True).start()
+    if beside:
+        threading.Thread(target=measure, args=(name, *beside), daemon=True).start()
+while time.monotonic() < begin + lasts_s or len(reports) < sum(bool(each[3]) for each in wanted.values()):
     time.sleep(0.1)
 Path("states").write_text(json.dumps(states))
+Path("reports").write_text(json.dumps(reports))
 os._exit(0)
 """
-"""Fetches a file under several controls, each from two sources, for so long; keeps what each had brought when."""
+"""Fetches a file under several controls, each from two sources, for so long; keeps what each had brought when.
+
+Beside each a server sends by one Reno flow, if that is wanted.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -59,50 +80,50 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def shared_link(control: str) -> str:
-    """Give a link that two sources and a rival share, and a connection from each, which has an address for each."""
+def shared_link(name: str) -> str:
+    """Give a link that two sources and a rival share, and a connection from each of them."""
     text = ""
     for source in ("near", "far", "west"):
-        text += f'[[link]]\nname = "{source}-{control}"\nsource = "{source}"\ntarget = "at-{control}"\n'
+        text += f'[[link]]\nname = "{source}-{name}"\nsource = "{source}"\ntarget = "at-{name}"\n'
         text += 'capacity = "1 Gbit/s"\ndelay = "1 ms"\n'
-    text += f'[[link]]\nname = "{control}"\nsource = "at-{control}"\ntarget = "east"\n'
+    text += f'[[link]]\nname = "{name}"\nsource = "at-{name}"\ntarget = "east"\n'
     text += f'capacity = "20 Mbit/s"\ndelay = "10 ms"\n{RED}\n'
     for source in ("near", "far", "west"):
-        text += f'[[connection]]\nname = "{source}-{control}"\nsource = "{source}"\ntarget = "east"\n'
-        text += f'links = [["{source}-{control}", "{control}"]]\n'
+        text += f'[[connection]]\nname = "{source}-{name}"\nsource = "{source}"\ntarget = "east"\n'
+        text += f'links = [["{source}-{name}", "{name}"]]\n'
     return text
 
 
 def rates_mbps(folder: Path) -> dict[str, list[float]]:
-    """Read how fast each source brought what was fetched under each control, after they have settled."""
+    """Read how fast each source brought what was fetched under each name, from settling on until the end."""
     rates = {}
-    for control, states in json.loads((folder / "states").read_text()).items():
-        begin_s, before = next(state for state in states if state[0] >= SETTLES_S)
-        end_s, after = states[-1]
-        rates[control] = [8e-6 * (late - early) / (end_s - begin_s) for early, late in zip(before, after, strict=True)]
+    for name, states in json.loads((folder / "states").read_text()).items():
+        settled = [state for state in states if SETTLES_S <= state[0] <= LASTS_S]
+        assert settled, f"nothing was fetched under {name}"
+        (begin_s, before), (end_s, after) = settled[0], settled[-1]
+        rates[name] = [8e-6 * (late - early) / (end_s - begin_s) for early, late in zip(before, after, strict=True)]
     return rates
 
 
 def test_two_sources_over_one_link_take_what_one_flow_does(lab: None, folder: Path, shared: Path) -> None:
-    wanted, rivals = {}, []
-    for at, control in enumerate(SHARED_LINK):
+    wanted = {}
+    for at, (name, (control, groups, _)) in enumerate(SHARED_LINK.items()):
         near, far, west = (f"10.0.{3 * at + source}" for source in range(3))
-        wanted[control] = ([f"{near}.1", f"{far}.1"], [])
-        rivals.append((control, "reno", f"{west}.2", [f"{west}.1"]))
-    scenario = QUEUE + "".join(shared_link(control) for control in SHARED_LINK)
+        wanted[name] = (control, groups, [f"{near}.1", f"{far}.1"], [f"{west}.1", f"{west}.2"])
+    scenario = QUEUE + "".join(shared_link(name) for name in SHARED_LINK)
     fetches = python(folder, FETCHES, json.dumps(wanted), str(LASTS_S))
-    rival = python(folder, PERF, json.dumps(rivals), str(LASTS_S))
     serve = [(host, sharer(shared, "HOST", host)) for host in ("near", "far")]
-    emulate(folder, scenario, at={"east": fetches, "west": rival}, serve=[*serve, ("east", serve_perf())])
+    emulate(folder, scenario, at={"east": fetches}, serve=[*serve, ("west", serve_perf())])
     reports = json.loads((folder / "reports").read_text())
     ratios = {}
-    for control, rates in rates_mbps(folder).items():
-        beside = measured_bps(reports[control], SETTLES_S) / 1e6
-        ratios[control] = sum(rates) / beside
-        print(control, [round(rate, 1) for rate in (*rates, beside)], round(ratios[control], 2))
+    for name, rates in rates_mbps(folder).items():
+        beside = measured_bps(reports[name], SETTLES_S) / 1e6
+        ratios[name] = sum(rates) / beside
+        print(name, [round(rate, 1) for rate in (*rates, beside)], round(ratios[name], 2))
         assert min(rates) > 1
-    for control, (least, most) in SHARED_LINK.items():
-        assert least <= ratios[control] <= most, f"{control} has {ratios[control]:.2f} times what Reno has"
+    for name, (_, _, (least, most)) in SHARED_LINK.items():
+        assert least <= ratios[name] <= most, f"{name} has {ratios[name]:.2f} times what Reno has"
+    assert max(ratios[name] for name in ("lia", "olia", "balia", "nmcc")) < ratios["uncoupled"]
 
 
 APART = {"lia": [], "nmcc": [1, 2], "wvegas": []}
@@ -117,10 +138,10 @@ def test_two_sources_over_two_links_fill_both(lab: None, folder: Path, shared: P
             scenario += f'capacity = "{capacity} Mbit/s"\ndelay = "10 ms"\n'
             scenario += f'[[connection]]\nname = "{source}-{control}"\nsource = "{source}"\ntarget = "east"\n'
             scenario += f'links = [["{source}-{control}"]]\n'
-        wanted[control] = ([f"10.0.{2 * at}.1", f"10.0.{2 * at + 1}.1"], groups)
+        wanted[control] = (control, groups, [f"10.0.{2 * at}.1", f"10.0.{2 * at + 1}.1"], None)
     fetches = python(folder, FETCHES, json.dumps(wanted), "12")
     serve = [(host, sharer(shared, "HOST", host)) for host in ("near", "far")]
-    emulate(folder, scenario, at={"east": fetches}, serve=serve)
+    emulate(folder, scenario, at={"east": fetches}, serve=[*serve, ("near", serve_perf())])
     for control, (near, far) in rates_mbps(folder).items():
         print(control, round(near, 1), round(far, 1))
         assert near + far >= 0.9 * (10 + 25), control

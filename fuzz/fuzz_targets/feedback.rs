@@ -1,4 +1,4 @@
-//! What a receiver tells of marks: what is read is written and read again as the same.
+//! What the ends of a connection tell each other of marks and windows: what is read is written and read again as the same.
 #![no_main]
 
 use anabranch_live::feedback::Message;

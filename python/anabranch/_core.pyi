@@ -574,7 +574,7 @@ class Fetch:
         target: Path,
         control: str,
         via: Sequence[str],
-        groups: Sequence[int],
+        groups: Sequence[Sequence[int]],
         hash: str | None,
         authorities: Path | None,
         patience_s: float,

@@ -94,7 +94,7 @@ def fetch(
         path to another address of the sharer than the URL's.
     groups : sequence of int
         Which of these paths share links, by a number for each, as ``anabranch.TopologyManager`` finds them; for NMCC.
-        With several sources once for all of them, or those of the first source, then those of the second, and so on.
+        With several URLs once for all of them, or first those of the first URL, then those of the second, and so on.
     file_hash : str, optional
         The hash that the file has to have; by default the first sharer is believed.
     authorities : path, optional
@@ -107,7 +107,7 @@ def fetch(
     Raises
     ------
     ValueError
-        If an address, a name or a protocol cannot be.
+        If an address, a name or a protocol cannot be, or there is not a group for each path.
     OSError
         If no sharer has the file or can be reached, or the disk refuses.
     """
@@ -116,7 +116,14 @@ def fetch(
     target = _target(urls[0], to)
     begin = time.monotonic()
     running = _core.Fetch(
-        list(urls), target, control, list(via), list(groups), file_hash, _path(authorities), float(patience_s)
+        list(urls),
+        target,
+        control,
+        list(via),
+        _by_source(list(groups), len(urls), max(len(via), 1)),
+        file_hash,
+        _path(authorities),
+        float(patience_s),
     )
     last = begin
     try:
@@ -131,6 +138,16 @@ def fetch(
         progress(state)
     found, size, was_there, _ = outcome
     return Fetched(target, found, size, was_there, state)
+
+
+def _by_source(groups: list[int], sources: int, paths: int) -> list[list[int]]:
+    """Give the groups of the paths to each source."""
+    if len(groups) == sources * paths:
+        return [groups[source * paths :][:paths] for source in range(sources)]
+    if len(groups) in {0, paths}:
+        return [groups] * sources
+    wanted = f"{paths}" if sources == 1 else f"{paths} for all URLs or {sources * paths} for one after the other"
+    raise ValueError(f"groups has {len(groups)} numbers; one for each path is needed: {wanted}")
 
 
 def share(

@@ -202,10 +202,18 @@ impl Paths {
         self.lock().iter().map(of).collect()
     }
 
+    /// Of the paths that are open the number in QUIC and the slot.
+    pub(crate) fn numbered_slots(&self) -> Vec<(u32, usize)> {
+        let of = |pair: &Line| {
+            let path = pair.path.as_ref().filter(|_| pair.is_open)?.id();
+            Some((number(path)?, slot(&self.connection, path)?))
+        };
+        self.lock().iter().filter_map(of).collect()
+    }
+
     /// The number of each pair's path in QUIC, the same at both ends; `None` for those without one.
     pub(crate) fn numbers(&self) -> Vec<Option<u32>> {
-        // noq tells it as text only.
-        let of = |pair: &Line| pair.path.as_ref().filter(|_| pair.is_open)?.id().to_string().parse().ok();
+        let of = |pair: &Line| number(pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
@@ -345,6 +353,11 @@ impl Paths {
             }
         }
     }
+}
+
+/// The number of a path, which noq tells as text only.
+pub(crate) fn number(path: PathId) -> Option<u32> {
+    path.to_string().parse().ok()
 }
 
 /// The slot of a path at the control of its connection; `None` if it has none.

@@ -1,14 +1,25 @@
-//! A server reached by its URL: at the first of its addresses that answers.
+//! A server reached by its URL: at the first of its addresses that answers [rfc8305].
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
 
 use anabranch_proto::Protocol;
+use tokio::time::sleep;
 
 use crate::security::Trust;
 use crate::session::{Client, Session, SessionError, addresses};
 use crate::sockets::resolve;
 use crate::url::Url;
+
+/// So long the next address waits for the ones before, while these are silent [rfc8305, sec. 5].
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// An attempt at an address.
+type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Reached, SessionError>> + Send + 'a>>;
 
 /// A connection to a server, and what it was made with.
 #[derive(Debug)]
@@ -35,7 +46,8 @@ pub struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Connects to the first address of the host that answers, in the order in which the system gives them.
+    /// Connects to the first address of the host that answers. They are tried in the order in which the system gives them,
+    /// the next when one has failed or has been silent for a quarter of a second.
     ///
     /// # Errors
     /// If there is none, or none answers: then with all that were tried.
@@ -45,12 +57,18 @@ impl Way<'_> {
 
     async fn reach_one_of(&self, remotes: &[SocketAddr]) -> Result<Reached, SessionError> {
         let mut tried = Vec::new();
-        for &remote in remotes {
-            match self.reach_at(remote).await {
-                Ok(reached) => return Ok(reached),
-                Err(error) if error.is_of_address() => tried.push(error),
-                Err(error) => return Err(error),
+        let mut rest = remotes.iter().map(|&remote| -> Attempt<'_> { Box::pin(self.reach_at(remote)) });
+        let mut attempts: Vec<_> = rest.next().into_iter().collect();
+        while !attempts.is_empty() {
+            tokio::select! {
+                outcome = first(&mut attempts) => match outcome {
+                    Ok(reached) => return Ok(reached),
+                    Err(error) if error.is_of_address() => tried.push(error),
+                    Err(error) => return Err(error),
+                },
+                () = sleep(HEAD_START), if rest.len() > 0 => {}
             }
+            attempts.extend(rest.next());
         }
         let host = self.url.host.clone();
         Err(if tried.len() == 1 { tried.remove(0) } else { SessionError::Unreached { host, tried } })
@@ -62,6 +80,20 @@ impl Way<'_> {
         let session = client.connect(&self.url.host, &[remote], &trust, self.protocol).await?;
         Ok(Reached { client, session, remote })
     }
+}
+
+/// What comes of the first attempt that ends; the others go on.
+async fn first(attempts: &mut Vec<Attempt<'_>>) -> Result<Reached, SessionError> {
+    poll_fn(|context| {
+        for at in 0..attempts.len() {
+            if let Poll::Ready(outcome) = attempts[at].as_mut().poll(context) {
+                drop(attempts.remove(at));
+                return Poll::Ready(outcome);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 #[cfg(test)]
@@ -91,7 +123,10 @@ mod tests {
         };
         let (protocol, via) = (named("lia").unwrap(), ["127.0.0.1".to_owned()]);
         let way = Way { url: &url, authorities: None, via: &via, protocol: &protocol };
+        let begin = std::time::Instant::now();
         let reached = way.reach_one_of(&[other_kind, silent, good]).await.unwrap();
+        // The silent one is given up after seconds only.
+        assert!((HEAD_START..8 * HEAD_START).contains(&begin.elapsed()), "{:?}", begin.elapsed());
         assert_eq!((reached.remote, reached.session.paths().len()), (good, 1));
         // From an IPv4 address there is no way to one of IPv6, and nobody is at the other.
         let error = way.reach_one_of(&[other_kind, silent]).await.unwrap_err().to_string();

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anabranch_core::Rate;
 use anabranch_proto::Protocol;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::carriage::Carriage;
 use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
-use crate::feedback::{Guidance, Message, Peer, Standings, hear, tell};
+use crate::feedback::{Guidance, Message, Peer, Told, hear, tell};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{Pair, PathReport, Paths};
 use crate::security::{Identity, SecurityError, Trust};
@@ -292,6 +292,8 @@ pub struct Session {
     paths: Paths,
     marks: Marks,
     peer: Arc<Peer>,
+    /// What it was told of others.
+    told: Mutex<Told>,
     /// What looks after it, until it ends.
     keepers: Vec<JoinHandle<()>>,
     /// Where its packets are those of a scalable control from the first on.
@@ -303,7 +305,7 @@ impl Session {
         let peer = Arc::<Peer>::default();
         let hearing = hear(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
         let keepers = vec![tokio::spawn(paths.clone().keep()), tokio::spawn(hearing)];
-        Self { connection, group, paths, marks, peer, keepers, _scalable: scalable }
+        Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
     }
 
     /// From now on the peer is told how many packets come marked, for its control counts them.
@@ -322,20 +324,22 @@ impl Session {
         self.keepers.push(tokio::spawn(telling));
     }
 
-    /// How the subflows stand on which the peer sends, by the numbers of their paths: from when it was told for the first time
-    /// of others, as long as it says so.
+    /// How the subflows stand on which the peer sends, by the numbers of their paths. It tells as long as it is told of
+    /// others.
     pub fn standings(&self) -> Vec<(u32, Standing)> {
         self.peer.subflows()
     }
 
     /// Tells the peer of all subflows on which others send parts of the same, so that its control is coupled with theirs; of
-    /// more than [`MOST_MIRRORED`] the first. To be told again and again, under greater
-    /// numbers: it may get lost.
-    pub fn tell_others(&self, sequence: u64, others: &[Mirrored]) {
+    /// more than [`MOST_MIRRORED`] the first. To be called again and again: it is told if there is news, and every now and
+    /// then for what got lost.
+    pub fn tell_others(&self, others: &[Mirrored]) {
         let subflows = others.iter().take(MOST_MIRRORED).map(|other| (other.group, other.standing)).collect();
-        let message = Message::Others(Standings { sequence, subflows });
-        // Of the end of the connection is heard elsewhere.
-        let _ = self.connection.send_datagram(message.encode().into());
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now(), subflows);
+        if let Some(standings) = told {
+            // Of the end of the connection is heard elsewhere.
+            let _ = self.connection.send_datagram(Message::Others(standings).encode().into());
+        }
     }
 
     /// The connection, for its streams.

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anabranch_live::control::named;
+use anabranch_live::control::{Mirrored, named};
 use anabranch_live::security::{Identity, Trust};
 use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::sockets::{Local, Sockets};
+use anabranch_proto::window::Standing;
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -179,18 +180,42 @@ async fn who_is_told_of_others_tells_how_its_own_subflows_stand() {
     until("the second path", || theirs.numbers() == [Some(0), Some(1)]).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(mine.standings().is_empty(), "nobody has asked");
-    mine.tell_others(0, &[]);
-    let numbers = || mine.standings().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+    let numbers = || {
+        mine.tell_others(&[]);
+        mine.standings().into_iter().map(|(number, _)| number).collect::<Vec<_>>()
+    };
     until("both subflows", || numbers() == [0, 1]).await;
-    let window = |path: usize| theirs.states()[path].unwrap().window;
-    until("their windows", || {
-        mine.standings().iter().zip([window(0), window(1)]).all(|((_, own), is)| (own.window - is).abs() < 1e-3)
+    let mut data = theirs.connection().open_uni().await.unwrap();
+    data.write_all(&vec![7; 1_000_000]).await.unwrap();
+    let told = |path: u32| mine.standings().into_iter().find(|(number, _)| *number == path).map(|(_, own)| own);
+    until("the window of the first", || {
+        numbers();
+        let is = theirs.states().first().copied().flatten();
+        told(0).is_some_and(|own| own.window > 20.0 && is.is_some_and(|is| (own.window / is.window - 1.0).abs() < 0.01))
     })
     .await;
     wire.is_cut.store(true, Ordering::Relaxed);
     until("one to be gone", || numbers() == [0]).await;
     theirs.close(0, "");
     until("all to be forgotten", || mine.standings().is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_told_of_others_no_longer_forgets_them() {
+    let (_server, theirs, mine, _wire, _client) = over_a_wire().await;
+    theirs.group().choose(&named("nmcc").unwrap()).unwrap();
+    let standing = Standing { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
+    let other = Mirrored { group: 0, standing };
+    let tell = || mine.tell_others(&[other]);
+    until("the other", || (tell(), theirs.group().mirrored() == 1).1).await;
+    // As long as it is repeated it stays, though nothing is new.
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(2500) {
+        tell();
+        assert_eq!(theirs.group().mirrored(), 1);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    until("forgetting", || theirs.group().mirrored() == 0).await;
 }
 
 fn local(host: u8) -> Local {

@@ -90,14 +90,14 @@ struct Fetch {
 
 #[pymethods]
 impl Fetch {
-    /// Fetches the file at these URLs to `target`.
+    /// Fetches the file at these URLs, each with the groups of the paths to it, to `target`.
     #[new]
     fn new(
         urls: Vec<String>,
         target: PathBuf,
         control: String,
         via: Vec<String>,
-        groups: Vec<u32>,
+        groups: Vec<Vec<u32>>,
         hash: Option<&str>,
         authorities: Option<PathBuf>,
         patience_s: f64,
@@ -105,7 +105,6 @@ impl Fetch {
         named(&control).map_err(wrong)?;
         let hash = hash.map(str::parse).transpose().map_err(wrong)?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
-        let groups = by_source(&groups, urls.len(), via.len().max(1))?;
         let sources = urls.iter().zip(groups).map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
         let order = Order { sources, authorities, via, control, target, hash, patience };
         let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
@@ -140,24 +139,11 @@ impl Fetch {
     }
 }
 
-/// The groups of each source's paths, which are given once for all, or for one source after the other.
-fn by_source(groups: &[u32], sources: usize, paths: usize) -> PyResult<Vec<&[u32]>> {
-    let count = groups.len();
-    if sources > 1 && count == sources * paths {
-        Ok(groups.chunks(paths).collect())
-    } else if sources > 1 && count != 0 && count != paths {
-        let all = sources * paths;
-        Err(wrong(format!("groups has {count} numbers; for {sources} sources it must have {paths} or {all}")))
-    } else {
-        Ok(vec![groups; sources])
-    }
-}
-
 /// Where a file is to be fetched from.
-fn wanted(url: &str, groups: &[u32]) -> PyResult<Wanted> {
+fn wanted(url: &str, groups: Vec<u32>) -> PyResult<Wanted> {
     let url: Url = url.parse().map_err(wrong)?;
     let name = url.path.parse().map_err(wrong)?;
-    Ok(Wanted { url, name, groups: groups.to_vec() })
+    Ok(Wanted { url, name, groups })
 }
 
 /// What people know a source by.

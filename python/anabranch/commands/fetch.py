@@ -50,7 +50,10 @@ def command(
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(metavar="0,0,1", help="Which of these share links, by a number for each; for NMCC."),
+        typer.Option(
+            metavar="0,0,1",
+            help="Which of these share links, by a number for each; for NMCC. For all URLs or one by one.",
+        ),
     ] = None,
     file_hash: Annotated[str | None, typer.Option("--hash", help="BLAKE3 hash that the file has to have.")] = None,
     authorities: Annotated[

@@ -67,7 +67,6 @@ impl Group {
     pub fn onward_bps(&self, told: Told) -> Option<u64> {
         let inner = &mut *self.lock();
         let of = |slot: usize| {
-            inner.settle(slot);
             let open = inner.subflows[slot].as_ref()?;
             let (control, own) = inner.controls.of(slot);
             let bits = 8.0 * open.on_link();

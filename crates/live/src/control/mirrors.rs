@@ -30,15 +30,20 @@ impl Group {
     /// How the path of a slot stands, for controls that are coupled with this one; `None` if it is free, or none can be.
     pub fn standing(&self, slot: usize) -> Option<Standing> {
         let inner = &mut *self.lock();
-        inner.settle(slot);
         inner.subflows.get(slot)?.as_ref()?;
         let (control, own) = inner.controls.of(slot);
         control.standing(own)
     }
 
+    /// How many subflows of others it takes in.
+    pub fn mirrored(&self) -> usize {
+        self.lock().mirrored
+    }
+
     /// These are all subflows of others from now on; of more than [`MOST_MIRRORED`] the first.
     pub fn mirror(&self, others: &[Mirrored]) {
         let inner = &mut *self.lock();
+        inner.mirrored = others.len().min(MOST_MIRRORED);
         for at in 0..MOST_MIRRORED {
             inner.groups[SLOTS + at] = others.get(at).map_or(0, |other| other.group);
         }

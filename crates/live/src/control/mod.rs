@@ -118,6 +118,8 @@ struct Inner {
     subflows: Vec<Option<Open>>,
     /// Which subflows share links, those of others after the slots.
     groups: [u32; SLOTS + MOST_MIRRORED],
+    /// How many subflows of others there are.
+    mirrored: usize,
     /// What the next loop sends at; infinite if there is none, or it is not known.
     onward: Rate,
 }
@@ -185,7 +187,7 @@ impl Group {
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
         let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_MIRRORED]);
-        let inner = Inner { controls, counts_marks, subflows, groups, onward: Rate(f64::INFINITY) };
+        let inner = Inner { controls, counts_marks, subflows, groups, mirrored: 0, onward: Rate(f64::INFINITY) };
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
@@ -226,10 +228,11 @@ impl Group {
         open.path.on_marked(marked).map_err(|before| FewerMarks { told: marked, before })
     }
 
-    /// What the path of a slot is at; `None` if the slot is free.
+    /// What the path of a slot is at, as of when noq last asked for its window; `None` if the slot is free.
+    ///
+    /// Nobody else may tell the control of acknowledgements: noq may not yet have said what losses and marks they show.
     pub fn state(&self, slot: usize) -> Option<PathState> {
         let inner = &mut *self.lock();
-        inner.settle(slot);
         let open = inner.subflows.get(slot)?.as_ref()?;
         let (control, own) = inner.controls.of(slot);
         Some(PathState {
@@ -274,15 +277,6 @@ impl Group {
         inner.subflows[slot] = None;
         let (control, own) = inner.controls.of(slot);
         control.close(own);
-    }
-}
-
-impl Inner {
-    /// Tells the control of what was acknowledged on the path of a slot.
-    fn settle(&mut self, slot: usize) {
-        let Some(Some(open)) = self.subflows.get_mut(slot) else { return };
-        let (control, own) = self.controls.of(slot);
-        open.path.settle(control, own);
     }
 }
 

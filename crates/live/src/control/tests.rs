@@ -362,6 +362,7 @@ fn grown(group: u32, others: usize) -> f64 {
     let now = start + Duration::from_millis(10);
     (0..10).for_each(|number| slot.on_acked(now, start, number));
     slot.on_end_acks(now, 0, false, Some(9));
+    slot.window();
     control.state(0).unwrap().window - 10.0
 }
 

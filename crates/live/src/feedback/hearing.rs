@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use noq::{Connection, PathId, VarInt};
 
-use super::{Marked, Message, MessageError, Peer, Standings};
+use super::standings::STALE;
+use super::{Marked, Message, MessageError, Peer, Standings, Told};
 use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
@@ -37,15 +38,25 @@ struct Ear {
     /// The number of the latest message of each kind.
     marked: u64,
     own: u64,
-    /// `None` before the first: then nobody wants to know how subflows stand.
-    others: Option<u64>,
-    /// That of the latest that was told.
-    told: u64,
+    others: u64,
+    /// When it was told of others last; `None` if it was not, or not for long: then nobody wants to know of its own.
+    told_of_others: Option<Instant>,
+    told: Told,
 }
 
 /// Hears until the connection ends.
 pub(crate) async fn hear(connection: Connection, paths: Paths, group: Arc<Group>, marks: Marks, peer: Arc<Peer>) {
-    let mut ear = Ear { connection: connection.clone(), paths, group, peer, marked: 0, own: 0, others: None, told: 0 };
+    let mut ear = Ear {
+        connection: connection.clone(),
+        paths,
+        group,
+        peer,
+        marked: 0,
+        own: 0,
+        others: 0,
+        told_of_others: None,
+        told: Told::default(),
+    };
     let mut scalable: HashMap<SocketAddr, Scalable> = HashMap::new();
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -82,8 +93,8 @@ impl Ear {
                 self.own = standings.sequence;
                 self.peer.set(standings);
             }
-            Message::Others(Standings { sequence, subflows }) if Some(sequence) > self.others => {
-                self.others = Some(sequence);
+            Message::Others(Standings { sequence, subflows }) if sequence > self.others => {
+                (self.others, self.told_of_others) = (sequence, Some(Instant::now()));
                 let mirrored = |(group, standing)| Mirrored { group, standing };
                 self.group.mirror(&subflows.into_iter().map(mirrored).collect::<Vec<_>>());
             }
@@ -94,16 +105,17 @@ impl Ear {
 
     /// Tells how the subflows stand on which this end sends, if anybody wants to know.
     fn tell_own(&mut self) {
-        if self.others.is_none() {
-            return;
+        let Some(at) = self.told_of_others else { return };
+        if at.elapsed() >= STALE {
+            self.told_of_others = None;
+            return self.group.mirror(&[]);
         }
-        let standing = |(number, slot): (Option<u32>, Option<usize>)| Some((number?, self.group.standing(slot?)?));
-        let all = self.paths.numbers().into_iter().zip(self.paths.slots());
-        let subflows: Vec<_> = all.filter_map(standing).take(MOST_MIRRORED).collect();
-        self.told += 1;
-        let message = Message::Own(Standings { sequence: self.told, subflows });
-        // What is lost is told again, and of the end of the connection is heard elsewhere.
-        let _ = self.connection.send_datagram(message.encode().into());
+        let standing = |(number, slot)| Some((number, self.group.standing(slot)?));
+        let subflows = self.paths.numbered_slots().into_iter().filter_map(standing).take(MOST_MIRRORED).collect();
+        if let Some(standings) = self.told.next(Instant::now(), subflows) {
+            // What is lost is told again, and of the end of the connection is heard elsewhere.
+            let _ = self.connection.send_datagram(Message::Own(standings).encode().into());
+        }
     }
 }
 

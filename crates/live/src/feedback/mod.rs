@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 
 pub use self::message::{Marked, Message, MessageError};
 pub use self::standings::Standings;
+pub(crate) use self::standings::Told;
 pub(crate) use self::{hearing::hear, telling::tell};
 
 /// How often it is told, if there is anything new.
@@ -35,9 +36,6 @@ const AT_ONCE: u64 = 10;
 /// No rate is known.
 const NO_RATE: u64 = u64::MAX;
 
-/// What a peer has not told again for so long is over.
-const STALE: Duration = Duration::from_secs(1);
-
 /// How the subflows of the peer stand, as it has said last.
 #[derive(Debug, Default)]
 pub(crate) struct Peer(Mutex<Option<(Instant, Standings)>>);
@@ -48,10 +46,10 @@ impl Peer {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), standings));
     }
 
-    /// By the numbers of their paths; none if it has not said so for long.
+    /// By the numbers of their paths; none if it has not said so for two seconds.
     pub fn subflows(&self) -> Vec<(u32, Standing)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < STALE);
+        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < standings::STALE);
         fresh.map_or_else(Vec::new, |(_, standings)| standings.subflows.clone())
     }
 }

@@ -8,6 +8,8 @@
 //!
 //! Windows, round trips and ranks are floats; of the state bit 0 says that it is in slow start, bit 1 that it is silent.
 
+use std::time::{Duration, Instant};
+
 use anabranch_proto::window::Standing;
 
 use super::MessageError;
@@ -15,6 +17,16 @@ use crate::control::MOST_MIRRORED;
 
 /// Bytes before the first subflow, and of each.
 const SIZES: (usize, usize) = (10, 17);
+
+/// By such a part a window or a round trip changes before that is news.
+const NEWS: (f64, f64) = (0.01, 0.1);
+
+/// How often it is told if there is no news: the last message may be lost. A path that sends nothing else is idle in between,
+/// so that it begins anew with a small window.
+const REPEAT: Duration = Duration::from_millis(400);
+
+/// What was not told again for so long is over.
+pub(super) const STALE: Duration = Duration::from_secs(2);
 
 /// Bits of the state.
 const STARTING: u8 = 1;
@@ -83,6 +95,38 @@ fn subflow(bytes: &[u8]) -> Option<(u32, Standing)> {
     Some((u32::from_be_bytes(four(0)), standing))
 }
 
+/// What was told last, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    sequence: u64,
+    last: Option<(Instant, Vec<(u32, Standing)>)>,
+}
+
+impl Told {
+    /// What is to be told now of these subflows, if anything.
+    pub fn next(&mut self, now: Instant, subflows: Vec<(u32, Standing)>) -> Option<Standings> {
+        let is_due = |(at, last): &(Instant, Vec<_>)| now >= *at + REPEAT || is_news(last, &subflows);
+        if !self.last.as_ref().is_none_or(is_due) {
+            return None;
+        }
+        self.sequence += 1;
+        self.last = Some((now, subflows.clone()));
+        Some(Standings { sequence: self.sequence, subflows })
+    }
+}
+
+/// Whether subflows stand otherwise than before.
+fn is_news(before: &[(u32, Standing)], now: &[(u32, Standing)]) -> bool {
+    let differs = |a: f64, b: f64, part: f64| (a - b).abs() > part * a;
+    let is_other = |((number, old), (now_number, new)): (&(u32, Standing), &(u32, Standing))| {
+        number != now_number
+            || (old.is_starting, old.is_silent) != (new.is_starting, new.is_silent)
+            || differs(old.window, new.window, NEWS.0)
+            || differs(old.rtt, new.rtt, NEWS.1)
+    };
+    before.len() != now.len() || before.iter().zip(now).any(is_other)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -109,6 +153,24 @@ mod tests {
         for (at, byte) in [(26, 4), (14, 0x80), (18, 0xff)] {
             assert_eq!(refused(&with(at, byte)), "a message with a number that is none", "{at}");
         }
+    }
+
+    #[test]
+    fn it_is_told_when_there_is_news_and_again_after_a_while() {
+        let at = |window: f64, rtt: f64| Standing { window, rtt, rank: 0.0, is_starting: false, is_silent: false };
+        let (mut told, begin) = (Told::default(), Instant::now());
+        let mut tells = |ms: u64, subflows: &[(u32, Standing)]| {
+            let told = told.next(begin + Duration::from_millis(ms), subflows.to_vec());
+            told.map(|told| told.sequence)
+        };
+        assert_eq!(tells(0, &[(0, at(10.0, 0.0))]), Some(1));
+        assert_eq!(tells(20, &[(0, at(10.0, 0.1))]), Some(2), "the first round trip");
+        assert_eq!(tells(40, &[(0, at(10.05, 0.105))]), None);
+        assert_eq!(tells(60, &[(0, at(10.2, 0.105))]), Some(3), "another window");
+        assert_eq!(tells(80, &[(1, at(10.2, 0.105))]), Some(4), "another number");
+        assert_eq!(tells(479, &[(1, at(10.2, 0.105))]), None);
+        assert_eq!(tells(480, &[(1, at(10.2, 0.105))]), Some(5), "it may have been lost");
+        assert_eq!(tells(481, &[]), Some(6), "it is gone");
     }
 
     proptest! {

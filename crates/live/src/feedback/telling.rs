@@ -55,7 +55,7 @@ fn count(lines: &mut HashMap<PathId, Line>, paths: &Paths, marks: &Marks, guidan
     let open = paths.open();
     lines.retain(|id, _| open.iter().any(|(other, ..)| other == id));
     for (id, local, remote) in open {
-        let number = || id.to_string().parse().expect("a path is shown as its number");
+        let number = || crate::paths::number(id).expect("a path has one");
         let between = (local, remote);
         let line = lines.entry(id).or_insert_with(|| Line { number: number(), between, counter: None, marked: 0 });
         line.marked += line.counter.as_ref().map_or(0, Counter::take);

@@ -12,31 +12,30 @@ use crate::session::Session;
 /// How often they are told.
 pub const PERIOD: Duration = Duration::from_millis(20);
 
-/// Tells each source that is connected of all others, so long after the fetch began.
-pub fn tell_each(sessions: &[Option<Arc<Session>>], wanted: &[Wanted], elapsed: Duration) {
-    // Time goes on, and so serves as a number; a source that is connected anew begins from any.
-    let sequence = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+/// Tells each source that is connected of all others.
+pub fn tell_each(sessions: &[Option<Arc<Session>>], wanted: &[Wanted]) {
     let of = |(session, wanted): (&Option<Arc<Session>>, &Wanted)| {
         session.as_ref().map_or_else(Vec::new, |session| subflows(session, &wanted.groups))
     };
     let all: Vec<Vec<Mirrored>> = sessions.iter().zip(wanted).map(of).collect();
     for (source, session) in sessions.iter().enumerate() {
         if let Some(session) = session {
-            session.tell_others(sequence, &others(&all, source));
+            session.tell_others(&others(&all, source));
         }
     }
 }
 
-/// The subflows of a source as it has told of them, each in the group of its path.
+/// The subflows of a source as it has told of them, one for each path that is open, in the group of that.
 fn subflows(session: &Session, groups: &[u32]) -> Vec<Mirrored> {
-    let groups = numbered(&session.numbers(), groups);
-    let of = |number| groups.iter().find(|(path, _)| *path == number).map(|&(_, group)| group);
-    let told = session.standings().into_iter();
-    // A path that is not open here any longer is about to go there.
-    told.filter_map(|(number, standing)| Some(Mirrored { group: of(number)?, standing })).collect()
+    let told = session.standings();
+    let of = |(number, group)| {
+        let standing = told.iter().find(|(path, _)| *path == number).map(|&(_, standing)| standing)?;
+        Some(Mirrored { group, standing })
+    };
+    numbered(&session.numbers(), groups).into_iter().filter_map(of).collect()
 }
 
-/// Those of all sources but this one; if there are too many, the fastest.
+/// Those of all sources but this one; if there are too many, the fastest, for which those count that are not known yet.
 fn others(all: &[Vec<Mirrored>], source: usize) -> Vec<Mirrored> {
     let rest = all.iter().enumerate().filter(|(other, _)| *other != source);
     let mut others: Vec<Mirrored> = rest.flat_map(|(_, subflows)| subflows.iter().copied()).collect();

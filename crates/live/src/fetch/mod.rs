@@ -129,7 +129,7 @@ struct Work {
 /// # Errors
 /// If no source has it, none can be reached, or the disk refuses.
 pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
-    named(&order.control)?;
+    let is_coupled = named(&order.control)?.terms().many_paths && order.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
     let count = order.sources.len();
     let common = Arc::new(Common { order, digests: OnceLock::new(), events });
@@ -155,8 +155,8 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
         let step = tokio::select! {
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
             _ = turn.tick() => fetch.check(),
-            _ = exchange.tick(), if count > 1 => {
-                coupling::tell_each(&fetch.connections, &fetch.common.order.sources, fetch.start.elapsed());
+            _ = exchange.tick(), if is_coupled => {
+                coupling::tell_each(&fetch.connections, &fetch.common.order.sources);
                 continue;
             }
             Some(_) = fetch.transfers.join_next() => Ok(()),

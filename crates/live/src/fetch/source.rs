@@ -24,7 +24,7 @@ const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 pub const SILENCE: Duration = Duration::from_secs(30);
 
 /// How often it is looked whether paths have opened.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Bytes after which it counts as having sent something.
 const PIECE: usize = 16 << 10;
@@ -101,7 +101,7 @@ async fn serve_until_lost(source: usize, common: &Common) -> Event {
         Err(error) if is_final(&error) => return Event::Refused { source, why: error.to_string() },
         Err(error) => return lost(error.to_string()),
     };
-    match look(source, common, session.connection()).await {
+    match look(source, common, &session).await {
         Ok(digests) => {
             let ready = Event::Ready { source, session: Arc::clone(&session), digests };
             if common.events.send(ready).await.is_err() {
@@ -170,11 +170,16 @@ pub fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
     all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()
 }
 
-/// Says under which control to send, asks for the file, and for its digests if no other source has sent them.
-async fn look(source: usize, common: &Common, connection: &Connection) -> Result<Arc<Digests>, LookError> {
-    let order = &common.order;
+/// Says under which control to send and which paths share links, asks for the file, and for its digests if no other source
+/// has sent them.
+async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<Digests>, LookError> {
+    let (order, connection) = (&common.order, session.connection());
+    let Wanted { name, groups, .. } = &order.sources[source];
     ask(connection, &Request::Control { protocol: order.control.clone() }).await?;
-    let name = order.sources[source].name.to_string();
+    if !groups.is_empty() {
+        ask(connection, &Request::Groups { groups: numbered(&session.numbers(), groups) }).await?;
+    }
+    let name = name.to_string();
     let (mut found, mut stream) = ask(connection, &Request::Look { name }).await?;
     while found == Answer::Working {
         let _ = common.events.send(Event::Alive { source }).await;

@@ -183,6 +183,7 @@ impl Serving {
             Request::Control { protocol } => self.choose(&protocol).map(|()| Answer::Done).map_err(Refusal::Control),
             Request::Groups { groups } if groups.len() > MOST_GROUPS => Err(Refusal::TooMuch),
             Request::Groups { groups } => {
+                self.session.regroup_numbered(&groups);
                 *lock(&self.groups) = groups;
                 Ok(Answer::Done)
             }

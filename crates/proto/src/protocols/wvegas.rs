@@ -114,6 +114,8 @@ struct Subflow {
     window: f64,
     threshold: f64,
     trips: RoundTrips,
+    /// The smoothed round trip in seconds; 0 before the first.
+    rtt: f64,
     /// Whether the window grows in this round of slow start.
     is_growing: bool,
     /// How many packets are to wait.
@@ -133,6 +135,7 @@ impl Subflow {
             window,
             threshold: f64::INFINITY,
             trips: RoundTrips::default(),
+            rtt: 0.0,
             is_growing: true,
             alpha,
             weight: 1.0 / count as f64,
@@ -219,6 +222,7 @@ impl WindowControl for Wvegas {
             self.subflows[subflow].trips.add(rtt);
         }
         let own = &mut self.subflows[subflow];
+        own.rtt = acked.smoothed;
         if acked.is_recovering {
             own.trips.begin_round();
             return;
@@ -259,7 +263,7 @@ impl WindowControl for Wvegas {
         let own = &self.subflows[subflow];
         own.is_open.then_some(Standing {
             window: own.window,
-            rtt: own.trips.mean().unwrap_or(0.0),
+            rtt: own.rtt,
             rank: own.rate,
             is_starting: own.window < own.threshold,
             is_silent: false,
