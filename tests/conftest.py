@@ -20,6 +20,13 @@ def shared_data() -> Path:
     return SHARED
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Labs send real packets in real time: nothing else may run beside them."""
+    for item in items:
+        if "lab" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.alone)
+
+
 @pytest.fixture(scope="session")
 def lab() -> None:
     """A kernel that lets labs be; tests that want one are skipped where it refuses."""

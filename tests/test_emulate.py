@@ -9,6 +9,8 @@ import pytest
 
 from anabranch import _core, cli
 
+pytestmark = pytest.mark.alone
+
 SCENARIO = """
 [[link]]
 name = "near"

@@ -21,6 +21,8 @@ from anabranch.transfer import fetch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
 MB = 1_000_000
 CHUNK = 256 << 10

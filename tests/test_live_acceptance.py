@@ -415,6 +415,7 @@ def perf_all(url: str) -> None:
     assert told is not None
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["share", "perf"])
 def test_hostile_datagrams_harm_no_server(kind: str, tmp_path: Path) -> None:
     rng = random.Random(5)

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from anabranch import _core
 from anabranch.cli import app
 
+pytestmark = pytest.mark.alone
+
 PATIENCE_S = 20
 
 

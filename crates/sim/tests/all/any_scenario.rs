@@ -1,13 +1,11 @@
 //! Whatever scenario is accepted runs: it does not panic, time goes on, and no number is no number.
 
-mod common;
-
 use std::fmt::Write;
 
+use crate::common::scenario::{mistake, planned};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, PROTOCOLS, Terms};
 use anabranch_sim::simulate;
-use common::scenario::{mistake, planned};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -1,7 +1,6 @@
 //! Links that send when a trace lets them, under protocols that keep windows.
 
-mod common;
-
+use crate::common::{MILLISECOND, network, plan, run};
 use anabranch_core::{Bytes, Span};
 use anabranch_proto::Protocol;
 use anabranch_proto::queues::{QUEUES, Queue};
@@ -9,7 +8,6 @@ use anabranch_scenario::Trace;
 use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
 use anabranch_scenario::plan::{Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
-use common::{MILLISECOND, network, plan, run};
 
 /// Links of 100 ms there and back, of which one has 250 packets of 1,500 bytes waiting at most, and a trace.
 fn traced(count: usize, protocol: &str, times: Milliseconds, seconds: f64) -> Plan {

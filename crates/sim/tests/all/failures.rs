@@ -1,10 +1,8 @@
 //! Links that fail, and connections that are told of it.
 
-mod common;
-
+use crate::common::run;
+use crate::common::scenario::{mistake, planned};
 use anabranch_sim::Outcome;
-use common::run;
-use common::scenario::{mistake, planned};
 
 /// LIA from a to b over two paths of 10 Mbit/s, for 4 s, where the link of the second there has these keys, and the one
 /// back those.

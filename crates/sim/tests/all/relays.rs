@@ -1,12 +1,10 @@
 //! Connections in loops: what comes over one goes on over the next, all of it and no faster than that takes it.
 
-mod common;
-
+use crate::common::scenario::{mistake, planned};
+use crate::common::{MEGA, run};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_sim::{Outcome, simulate_on};
-use common::scenario::{mistake, planned};
-use common::{MEGA, run};
 
 fn outcome(text: &str) -> Outcome {
     let plan = planned(text).unwrap();

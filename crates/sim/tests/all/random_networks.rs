@@ -1,15 +1,13 @@
 //! d-SLEN on random networks: feasible, fair, and gone without a trace; as printed it is not.
 
-mod common;
-
 use std::thread;
 
+use crate::common::MILLISECOND;
+use crate::common::random::{Course, PATTERNS, Pattern, course, lose_control, percentiles, random_plan};
 use anabranch_core::Span;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen;
 use anabranch_scenario::plan::Faults;
-use common::MILLISECOND;
-use common::random::{Course, PATTERNS, Pattern, course, lose_control, percentiles, random_plan};
 
 /// Round trips of quiet after which fair rates are expected.
 const ROUNDS: u64 = 600;

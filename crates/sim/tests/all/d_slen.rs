@@ -1,9 +1,7 @@
 //! d-SLEN where its portions, its ties and its queues are put to the test.
 
-mod common;
-
+use crate::common::{MEGA, network, plan, run, timed};
 use anabranch_proto::Protocol;
-use common::{MEGA, network, plan, run, timed};
 
 /// c1 has paths over a link of 5 and one of 10 Mbit/s; 20 others share the latter until 19 of them leave after so many
 /// round trips. Gives the round trips from then until c1 has its 7.5 to 1 %.

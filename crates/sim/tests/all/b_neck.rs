@@ -1,16 +1,14 @@
 //! B-Neck is silent once all rates are found, and finds new ones when sessions come and go.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::random::{PATTERNS, Pattern, Rounds, course, lose_control, random_plan};
+use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::{Network, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::b_neck;
 use anabranch_scenario::plan::{Faults, Plan, Record};
 use anabranch_sim::Outcome;
-use common::random::{PATTERNS, Pattern, Rounds, course, lose_control, random_plan};
-use common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 
 fn protocol(provisional: bool) -> Protocol {
     Protocol::BNeck(b_neck::Parameters { provisional })

@@ -1,15 +1,13 @@
 //! Packets that go by filters: the links that copies take beside the paths, and what that costs others.
 
-mod common;
-
+use crate::common::scenario::{mistake, planned};
+use crate::common::{network, plan, run};
 use anabranch_core::{Bytes, Rate};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Filter, Identities, IdentityParameters, Ones, forward};
 use anabranch_scenario::plan::{Filters, Limit, Plan, way_back};
 use anabranch_sim::{LinkTotal, Outcome};
-use common::scenario::{mistake, planned};
-use common::{network, plan, run};
 
 /// A path from s to t by m; links that leave each of them, and one that goes on.
 const STAR: [(&str, &str, f64, f64); 6] = [

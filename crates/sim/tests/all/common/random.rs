@@ -1,5 +1,4 @@
 //! Random networks with random connections, and how a protocol fares on them.
-#![allow(dead_code)] // Not every test uses all of it.
 
 use anabranch_core::generate::{
     DelayRule, LinkKind, LinkRule, TransitStubParameters, WaxmanParameters, random_regular, transit_stub, waxman,

@@ -1,9 +1,7 @@
 //! NMCC over paths that share links: what it gets of them together, and beside others.
 
-mod common;
-
-use common::scenario::{mistake, planned};
-use common::{MEGA, run};
+use crate::common::scenario::{mistake, planned};
+use crate::common::{MEGA, run};
 
 /// What each subflow delivers after 10 s, in Mbit/s, for so many seconds; `links` are ends, Mbit/s and further keys.
 fn rates(links: &[(&str, &str, f64, &str)], rest: &str, seconds: f64) -> Vec<f64> {

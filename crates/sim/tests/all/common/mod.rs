@@ -1,5 +1,4 @@
 //! Small plans for tests: links, connections by the nodes of their paths, and the rest by default.
-#![allow(dead_code)] // Not every test uses all of it.
 
 pub mod random;
 pub mod scenario;

@@ -1,14 +1,12 @@
 //! What every protocol that keeps windows must do: fill a link, share it, recover, repeat itself, and leave nothing behind.
 
-mod common;
-
+use crate::common::{MEGA, MILLISECOND, network, plan, run, timed};
 use anabranch_core::{Bytes, Connection, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_proto::transport::Scheduler;
 use anabranch_scenario::plan::{Faults, Limit, Plan, Record};
 use anabranch_sim::{Outcome, simulate_on};
-use common::{MEGA, MILLISECOND, network, plan, run, timed};
 
 fn all() -> impl Iterator<Item = Protocol> {
     let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());

@@ -1,13 +1,11 @@
 //! ERICA: up to a tenth above fair rates, short queues with queue control, and nothing left of sessions that are gone.
 
-mod common;
-
+use crate::common::random::{Pattern, random_plan};
+use crate::common::{MEGA, MILLISECOND, network, plan, run, timed};
 use anabranch_core::{Demands, Rate, Span};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::erica;
 use anabranch_scenario::plan::{Plan, Record};
-use common::random::{Pattern, random_plan};
-use common::{MEGA, MILLISECOND, network, plan, run, timed};
 
 fn protocol() -> Protocol {
     Protocol::named("erica").unwrap()
@@ -77,7 +75,7 @@ fn course(seed: u64, pattern: Pattern) -> Course {
     let loads = samples.link_granted_bps.chunks(plan.links.len()).skip(from).map(of_links).collect();
     let near = errors.iter().filter(|error| (-0.05..=0.15).contains(*error)).count();
     Course {
-        load: common::random::percentiles(loads)[2],
+        load: crate::common::random::percentiles(loads)[2],
         mean: errors.iter().sum::<f64>() / errors.len() as f64,
         near: near as f64 / errors.len() as f64,
     }
@@ -86,7 +84,7 @@ fn course(seed: u64, pattern: Pattern) -> Course {
 #[test]
 fn on_random_networks_links_are_up_to_a_tenth_over_and_rates_mostly_within_the_band() {
     let mut over = Vec::new();
-    for pattern in common::random::PATTERNS {
+    for pattern in crate::common::random::PATTERNS {
         for seed in 0..16 {
             let Course { load, mean, near } = course(seed, pattern);
             println!("{pattern:?} {seed}: load {load:.3}, mean error {mean:.3}, {near:.3} of rates near");

@@ -1,12 +1,10 @@
 //! The scenarios of [ludena2021] whose answers are printed.
 
-mod common;
-
+use crate::common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{d_slen, vo_le_tran};
 use anabranch_scenario::plan::Plan;
 use anabranch_sim::Outcome;
-use common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run};
 
 /// Scenario 1: c1 with three paths, c2 with one, c3 with two.
 fn scenario_1(protocol: Protocol, seconds: f64) -> Plan {

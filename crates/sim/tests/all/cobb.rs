@@ -1,14 +1,12 @@
 //! COBB-like: exact where every session comes by in each period, after much too large rates at first; not elsewhere.
 
-mod common;
-
+use crate::common::random::{Pattern, random_plan};
+use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Demands, Rate, Span};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::cobb;
 use anabranch_scenario::plan::Record;
-use common::random::{Pattern, random_plan};
-use common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 
 #[test]
 fn three_links_are_shared_as_worked_by_hand_after_far_too_much() {

@@ -1,7 +1,7 @@
 //! A run on several threads is the run on one, to the last bit.
 
-mod common;
-
+use crate::common::random::{Pattern, random_plan};
+use crate::common::{MILLISECOND, network, plan};
 use anabranch_core::{ConnectionId, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
@@ -9,8 +9,6 @@ use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
 use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
 use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
 use anabranch_sim::{Progress, Samples, simulate_on, simulate_seen};
-use common::random::{Pattern, random_plan};
-use common::{MILLISECOND, network, plan};
 
 /// Network number `seed` with data packets, capacities that change, and everything recorded.
 fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {

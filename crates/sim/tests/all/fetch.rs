@@ -1,12 +1,10 @@
 //! Targets that ask several sources for data: what they get, and what happens when sources and paths fail.
 
-mod common;
-
+use crate::common::scenario::{mistake, planned};
+use crate::common::{MEGA, run};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_sim::{Outcome, simulate_on};
-use common::scenario::{mistake, planned};
-use common::{MEGA, run};
 
 /// Two sources of 10 Mbit/s each, and what a connection and the run say.
 fn two_sources(connection: &str, rest: &str) -> String {

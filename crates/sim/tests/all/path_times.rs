@@ -1,13 +1,11 @@
 //! Paths that begin later or end earlier than their connection, under every protocol that keeps windows.
 
-mod common;
-
+use crate::common::{MEGA, network, plan, run, timed};
 use anabranch_core::{Bytes, ConnectionId, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_scenario::plan::{Limit, PathTime, Plan};
 use anabranch_sim::{Outcome, simulate_on};
-use common::{MEGA, network, plan, run, timed};
 
 fn all() -> impl Iterator<Item = Protocol> {
     let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());

@@ -1,16 +1,14 @@
 //! Protocols for single paths that reach max-min fair rates exactly: on a case worked by hand, on random networks with
 //! demands that change, and gone without a trace.
 
-mod common;
-
+use crate::common::random::{Pattern, percentiles, random_plan};
+use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Connection, ConnectionId, Demands, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::slbn;
 use anabranch_scenario::plan::{DemandChange, Plan, Record};
 use anabranch_sim::Outcome;
-use common::random::{Pattern, percentiles, random_plan};
-use common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use rand::RngExt;
 
 /// The protocols, and the round trips after the last change within which all rates must be exact: so many, and so many

@@ -1,10 +1,8 @@
 //! LGCC in a network: the share of marks it comes to, how it follows capacities, alone and over chains of loops.
 
-mod common;
-
+use crate::common::scenario::{mistake, planned};
+use crate::common::{MEGA, run};
 use anabranch_sim::Outcome;
-use common::scenario::{mistake, planned};
-use common::{MEGA, run};
 
 fn outcome(text: &str) -> Outcome {
     let outcome = run(&planned(text).unwrap());

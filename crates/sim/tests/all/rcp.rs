@@ -1,17 +1,15 @@
 //! RCP and its relatives: rates that settle, queues that do or do not empty, and flows that are served like jobs that
 //! share a processor.
 
-mod common;
-
 use std::ops::RangeInclusive;
 
+use crate::common::{MEGA, MILLISECOND, last_rates, network, plan, run, timed};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Span};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{piqi_rcp, qi_rcp, rcp};
 use anabranch_scenario::plan::{Plan, Record};
 use anabranch_sim::Outcome;
-use common::{MEGA, MILLISECOND, last_rates, network, plan, run, timed};
 use rand::RngExt;
 
 /// RCP with the gains of its paper.
@@ -188,7 +186,7 @@ fn without_data_all_are_offered_the_capacity() {
     for protocol in all() {
         let mut plan = star(&[20.0, 50.0], 10.0, 1000, protocol, 60.0);
         plan.run.data = false;
-        common::assert_close(&last_rates(&plan, &run(&plan)), &[10.0; 2], 1e-9);
+        crate::common::assert_close(&last_rates(&plan, &run(&plan)), &[10.0; 2], 1e-9);
     }
 }
 

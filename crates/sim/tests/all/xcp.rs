@@ -1,12 +1,10 @@
 //! XCP against the authors' simulation and the experiments of its paper, and what becomes of its packets.
 
-mod common;
-
+use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::{Bytes, Rate, Span};
 use anabranch_proto::Protocol;
 use anabranch_scenario::plan::{ControlPlane, Faults, Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
-use common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 
 fn xcp() -> Protocol {
     Protocol::named("xcp").unwrap()

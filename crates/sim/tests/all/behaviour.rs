@@ -1,13 +1,11 @@
 //! Windows and queues of protocols over the simulated transport, beside what is known of them.
 
-mod common;
-
+use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::Span;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::copa;
 use anabranch_scenario::plan::{Fairness, Faults, Limit, Plan};
 use anabranch_sim::Outcome;
-use common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 
 /// Connections over one link of so many Mbit/s, with a round trip of so many milliseconds without queues, and room for so
 /// many packets of 1,000 bytes. They begin one after the other; the first two fifths of the run do not count.

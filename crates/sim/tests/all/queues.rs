@@ -1,13 +1,11 @@
 //! Queue disciplines at links, under protocols that keep windows.
 
-mod common;
-
+use crate::common::{MEGA, MILLISECOND, network, plan, run};
 use anabranch_core::{Bytes, Span};
 use anabranch_proto::Protocol;
 use anabranch_proto::queues::{EcnStepParameters, QUEUES, Queue};
 use anabranch_scenario::plan::{Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
-use common::{MEGA, MILLISECOND, network, plan, run};
 
 /// Some connections over one link of 10 Mbit/s with a round trip of 20 ms, and room for 250 packets of 1,000 bytes.
 fn one_link(count: usize, protocol: &str, queue: Queue, seconds: f64) -> Plan {

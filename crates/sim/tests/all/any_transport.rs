@@ -1,15 +1,13 @@
 //! Whatever `[run.transport]` and the connections under it say, it is refused or it runs: no panic, time goes on, and no
 //! number is no number.
 
-mod common;
-
 use std::fmt::Write;
 
+use crate::common::scenario::planned;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_scenario::plan::Plan;
 use anabranch_sim::{Outcome, simulate};
-use common::scenario::planned;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -178,7 +176,7 @@ fn mistake(plan: &Plan, outcome: &Outcome) -> Option<&'static str> {
     if !plan.transfers.iter().enumerate().all(whole) {
         return Some("an amount");
     }
-    common::scenario::mistake(outcome)
+    crate::common::scenario::mistake(outcome)
 }
 
 /// Runs a scenario, if it is accepted.
