@@ -141,7 +141,7 @@ def test_two_sources_over_two_links_fill_both(lab: None, folder: Path, shared: P
         wanted[control] = (control, groups, [f"10.0.{2 * at}.1", f"10.0.{2 * at + 1}.1"], None)
     fetches = python(folder, FETCHES, json.dumps(wanted), "12")
     serve = [(host, sharer(shared, "HOST", host)) for host in ("near", "far")]
-    emulate(folder, scenario, at={"east": fetches}, serve=[*serve, ("near", serve_perf())])
+    emulate(folder, scenario, at={"east": fetches}, serve=[*serve, ("east", serve_perf())])
     for control, (near, far) in rates_mbps(folder).items():
         print(control, round(near, 1), round(far, 1))
         assert near + far >= 0.9 * (10 + 25), control
