@@ -11,8 +11,8 @@ use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::sockets::{Local, Sockets};
 use anabranch_proto::window::Standing;
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long anything may take: a path may be tried again after 8 s only.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Hands packets on between one client and a server, as long as it is not cut; the server sees those of an address that may
 /// change, as behind a NAT.
