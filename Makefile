@@ -8,7 +8,7 @@ MODULES := ui/node_modules/.package-lock.json
 UI := $(shell git ls-files -co --exclude-standard ui 2>/dev/null)
 RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.lock 2>/dev/null)
 
-.PHONY: demo test install built bench docs lint format clean
+.PHONY: demo test install bench docs lint format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
 
@@ -23,11 +23,10 @@ demo: install
 	$(BIN)/anabranch run $(SCENARIO_3) --rows 3 --out runs/vo-le-tran --set defaults.connection.protocol=vo-le-tran
 	$(BIN)/anabranch report runs/d-slen runs/vo-le-tran runs/continent --out runs/report.html
 
-# Everything that a change must pass. One build leaves a processor idle for long, so the two go beside each other; tests
-# that measure real time have the machine for themselves.
-test:
+# Everything that a change must pass. Tests that measure real time have the machine for themselves.
+test: install
 	cargo fmt --check
-	$(MAKE) --jobs=2 --output-sync=target install built
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet
 	$(BIN)/python benches/instructions.py
 	$(BIN)/ruff check
@@ -36,11 +35,6 @@ test:
 	cd ui && npm run --silent lint && npm run --silent test
 	$(BIN)/pytest --numprocesses=2 --dist=loadscope -m "not alone"
 	$(BIN)/pytest -m alone
-
-# The tests in Rust, looked through and built.
-built:
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	cargo test --workspace --no-run --quiet
 
 install: $(PAGE) $(BIN)/anabranch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import _core, cli
+from anabranch import cli
 
 pytestmark = pytest.mark.alone
 
@@ -52,13 +52,6 @@ for attempt in range(100):
     break
 """
 """A program that answers, or asks until it is answered and prints how long that took."""
-
-
-@pytest.fixture(scope="module")
-def lab():
-    reason = _core.Lab.refusal() if hasattr(_core, "Lab") else "it is not Linux"
-    if reason is not None:
-        pytest.skip(f"the kernel refuses a lab: {reason}")
 
 
 @pytest.fixture

@@ -181,7 +181,7 @@ SETTLED_S = 1.5
 SLOW_TO_SETTLE = {"wvegas": 3.0}
 
 TRIES = {"wvegas": 3}
-"""A processor that is taken away for some milliseconds looks like a queue to delay-based control; then once more."""
+"""A processor that is taken away for some milliseconds looks like a queue to delay-based control: then again."""
 
 
 @pytest.mark.parametrize("control", CONTROLS)

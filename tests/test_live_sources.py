@@ -126,7 +126,7 @@ def test_two_sources_over_one_link_take_what_one_flow_does(lab: None, folder: Pa
     assert max(ratios[name] for name in ("lia", "olia", "balia", "nmcc")) < ratios["uncoupled"]
 
 
-APART = {"lia": [], "nmcc": [1, 2], "wvegas": []}
+APART = {"lia": [], "nmcc": [1, 2]}
 """Groups of the two sources' paths, under each control."""
 
 

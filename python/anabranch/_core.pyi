@@ -570,11 +570,10 @@ class Share:
 class Fetch:
     def __init__(
         self,
-        urls: Sequence[str],
+        sources: Sequence[tuple[str, Sequence[int]]],
         target: Path,
         control: str,
         via: Sequence[str],
-        groups: Sequence[Sequence[int]],
         hash: str | None,
         authorities: Path | None,
         patience_s: float,

@@ -116,11 +116,10 @@ def fetch(
     target = _target(urls[0], to)
     begin = time.monotonic()
     running = _core.Fetch(
-        list(urls),
+        list(zip(urls, _by_source(list(groups), len(urls), max(len(via), 1)), strict=True)),
         target,
         control,
         list(via),
-        _by_source(list(groups), len(urls), max(len(via), 1)),
         file_hash,
         _path(authorities),
         float(patience_s),

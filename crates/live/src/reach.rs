@@ -63,7 +63,7 @@ impl Way<'_> {
             tokio::select! {
                 outcome = first(&mut attempts) => match outcome {
                     Ok(reached) => return Ok(reached),
-                    Err(error) if error.is_of_address() => tried.push(error),
+                    Err(error) if error.is_of_address() || !attempts.is_empty() => tried.push(error),
                     Err(error) => return Err(error),
                 },
                 () = sleep(HEAD_START), if rest.len() > 0 => {}

@@ -93,11 +93,10 @@ impl Fetch {
     /// Fetches the file at these URLs, each with the groups of the paths to it, to `target`.
     #[new]
     fn new(
-        urls: Vec<String>,
+        sources: Vec<(String, Vec<u32>)>,
         target: PathBuf,
         control: String,
         via: Vec<String>,
-        groups: Vec<Vec<u32>>,
         hash: Option<&str>,
         authorities: Option<PathBuf>,
         patience_s: f64,
@@ -105,7 +104,7 @@ impl Fetch {
         named(&control).map_err(wrong)?;
         let hash = hash.map(str::parse).transpose().map_err(wrong)?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
-        let sources = urls.iter().zip(groups).map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
+        let sources = sources.iter().map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
         let order = Order { sources, authorities, via, control, target, hash, patience };
         let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
         let told = Arc::clone(&progress);
@@ -140,10 +139,10 @@ impl Fetch {
 }
 
 /// Where a file is to be fetched from.
-fn wanted(url: &str, groups: Vec<u32>) -> PyResult<Wanted> {
+fn wanted(url: &str, groups: &[u32]) -> PyResult<Wanted> {
     let url: Url = url.parse().map_err(wrong)?;
     let name = url.path.parse().map_err(wrong)?;
-    Ok(Wanted { url, name, groups })
+    Ok(Wanted { url, name, groups: groups.to_vec() })
 }
 
 /// What people know a source by.

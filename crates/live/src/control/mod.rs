@@ -201,7 +201,7 @@ impl Group {
             let (control, own) = controls.of(subflow);
             control.open(own, now);
         }
-        (inner.controls, inner.counts_marks) = (controls, protocol.terms().is_scalable());
+        (inner.controls, inner.counts_marks, inner.mirrored) = (controls, protocol.terms().is_scalable(), 0);
         inner.tell_groups();
         inner.tell_capacities_anew();
         Ok(())

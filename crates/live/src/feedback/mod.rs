@@ -46,7 +46,7 @@ impl Peer {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), standings));
     }
 
-    /// By the numbers of their paths; none if it has not said so for two seconds.
+    /// By the numbers of their paths; none if it has not said so for seconds.
     pub fn subflows(&self) -> Vec<(u32, Standing)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < standings::STALE);

@@ -25,8 +25,9 @@ const NEWS: (f64, f64) = (0.01, 0.1);
 /// so that it begins anew with a small window.
 const REPEAT: Duration = Duration::from_millis(400);
 
-/// What was not told again for so long is over.
-pub(super) const STALE: Duration = Duration::from_secs(2);
+/// What was not told again for so long is over: longer than it takes until a path that has died is given up, on which messages
+/// go until then.
+pub(super) const STALE: Duration = Duration::from_millis(3200);
 
 /// Bits of the state.
 const STARTING: u8 = 1;

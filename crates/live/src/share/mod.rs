@@ -183,8 +183,9 @@ impl Serving {
             Request::Control { protocol } => self.choose(&protocol).map(|()| Answer::Done).map_err(Refusal::Control),
             Request::Groups { groups } if groups.len() > MOST_GROUPS => Err(Refusal::TooMuch),
             Request::Groups { groups } => {
+                let mut known = lock(&self.groups);
                 self.session.regroup_numbered(&groups);
-                *lock(&self.groups) = groups;
+                *known = groups;
                 Ok(Answer::Done)
             }
             Request::Look { name } => self.look(&name, send).await?,
