@@ -181,14 +181,17 @@ SETTLED_S = 1.5
 SLOW_TO_SETTLE = {"wvegas": 3.0}
 
 TRIES = {"wvegas": 3}
-"""A processor that is taken away for some milliseconds looks like a queue to delay-based control: then again."""
+MOST_TRIES = 2
+"""A path that loses packets while it opens has a small window from which it grows by a packet in a round trip or less, and
+has not settled then; a processor that is taken away for some milliseconds looks like a queue to delay-based control.
+Then it is tried again."""
 
 
 @pytest.mark.parametrize("control", CONTROLS)
 def test_two_paths_fill_both_links(lab: None, folder: Path, shared: Path, kernel_mbps: float, control: str) -> None:
     fetcher = python(folder, FETCH, control, ",".join(BOTH), "url")
     least = max(0.9 * 70, 0.95 * kernel_mbps)
-    for _ in range(TRIES.get(control, 1)):
+    for _ in range(TRIES.get(control, MOST_TRIES)):
         emulate(folder, TWO_PATHS, at={"east": fetcher}, serve=[("west", sharer(shared, "10.0.0.1"))])
         assert digest(folder / "x") == digest(shared / "x")
         rate = rate_mbps(states_of(folder), SLOW_TO_SETTLE.get(control, SETTLED_S))
