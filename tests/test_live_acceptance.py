@@ -182,9 +182,9 @@ SLOW_TO_SETTLE = {"wvegas": 3.0}
 
 TRIES = {"wvegas": 3}
 MOST_TRIES = 2
-"""A path that loses packets while it opens has a small window from which it grows by a packet in a round trip or less, and
-has not settled then; a processor that is taken away for some milliseconds looks like a queue to delay-based control.
-Then it is tried again."""
+"""So often it is tried. A path that loses packets while it opens grows from a small window by a packet in a round trip at
+most, and has not settled then; a processor that is taken away looks like a queue to delay-based control.
+"""
 
 
 @pytest.mark.parametrize("control", CONTROLS)
