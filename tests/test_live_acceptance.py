@@ -182,8 +182,8 @@ SLOW_TO_SETTLE = {"wvegas": 3.0}
 
 TRIES = {"wvegas": 3}
 MOST_TRIES = 2
-"""So often it is tried. A path that loses packets while it opens grows from a small window by at most a packet in a
-round trip, and has not settled then; a processor that is taken away looks like a queue to delay-based control.
+"""So often it is tried. Now and then a path leaves slow start early, grows by at most a packet in a round trip, and has
+not settled then; a processor that is taken away looks like a queue to delay-based control.
 """
 
 
