@@ -10,7 +10,7 @@ use anabranch_core::Rate;
 use anabranch_proto::Protocol;
 use anabranch_proto::window::Standing;
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::{Connection, Endpoint, EndpointConfig, TokioRuntime, VarInt};
+use noq::{Connection, Endpoint, EndpointConfig, PathId, TokioRuntime, VarInt};
 use tokio::task::JoinHandle;
 
 use crate::carriage::Carriage;
@@ -179,6 +179,7 @@ impl Arrival {
         let mut config = noq::ServerConfig::with_crypto(self.tls);
         config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
+        renew_keys(&connection);
         let paths = Paths::of_server(connection.clone(), remote);
         Ok(Session::new(connection, group, paths, self.marks, Vec::new()))
     }
@@ -270,6 +271,17 @@ impl Client {
     pub async fn close(&self) {
         close(&self.endpoint).await;
     }
+}
+
+/// Has both ends take new keys now, while there is one path.
+///
+/// By itself noq takes new ones after 10 to 1000 packets, and tells what is encrypted with which by packet numbers, also by
+/// those of another path: so it takes some that are under way for forged, and a path loses them all at once, most likely in
+/// slow start. After this, keys last for millions of packets, and a path loses at most what is under way on it each time.
+fn renew_keys(connection: &Connection) {
+    connection.force_key_update();
+    // The client is to see it before there are others.
+    let _ = connection.path(PathId::ZERO).map(|path| path.ping());
 }
 
 /// The addresses of a host, of both kinds, in the order in which the system gives them.

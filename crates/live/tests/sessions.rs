@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anabranch_live::control::{Mirrored, named};
+use anabranch_live::control::{Group, Mirrored, named};
 use anabranch_live::security::{Identity, Trust};
 use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::sockets::{Local, Sockets};
+use anabranch_live::{Carriage, Pair};
 use anabranch_proto::window::Standing;
+use noq::PathId;
 use tokio::task::JoinHandle;
 
 /// How long anything may take: a path may be tried again after 8 s only.
@@ -19,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// change, as behind a NAT.
 struct Wire {
     address: SocketAddr,
+    /// So long packets of the server are under way.
+    delay: Duration,
     is_cut: Arc<AtomicBool>,
     outer: UdpSocket,
     inner: Arc<Mutex<UdpSocket>>,
@@ -26,10 +30,11 @@ struct Wire {
 }
 
 impl Wire {
-    fn to(server: SocketAddr) -> Self {
+    fn to(server: SocketAddr, delay: Duration) -> Self {
         let outer = UdpSocket::bind("127.0.0.3:0").unwrap();
         let wire = Self {
             address: outer.local_addr().unwrap(),
+            delay,
             is_cut: Arc::default(),
             outer: outer.try_clone().unwrap(),
             inner: Arc::new(Mutex::new(UdpSocket::bind("127.0.0.3:0").unwrap())),
@@ -52,12 +57,19 @@ impl Wire {
     /// Hands on what comes from the server to where packets go out now.
     fn hand_down(&self) {
         let (inner, outer) = (self.inner.lock().unwrap().try_clone().unwrap(), self.outer.try_clone().unwrap());
-        let (is_cut, client) = (self.is_cut.clone(), self.client.clone());
+        let (is_cut, client, delay) = (self.is_cut.clone(), self.client.clone(), self.delay);
+        let (under_way, arriving) = std::sync::mpsc::channel::<(Instant, Vec<u8>)>();
         std::thread::spawn(move || {
             let mut packet = vec![0; 65536];
             while let Ok((length, _)) = inner.recv_from(&mut packet) {
+                under_way.send((Instant::now() + delay, packet[..length].to_vec())).unwrap();
+            }
+        });
+        std::thread::spawn(move || {
+            for (due, packet) in arriving {
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
                 if let (Some(client), false) = (*client.lock().unwrap(), is_cut.load(Ordering::Relaxed)) {
-                    let _ = outer.send_to(&packet[..length], client);
+                    let _ = outer.send_to(&packet, client);
                 }
             }
         });
@@ -74,7 +86,7 @@ impl Wire {
 async fn over_a_wire() -> (Server, Session, Session, Wire, Client) {
     let identity = Identity::made().unwrap();
     let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
-    let wire = Wire::to(server.address());
+    let wire = Wire::to(server.address(), Duration::ZERO);
     let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
     let trust = Trust::Pins(vec![identity.fingerprint()]);
     let remotes = [server.address(), wire.address];
@@ -153,6 +165,45 @@ async fn a_round_trip_is_that_of_the_path_though_packets_come_alone() {
     let state = mine.group().state(0).unwrap();
     assert!(state.rtt < 0.015, "{state:?}");
     drop(theirs);
+}
+
+/// Sends so many packets' worth of bytes from the server, a few at a time so that no buffer is ever full, and as often a
+/// packet on the second path.
+async fn send_slowly(theirs: &Session, mine: &Session, packets: usize) {
+    let mut data = theirs.connection().open_uni().await.unwrap();
+    for _ in 0..packets / 30 {
+        data.write_all(&[7; 30 * 1400]).await.unwrap();
+        let _ = theirs.connection().path(PathId::from(1_u32)).map(|path| path.ping());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    data.finish().unwrap();
+    mine.connection().accept_uni().await.unwrap().read_to_end(packets * 1400).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn new_keys_cost_no_path_what_is_under_way_on_it() {
+    for _ in 0..8 {
+        let identity = Identity::made().unwrap();
+        let server = Server::bind(&[local(1)], &identity).await.unwrap();
+        let wire = Wire::to(server.address(), Duration::from_millis(10));
+        let client = Client::bind(&[local(1)]).await.unwrap();
+        let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("lia").unwrap()).unwrap());
+        let pair = |remote, is_wanted| Pair { local: None, remote, is_wanted };
+        let pairs = vec![pair(wire.address, true), pair(server.address(), false)];
+        let (mine, theirs) =
+            tokio::join!(client.connect_over("server", pairs, &trust, group, Carriage::default()), async {
+                server.next().await.unwrap().accept().await
+            });
+        let (mine, theirs) = (mine.unwrap(), theirs.unwrap());
+        // The packets of the first path, which is slow, have numbers that those of the second, which is not, do not reach.
+        send_slowly(&theirs, &mine, 500).await;
+        mine.want(1, true);
+        until("the second path", || theirs.numbers() == [Some(0), Some(1)]).await;
+        send_slowly(&theirs, &mine, 700).await;
+        let counts: Vec<(u64, u64)> =
+            theirs.paths().iter().map(|path| (path.sent_packets, path.lost_packets)).collect();
+        assert!(counts.iter().all(|&(sent, lost)| sent > 20 && lost == 0), "sent and lost: {counts:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -242,7 +293,7 @@ async fn a_session_that_is_dropped_leaves_its_group_and_tells_the_peer() {
 async fn a_peer_that_falls_silent_is_cut_off() {
     let identity = Identity::made().unwrap();
     let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
-    let wire = Wire::to(server.address());
+    let wire = Wire::to(server.address(), Duration::ZERO);
     let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
     let (trust, protocol) = (Trust::Pins(vec![identity.fingerprint()]), named("reno").unwrap());
     let remotes = [wire.address];
