@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MB = 1_000_000
-SIZE = 48 * MB
+SIZE, LONG = 48 * MB, 120 * MB
 CONTROLS = ("reno", "cubic", "uncoupled", "lia", "olia", "balia", "wvegas", "nmcc")
 COUPLED = ("lia", "olia", "balia", "nmcc")
 
@@ -138,6 +138,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def shared_long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a longer one."""
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "x").write_bytes(random.Random(1).randbytes(LONG))
+    return folder
+
+
 def states_of(folder: Path) -> list[State]:
     """Read how far a fetch was, and when."""
     states: list[State] = json.loads((folder / "states").read_text())
@@ -176,23 +184,34 @@ def kernel_mbps(tmp_path_factory: pytest.TempPathFactory) -> float:
 
 
 SETTLED_S = 1.5
-"""From when on rates count: slow start is over, and both paths are open. Delay-based control needs longer."""
+"""After so long slow start is over, and both paths are open."""
 
-SLOW_TO_SETTLE = {"wvegas": 3.0}
+DELAY_BASED = ("wvegas",)
+"""These need longer to settle. Where the machine stalls for some milliseconds, they take it for a long queue and drain
+it; and they have all again after a second. So it takes ten to see what they have in the mean.
+"""
+
+
+def settled_s(control: str) -> float:
+    """Say from when on rates count."""
+    return SETTLED_S * (2 if control in DELAY_BASED else 1)
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_two_paths_fill_both_links(lab: None, folder: Path, shared: Path, kernel_mbps: float, control: str) -> None:
+def test_two_paths_fill_both_links(
+    lab: None, folder: Path, shared: Path, shared_long: Path, kernel_mbps: float, control: str
+) -> None:
+    shared = shared_long if control in DELAY_BASED else shared
     fetcher = python(folder, FETCH, control, ",".join(BOTH), "url")
     emulate(folder, TWO_PATHS, at={"east": fetcher}, serve=[("west", sharer(shared, "10.0.0.1"))])
     assert digest(folder / "x") == digest(shared / "x")
-    rate = rate_mbps(states_of(folder), SLOW_TO_SETTLE.get(control, SETTLED_S))
+    rate = rate_mbps(states_of(folder), settled_s(control))
     print(f"{control}: {rate:.1f} Mbit/s, multipath TCP of the kernel {kernel_mbps:.1f}")
     assert rate >= 0.9 * 70
     assert rate >= 0.95 * kernel_mbps
 
 
-LASTS_S = 25
+LASTS_S = 45
 SETTLES_S = 5
 
 
@@ -216,7 +235,7 @@ def bottlenecks(controls: tuple[str, ...], packet: str = "") -> str:
 # NMCC shares growth and not losses, so with losses at random two subflows have 2 sqrt(1/2) = 1.41 times what one has:
 # each grows by 1/2 packet in a round trip and halves at each loss, so 1/2 = p w^2 / 2, and w is sqrt(1/2) of the one's.
 # wVegas is not there: what a discipline leaves of delay decides what it has beside Reno, in the simulator too.
-BOUNDS = {"lia": (0.7, 1.4), "olia": (0.7, 1.4), "balia": (0.7, 1.4), "nmcc": (1.1, 1.65), "uncoupled": (1.6, 2.5)}
+BOUNDS = {"lia": (0.7, 1.4), "olia": (0.7, 1.4), "balia": (0.7, 1.4), "nmcc": (1.2, 1.65), "uncoupled": (1.6, 2.5)}
 
 
 def check_ratios(ratios: dict[str, float]) -> None:
@@ -468,7 +487,7 @@ def simulated(scenario: str) -> ab.Result:
 def test_two_paths_fill_both_links_in_virtual_time(control: str) -> None:
     # Reno and CUBIC serve one path in a scenario; Reno on each of several is what uncoupled is.
     protocol = f'[defaults.connection]\nprotocol = "{control}"\npacket = "1480 B"\n'
-    settled = f'[run]\nduration = "6 s"\nwarm_up = "{SLOW_TO_SETTLE.get(control, SETTLED_S)} s"\n'
+    settled = f'[run]\nduration = "6 s"\nwarm_up = "{settled_s(control)} s"\n'
     result = simulated(TWO_PATHS + protocol + settled)
     assert result.connections["mean_rate_bps"].sum() >= 0.9 * 70e6
 
