@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MB = 1_000_000
-SIZE, LONG = 48 * MB, 120 * MB
+SIZE, LONG = 48 * MB, 200 * MB
 CONTROLS = ("reno", "cubic", "uncoupled", "lia", "olia", "balia", "wvegas", "nmcc")
 COUPLED = ("lia", "olia", "balia", "nmcc")
 
@@ -188,7 +188,7 @@ SETTLED_S = 1.5
 
 DELAY_BASED = ("wvegas",)
 """These need longer to settle. Where the machine stalls for some milliseconds, they take it for a long queue and drain
-it; and they have all again after a second. So it takes ten to see what they have in the mean.
+it; and they have all again after a second. So it takes twenty to see what they have in the mean.
 """
 
 
