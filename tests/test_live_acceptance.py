@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MB = 1_000_000
-SIZE, LONG = 48 * MB, 200 * MB
+SIZE, LONG = 48 * MB, 120 * MB
 CONTROLS = ("reno", "cubic", "uncoupled", "lia", "olia", "balia", "wvegas", "nmcc")
 COUPLED = ("lia", "olia", "balia", "nmcc")
 
@@ -187,8 +187,8 @@ SETTLED_S = 1.5
 """After so long slow start is over, and both paths are open."""
 
 DELAY_BASED = ("wvegas",)
-"""These need longer to settle. Where the machine stalls for some milliseconds, they take it for a long queue and drain
-it; and they have all again after a second. So it takes twenty to see what they have in the mean.
+"""These need longer to settle, and where the machine halts they may take it for a queue and drain that; they have all
+again after a second. So it takes ten to see what they have in the mean.
 """
 
 

@@ -172,7 +172,7 @@ async fn a_round_trip_is_that_of_the_path_though_packets_come_alone() {
 async fn send_slowly(theirs: &Session, mine: &Session, packets: usize) {
     let mut data = theirs.connection().open_uni().await.unwrap();
     for _ in 0..packets / 30 {
-        data.write_all(&[7; 30 * 1400]).await.unwrap();
+        data.write_all(&vec![7; 30 * 1400]).await.unwrap();
         let _ = theirs.connection().path(PathId::from(1_u32)).map(|path| path.ping());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -23,6 +23,7 @@ use std::time::Instant;
 use anabranch_core::{Bytes, Rate, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::control::ConnectionView;
+use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::protocols::{Control, PROTOCOLS};
 use anabranch_proto::window::WindowControl;
 
@@ -79,9 +80,12 @@ pub fn suited() -> Vec<&'static str> {
 }
 
 /// The protocol of this name with its default parameters, if it can control real connections over links of which nothing
-/// is known.
+/// is known. But wVegas takes no moment in which a machine halts for a queue.
 pub fn named(name: &str) -> Result<Protocol, Unsuited> {
-    let protocol = Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })?;
+    let mut protocol = Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })?;
+    if let Protocol::Wvegas(parameters) = &mut protocol {
+        parameters.drain = Drain::Steady;
+    }
     check_anywhere(&protocol).map(|()| protocol)
 }
 

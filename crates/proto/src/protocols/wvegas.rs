@@ -20,7 +20,8 @@
 //! differs: the sentence below [cao2012, eq. 13] has the signs the wrong way round. As printed, the first queueing delay
 //! after a drain is next to nothing, the next is more than twice that, and windows fall again; unless the clock is so coarse
 //! that it measures 0, which stands for none, as with `clock = "1 ms"`. With `drain = "saturated"` the least queueing delay
-//! is recorded and compared only in rounds with a backlog of alpha or more.
+//! is recorded and compared only in rounds with a backlog of alpha or more. With `drain = "steady"` what is compared is that
+//! of the packet which waited least: a queue that stands delays all of a round, a machine that halts for a moment only some.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Span, Time};
@@ -60,7 +61,7 @@ pub struct Parameters {
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub gamma: f64,
-    /// When windows fall to drain queues, so that bases are right: "saturated", "paper" as it is printed, or "off".
+    /// When windows fall to drain queues, so that bases are right: "saturated", "steady", "paper" as it is printed, or "off".
     pub drain: Drain,
     /// Round trips are whole numbers of this; 0 s to 1 s. "0 s" for as exact as time is.
     #[serde(deserialize_with = "clock")]
@@ -74,6 +75,8 @@ pub enum Drain {
     /// Where queueing delays double of rounds with a backlog of alpha or more.
     #[default]
     Saturated,
+    /// Where those of all packets of such a round have doubled, for machines that halt for moments.
+    Steady,
     /// Where queueing delays of any rounds double.
     Paper,
     /// Never.
@@ -144,14 +147,14 @@ impl Subflow {
         }
     }
 
-    /// Falls if the queue has become long.
-    fn drain(&mut self, rtt: f64, base: f64) {
-        let queue = rtt - base;
+    /// Falls if the queue has become long, in a round with this mean, and which says so by this round trip.
+    fn drain(&mut self, mean: f64, telling: f64, base: f64) {
+        let queue = mean - base;
         if self.least_queue <= 0.0 || self.least_queue > queue {
             self.least_queue = queue;
         }
-        if queue > LONG * self.least_queue {
-            self.window *= REST * base / rtt;
+        if telling - base > LONG * self.least_queue {
+            self.window *= REST * base / mean;
             self.least_queue = 0.0;
         }
     }
@@ -191,8 +194,11 @@ impl Wvegas {
         } else if backlog > own.alpha {
             own.window -= 1.0;
         }
-        if self.parameters.drain == Drain::Paper || (self.parameters.drain == Drain::Saturated && is_saturated) {
-            own.drain(rtt, base);
+        match self.parameters.drain {
+            Drain::Saturated if is_saturated => own.drain(rtt, rtt, base),
+            Drain::Steady if is_saturated => own.drain(rtt, own.trips.least(), base),
+            Drain::Paper => own.drain(rtt, rtt, base),
+            Drain::Saturated | Drain::Steady | Drain::Off => {}
         }
         own.threshold = own.threshold.min(own.window);
     }
@@ -327,7 +333,8 @@ mod tests {
     #[test]
     fn a_queue_twice_as_long_as_the_least_is_drained() {
         // 1/6 of 30 waits, then 15: 20 ms and 100 ms. Half of (30 + 1 - 1) 100 / 200.
-        for (drain, window) in [(Drain::Saturated, 7.5), (Drain::Paper, 7.5), (Drain::Off, 30.0)] {
+        for (drain, window) in [(Drain::Saturated, 7.5), (Drain::Steady, 7.5), (Drain::Paper, 7.5), (Drain::Off, 30.0)]
+        {
             let parameters = Parameters { drain, total_alpha: 5.5, ..Parameters::default() };
             let mut wvegas = wvegas(parameters, &[30.0]);
             wvegas.subflows[0].trips.add(0.1);
@@ -336,6 +343,19 @@ mod tests {
             assert!(is_near(wvegas.window(0), 31.0) && is_near(wvegas.subflows[0].alpha, 5.5));
             round(&mut wvegas, 0, &[0.2]);
             assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
+        }
+    }
+
+    #[test]
+    fn a_moment_in_which_nothing_moves_is_no_queue() {
+        // 20 ms wait, then 70 in the mean; but it is 20 for one packet.
+        for (drain, is_drained) in [(Drain::Steady, false), (Drain::Saturated, true)] {
+            let mut wvegas = wvegas(Parameters { drain, ..Parameters::default() }, &[30.0]);
+            wvegas.subflows[0].trips.add(0.1);
+            wvegas.subflows[0].trips.begin_round();
+            round(&mut wvegas, 0, &[0.12, 0.12]);
+            round(&mut wvegas, 0, &[0.12, 0.22]);
+            assert_eq!(wvegas.window(0) < 15.0, is_drained, "{}", wvegas.window(0));
         }
     }
 
@@ -376,8 +396,10 @@ mod tests {
         };
         let (full, waiting) = rate(Drain::Saturated, 0);
         assert!(is_within(full, 1125.0, 0.01) && (8.0..=12.0).contains(&waiting), "{full} {waiting}");
-        let (full, _) = rate(Drain::Off, 0);
-        assert!(is_within(full, 1125.0, 0.01), "{full}");
+        for drain in [Drain::Steady, Drain::Off] {
+            let (full, _) = rate(drain, 0);
+            assert!(is_within(full, 1125.0, 0.01), "{full}");
+        }
         // With an exact clock the first queue after a drain is next to nothing, so it drains again and again. In whole
         // milliseconds it is 1, so it drains at 3, to a half: three quarters in the mean.
         let (collapsed, _) = rate(Drain::Paper, 0);
