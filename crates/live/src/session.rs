@@ -273,14 +273,14 @@ impl Client {
     }
 }
 
-/// Has both ends take new keys now, while there is one path.
+/// Has both ends take new keys now, while there is one path or hardly more.
 ///
 /// By itself noq takes new ones after 10 to 1000 packets, and tells what is encrypted with which by packet numbers, also by
 /// those of another path: so it takes some that are under way for forged, and a path loses them all at once, most likely in
 /// slow start. After this, keys last for millions of packets, and a path loses at most what is under way on it each time.
 fn renew_keys(connection: &Connection) {
     connection.force_key_update();
-    // The client is to see it before there are others.
+    // The client is to see it soon.
     let _ = connection.path(PathId::ZERO).map(|path| path.ping());
 }
 

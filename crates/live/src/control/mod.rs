@@ -79,8 +79,8 @@ pub fn suited() -> Vec<&'static str> {
     PROTOCOLS.iter().map(|(name, _, _)| *name).filter(suits).collect()
 }
 
-/// The protocol of this name with its default parameters, if it can control real connections over links of which nothing
-/// is known. But wVegas takes no moment in which a machine halts for a queue.
+/// The protocol of this name, if it can control real connections over links of which nothing is known: with its default
+/// parameters, but for wVegas the drain that takes no moment in which a machine halts for a queue.
 pub fn named(name: &str) -> Result<Protocol, Unsuited> {
     let mut protocol = Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })?;
     if let Protocol::Wvegas(parameters) = &mut protocol {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::{Rate, Time};
 use anabranch_proto::Protocol;
+use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::window::{Acked, Signal, Standing, WindowControl};
 use noq::congestion::{Controller, ControllerFactory};
 
@@ -346,6 +347,8 @@ fn protocols_that_need_links_or_capacities_are_refused() {
         assert!(matches!(of(name), Err(Unsuited::NeedsLinks { .. })), "{name}");
     }
     assert!(matches!(named("linux"), Err(Unsuited::Unknown { .. })));
+    // On machines that halt it must not take every halt for a queue.
+    assert!(matches!(named("wvegas"), Ok(Protocol::Wvegas(own)) if own.drain == Drain::Steady));
 }
 
 /// By how many packets the first window of a path grows under NMCC, when all of it is acknowledged, where others send on so

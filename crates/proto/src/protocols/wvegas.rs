@@ -20,8 +20,9 @@
 //! differs: the sentence below [cao2012, eq. 13] has the signs the wrong way round. As printed, the first queueing delay
 //! after a drain is next to nothing, the next is more than twice that, and windows fall again; unless the clock is so coarse
 //! that it measures 0, which stands for none, as with `clock = "1 ms"`. With `drain = "saturated"` the least queueing delay
-//! is recorded and compared only in rounds with a backlog of alpha or more. With `drain = "steady"` what is compared is that
-//! of the packet which waited least: a queue that stands delays all of a round, a machine that halts for a moment only some.
+//! is recorded and compared only in rounds with a backlog of alpha or more. With `drain = "steady"` what is recorded is the
+//! same mean, and what is compared with it is the delay of the packet which waited least in a round: a queue that stands
+//! delays all of a round, a machine that halts for a moment only some.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Span, Time};
@@ -75,7 +76,7 @@ pub enum Drain {
     /// Where queueing delays double of rounds with a backlog of alpha or more.
     #[default]
     Saturated,
-    /// Where those of all packets of such a round have doubled, for machines that halt for moments.
+    /// Where each packet of such a round waits twice the least mean, for machines that halt for moments.
     Steady,
     /// Where queueing delays of any rounds double.
     Paper,
@@ -147,13 +148,13 @@ impl Subflow {
         }
     }
 
-    /// Falls if the queue has become long, in a round with this mean, and which says so by this round trip.
-    fn drain(&mut self, mean: f64, telling: f64, base: f64) {
+    /// Falls if the queue has become long: in a round with this mean, by this round trip of it.
+    fn drain(&mut self, mean: f64, compared: f64, base: f64) {
         let queue = mean - base;
         if self.least_queue <= 0.0 || self.least_queue > queue {
             self.least_queue = queue;
         }
-        if telling - base > LONG * self.least_queue {
+        if compared - base > LONG * self.least_queue {
             self.window *= REST * base / mean;
             self.least_queue = 0.0;
         }
