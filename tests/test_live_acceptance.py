@@ -484,11 +484,15 @@ def simulated(scenario: str) -> ab.Result:
     return first
 
 
-@pytest.mark.parametrize("control", [control for control in CONTROLS if control not in {"reno", "cubic"}])
-def test_two_paths_fill_both_links_in_virtual_time(control: str) -> None:
-    # Reno and CUBIC serve one path in a scenario; Reno on each of several is what uncoupled is.
-    chosen = '{ wvegas = { drain = "steady" } }' if control == "wvegas" else f'"{control}"'
-    protocol = f'[defaults.connection]\nprotocol = {chosen}\npacket = "1480 B"\n'
+COUPLING = [control for control in CONTROLS if control not in {"reno", "cubic"}]
+"""Reno and CUBIC serve one path in a scenario; Reno on each of several is what uncoupled is."""
+
+
+@pytest.mark.parametrize(
+    ("control", "parameters"), [*((name, "") for name in COUPLING), ("wvegas", 'drain = "steady"')]
+)
+def test_two_paths_fill_both_links_in_virtual_time(control: str, parameters: str) -> None:
+    protocol = f'[defaults.connection]\nprotocol = {{ {control} = {{ {parameters} }} }}\npacket = "1480 B"\n'
     settled = f'[run]\nduration = "6 s"\nwarm_up = "{settled_s(control)} s"\n'
     result = simulated(TWO_PATHS + protocol + settled)
     assert result.connections["mean_rate_bps"].sum() >= 0.9 * 70e6
