@@ -1,6 +1,8 @@
 //! Agents that speak for links, over real connections in a lab: what is granted is what is fair, whoever comes, goes or
-//! ends without a word. Where the kernel refuses a lab, these say so and pass.
+//! ends without a word.
 #![cfg(target_os = "linux")]
+
+mod common;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -8,41 +10,17 @@ use std::time::{Duration, Instant};
 
 use anabranch_agents::{AgentId, Ask, LinkSettings, Settings, Step};
 use anabranch_core::{LinkId, NodeId, Rate, Span};
-use anabranch_emulator::{Lab, Options, lab_refusal};
+use anabranch_emulator::{Lab, Options};
 use anabranch_live::agents::{Application, Desk, LEASE, Lease, Neighbour, Post, Request, Service};
-use anabranch_live::run::{Outcome, run};
 use anabranch_live::security::Identity;
 use anabranch_live::sockets::Sockets;
 use anabranch_scenario::plan::Plan;
-use anabranch_scenario::{NetworkSource, Scenario};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-fn plan(text: &str) -> Plan {
-    let scenario = Scenario::parse(text).unwrap();
-    let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
-    scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap()
-}
+use self::common::{plan, punctual, turn};
 
-/// What a run came to whose packets were punctual, of three tries.
-fn punctual(text: &str) -> Option<Outcome> {
-    if let Some(reason) = lab_refusal() {
-        eprintln!("skipped: {reason}");
-        return None;
-    }
-    let plan = plan(text);
-    for _ in 0..3 {
-        let outcome = run(&plan, &mut |_| true).unwrap();
-        if outcome.report.faults.is_empty() {
-            return Some(outcome);
-        }
-        eprintln!("not valid: {:?}", outcome.report.faults);
-    }
-    eprintln!("skipped: this machine has too much to do");
-    None
-}
-
-/// Two paths of 20 and 50 Mbit/s, of which agents hand out 97 in 100; A takes both, B the first from 2.5 s to 6 s. One in
+/// Two paths of 20 and 50 Mbit/s, of which agents hand out 97 in 100; A takes both, B the first from 4 s to 8 s. One in
 /// fifty control packets is lost on each link.
 const JOIN_AND_LEAVE: &str = r#"
 [defaults.link]
@@ -74,16 +52,16 @@ name = "A"
 source = "a"
 target = "c"
 links = [["slow", "on"], ["fast", "on"]]
-stop = "9 s"
+stop = "11.5 s"
 [[connection]]
 name = "B"
 source = "a"
 target = "c"
 links = [["slow", "on"]]
-start = "2.5 s"
-stop = "6 s"
+start = "4 s"
+stop = "8 s"
 [run]
-duration = "10 s"
+duration = "12.5 s"
 sample = "100 ms"
 record = ["connections", "subflows", "links"]
 "#;
@@ -101,7 +79,7 @@ fn who_joins_and_leaves_gets_what_is_fair_and_no_packet_is_lost() {
     let samples = &outcome.samples;
     // Upward max-min of 19.4 and 48.5: A alone has both. While B is there it has all of the first, for A has more anyway.
     let alone = [19.4, 48.5, 0.0];
-    for (window, fair) in [((1.5, 2.5), alone), ((4.0, 5.95), [0.0, 48.5, 19.4]), ((7.0, 8.95), alone)] {
+    for (window, fair) in [((1.5, 4.0), alone), ((5.5, 7.95), [0.0, 48.5, 19.4]), ((9.0, 11.45), alone)] {
         for (subflow, fair) in fair.into_iter().enumerate() {
             let granted = mean(&samples.time_s, &samples.subflow_granted_bps, (subflow, 3), window);
             let delivered = mean(&samples.time_s, &samples.subflow_delivered_bps, (subflow, 3), window);
@@ -110,6 +88,7 @@ fn who_joins_and_leaves_gets_what_is_fair_and_no_packet_is_lost() {
                 (granted - fair).abs() <= 0.01 * fair + 0.07,
                 "{window:?} {subflow}: granted {granted}, not {fair}"
             );
+            // A path does not make up for a moment in which this machine halts: windows are long enough for 50 ms of it.
             assert!((delivered - fair).abs() <= 0.02 * fair + 0.07, "{window:?} {subflow}: {delivered} of {fair} came");
         }
     }
@@ -262,10 +241,7 @@ fn near(rate: f64, wanted: f64) -> bool {
 
 #[test]
 fn an_application_or_an_agent_that_ends_without_a_word_costs_a_few_rounds() {
-    if let Some(reason) = lab_refusal() {
-        eprintln!("skipped: {reason}");
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let mut field = Field::start();
     let (first, lease, leave) = field.application();
     let (second, other, _never) = field.application();
@@ -297,10 +273,7 @@ fn an_application_or_an_agent_that_ends_without_a_word_costs_a_few_rounds() {
 
 #[test]
 fn strangers_and_noise_get_nothing_and_harm_nobody() {
-    if let Some(reason) = lab_refusal() {
-        eprintln!("skipped: {reason}");
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let field = Field::start();
     let (_first, lease, _stay) = field.application();
     let (_stranger, nothing, _stay_too) = field.application_of(Arc::new(Identity::made().unwrap()));

@@ -1,43 +1,11 @@
 //! Plans run with real packets, where the kernel lets us have a lab.
 #![cfg(target_os = "linux")]
 
-use std::sync::{Mutex, PoisonError};
+mod common;
 
-use anabranch_emulator::lab_refusal;
-use anabranch_live::run::{Outcome, run};
-use anabranch_scenario::plan::Plan;
-use anabranch_scenario::{NetworkSource, Scenario};
+use anabranch_live::run::Outcome;
 
-/// So many times a run is tried whose packets are late since this machine has other things to do.
-const ATTEMPTS: usize = 3;
-
-/// Runs go one by one: two at a time would be late.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn plan(text: &str) -> Plan {
-    let scenario = Scenario::parse(text).unwrap();
-    let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
-    scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap()
-}
-
-/// What comes of a scenario; `None` where there is no lab, or this machine is too busy.
-fn punctual(text: &str) -> Option<Outcome> {
-    if let Some(reason) = lab_refusal() {
-        eprintln!("skipped: the kernel refuses a lab: {reason}");
-        return None;
-    }
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let plan = plan(text);
-    for _ in 0..ATTEMPTS {
-        let outcome = run(&plan, &mut |_| true).unwrap();
-        if outcome.report.is_valid() {
-            return Some(outcome);
-        }
-        eprintln!("once more: {:?}", outcome.report.faults);
-    }
-    eprintln!("skipped: this machine is too busy");
-    None
-}
+use self::common::punctual;
 
 /// In Mbit/s, after a warm-up, of a run of so many seconds.
 fn rate(outcome: &Outcome, subflow: usize, seconds: f64) -> f64 {

@@ -1,0 +1,44 @@
+//! What tests in labs have in common. Where the kernel refuses a lab, they say so and pass.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anabranch_emulator::lab_refusal;
+use anabranch_live::run::{Outcome, run};
+use anabranch_scenario::plan::Plan;
+use anabranch_scenario::{NetworkSource, Scenario};
+
+/// So many times a run is tried whose packets are late since this machine has other things to do.
+const ATTEMPTS: usize = 3;
+
+/// One lab at a time: what tests measure there takes the time that it takes.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The turn of a test; `None`, and words, if there can be no lab.
+pub fn turn() -> Option<MutexGuard<'static, ()>> {
+    if let Some(reason) = lab_refusal() {
+        eprintln!("skipped: the kernel refuses a lab: {reason}");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+pub fn plan(text: &str) -> Plan {
+    let scenario = Scenario::parse(text).unwrap();
+    let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
+    scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap()
+}
+
+/// What comes of a scenario; `None` where there is no lab, or this machine is too busy.
+pub fn punctual(text: &str) -> Option<Outcome> {
+    let _turn = turn()?;
+    let plan = plan(text);
+    for _ in 0..ATTEMPTS {
+        let outcome = run(&plan, &mut |_| true).unwrap();
+        if outcome.report.is_valid() {
+            return Some(outcome);
+        }
+        eprintln!("once more: {:?}", outcome.report.faults);
+    }
+    eprintln!("skipped: this machine is too busy");
+    None
+}
