@@ -39,12 +39,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def sharer(folder: Path, home: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `anabranch share`, and give it with its URL for NAME."""
-    command = [*PROGRAM, "share", str(folder), "--listen", f"127.0.0.1:{port}"]
+def sharer(
+    path: Path, home: Path, port: int = 0, command: str = "share"
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `anabranch share` or `send`, and give it with its URL."""
+    program = [*PROGRAM, command, str(path), "--listen", f"127.0.0.1:{port}"]
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as process:
         try:
             assert process.stdout is not None
@@ -81,6 +83,31 @@ def test_a_file_is_fetched_over_two_paths_and_named_as_it_is_shared(shared: Path
         assert "127.0.0.2 - 127.0.0.1" in out
         finished(fetcher(url.replace("NAME", "maps/rhine%20map"), "--to", there))
         assert (there / "rhine map").read_bytes() == b"abc"
+
+
+def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared / "x", tmp_path, command="send") as (process, url):
+        _, err = finished(fetcher(url.replace("/x?", "/maps/rhine%20map?"), "--to", tmp_path / "y"), 1)
+        assert "it shares no such file" in err
+        leaving = fetcher(url, "--to", tmp_path / "x")
+        while not (tmp_path / "x.part").exists():
+            time.sleep(0.001)
+        leaving.send_signal(signal.SIGINT)
+        finished(leaving, 130)
+        assert process.poll() is None, "nobody has it yet"
+        finished(fetcher(url, "--to", tmp_path / "x"))
+        assert digest(tmp_path / "x") == digest(shared / "x")
+        assert process.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize(("path", "code", "reason"), [(".", 2, "is a folder"), ("none", 1, "No such file")])
+def test_what_is_no_file_is_not_sent(tmp_path: Path, path: str, code: int, reason: str) -> None:
+    command = [*PROGRAM, "send", str(tmp_path / path), "--listen", "127.0.0.1:0"]
+    environment = os.environ | {"XDG_DATA_HOME": str(tmp_path)}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert reason in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_rates_are_told_in_the_shape_of_iperf3(shared: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 Read or make a network (`read_network`, `generate`), say who wants what (`read_demands`, `gravity`, ...), and divide
 the capacity: `solve` gives an `Allocation` that can prove itself. Simulate a scenario file: `run` gives a `Result` with
 everything that was measured; `sweep` simulates it with many values. Move files between machines under the same
-protocols: `share`, `fetch`.
+protocols: `share`, `send`, `fetch`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ from anabranch.scenario import Scenario, read_scenario
 from anabranch.simulate import run
 from anabranch.solve import solve
 from anabranch.topology_manager import TopologyManager
-from anabranch.transfer import Fetched, FetchState, fetch, share
+from anabranch.transfer import Fetched, FetchState, fetch, send, share
 from anabranch.write import write_network
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ __all__ = [
     "read_scenario",
     "read_sweep",
     "run",
+    "send",
     "share",
     "single_failures",
     "solve",

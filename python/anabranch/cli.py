@@ -18,6 +18,7 @@ from anabranch.commands import (
     report,
     reproduce,
     run,
+    send,
     serve,
     share,
     solve,
@@ -54,6 +55,7 @@ app.command(name="report", help=report.HELP)(report.command)
 app.command(name="serve", help=serve.HELP)(serve.command)
 app.command(name="perf", help=perf.HELP)(perf.command)
 app.command(name="share", help=share.HELP)(share.command)
+app.command(name="send", help=send.HELP)(send.command)
 app.command(name="fetch", help=fetch.HELP)(fetch.command)
 app.add_typer(topology.app, name="topology")
 app.add_typer(trace.app, name="trace")

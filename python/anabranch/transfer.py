@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from anabranch import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 PORT = 4433
 """The UDP port of sharers."""
@@ -150,7 +151,7 @@ def _by_source(groups: list[int], sources: int, paths: int) -> list[list[int]]:
 
 
 def share(
-    directory: str | os.PathLike[str],
+    path: str | os.PathLike[str],
     *,
     listen: Sequence[str] = (f"0.0.0.0:{PORT}",),
     host: str | None = None,
@@ -159,12 +160,12 @@ def share(
     ready: Callable[[str], None] | None = None,
     served: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Share the files of a directory, read-only, until Ctrl-C.
+    """Share the files of a directory, or one file, read-only, until Ctrl-C.
 
     Parameters
     ----------
-    directory : path
-        Nothing outside of it is served, whatever names or links say.
+    path : path
+        Nothing outside of the directory is served, whatever names or links say, and nothing beside a file.
     listen : sequence of str
         Local ``ADDRESS:PORT``, of which the first stands in the URL; port 0 is any that is free.
     host : str, optional
@@ -172,7 +173,7 @@ def share(
     certificate, key : path, optional
         Who the sharer is, in PEM. By default it is one made for this user and kept, known by its fingerprint.
     ready : callable, optional
-        Told the URL once there is one; names of files go after its slash.
+        Told the URL once there is one; names of a directory's files go after its slash.
     served : callable, optional
         Told of each connection that has ended: its address, and how many bytes it took.
 
@@ -183,19 +184,57 @@ def share(
     OSError
         If the directory or the sockets cannot be opened.
     """
+    with closing(_share(path, listen, host, certificate, key, ready, served)) as connections:
+        for _ in connections:
+            pass
+
+
+def send(
+    file: str | os.PathLike[str],
+    *,
+    listen: Sequence[str] = (f"0.0.0.0:{PORT}",),
+    host: str | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    ready: Callable[[str], None] | None = None,
+    served: Callable[[str, int], None] | None = None,
+) -> None:
+    """Share one file until somebody has fetched it whole.
+
+    Takes and raises what :func:`share` does; a folder is a ``ValueError``. ``ready`` is told the URL to fetch it by.
+    """
+    if Path(file).is_dir():
+        raise ValueError(f"{file} is a folder; `share` serves the files of one, `send` sends a file")
+    with closing(_share(file, listen, host, certificate, key, ready, served)) as connections:
+        any(connections)
+
+
+def _share(
+    path: str | os.PathLike[str],
+    listen: Sequence[str],
+    host: str | None,
+    certificate: str | os.PathLike[str] | None,
+    key: str | os.PathLike[str] | None,
+    ready: Callable[[str], None] | None,
+    served: Callable[[str, int], None] | None,
+) -> Generator[bool]:
+    """Share until nobody asks for more; give of each connection that has ended whether it has a file whole now."""
     if (certificate is None) != (key is None):
         raise ValueError("a certificate and its key go together; give both, or neither")
     if host is None and listen:
         host = _reached_at(listen[0])
     identity = _path(certificate) or _identity()
-    running = _core.Share(Path(directory), list(listen), identity, _path(key), host)
+    running = _core.Share(Path(path), list(listen), identity, _path(key), host)
     try:
         while True:
-            url, taken = running.wait() or (None, None)
+            url, ended = running.wait() or (None, None)
             if url is not None and ready is not None:
                 ready(url)
-            if taken is not None and served is not None:
-                served(*taken)
+            if ended is not None:
+                address, taken, has_file = ended
+                if served is not None:
+                    served(address, taken)
+                yield has_file
     finally:
         running.stop()
 

@@ -10,11 +10,12 @@ use anabranch_live::control::named;
 use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceStanding, Wanted, fetch};
 use anabranch_live::security::Identity;
 use anabranch_live::session::{Client, Server, Session};
-use anabranch_live::share::{Files, Share, serve_all};
+use anabranch_live::share::{Files, Served, Share, serve_all};
 use anabranch_live::url::Url;
 use anabranch_transfer::message::{decode, encode};
 use anabranch_transfer::{Answer, Digests, Refusal, Request, Root};
 use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
 const MB: usize = 1_000_000;
@@ -43,9 +44,22 @@ async fn bound() -> (Server, Url) {
 
 /// A sharer of a directory; it ends when its task is aborted.
 async fn sharer(directory: &Path) -> (JoinHandle<()>, Url) {
+    let (sharer, url, _) = sharer_that_tells(directory).await;
+    (sharer, url)
+}
+
+/// The same with what it tells of connections that have ended.
+async fn sharer_that_tells(directory: &Path) -> (JoinHandle<()>, Url, UnboundedReceiver<Served>) {
     let (server, url) = bound().await;
     let share = Arc::new(Share::new(Files::open(directory).unwrap()));
-    (tokio::spawn(serve_all(server, share, |_, _| {})), url)
+    let (tell, told) = unbounded_channel();
+    let sharer = tokio::spawn(serve_all(server, share, move |served| drop(tell.send(served))));
+    (sharer, url, told)
+}
+
+/// Whether the next connection that ends is of one who has a file whole.
+async fn has_file(told: &mut UnboundedReceiver<Served>) -> bool {
+    tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("it ends in time").unwrap().has_file
 }
 
 fn order(urls: &[&Url], target: &Path) -> Order {
@@ -74,13 +88,15 @@ async fn fetched(order: Order) -> Result<Fetched, FetchError> {
 async fn two_sources_bring_a_file_together() {
     let content = content(20 * MB);
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
-    let ((_first, one), (_second, two)) = (sharer(from.path()).await, sharer(from.path()).await);
+    let (_first, one, mut told_one) = sharer_that_tells(from.path()).await;
+    let (_second, two, mut told_two) = sharer_that_tells(from.path()).await;
     let target = to.path().join("y");
     let fetched = fetched(order(&[&one, &two], &target)).await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), content);
     assert_eq!(fetched.root, Digests::of(content.len() as u64, &content[..]).unwrap().root());
     assert_eq!(fetched.brought.iter().sum::<u64>(), content.len() as u64);
     assert!(fetched.brought.iter().all(|&bytes| bytes > MB as u64), "{:?}", fetched.brought);
+    assert!(has_file(&mut told_one).await && has_file(&mut told_two).await, "both hear of it");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -88,12 +104,13 @@ async fn a_file_of_any_size_comes_whole() {
     for size in [0, 1, 256 << 10, (256 << 10) + 1] {
         let content = content(size);
         let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
-        let (_sharer, url) = sharer(from.path()).await;
+        let (_sharer, url, mut told) = sharer_that_tells(from.path()).await;
         let target = to.path().join("y");
         fetched(order(&[&url], &target)).await.unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), content);
         let again = fetched(order(&[&url], &target)).await.unwrap();
         assert_eq!((again.was_there, again.brought), (size as u64, vec![0]), "it is there already");
+        assert!(has_file(&mut told).await && has_file(&mut told).await, "the sharer hears of it each time");
     }
 }
 
@@ -122,7 +139,7 @@ async fn a_source_that_dies_is_replaced_by_the_other() {
 async fn a_fetch_goes_on_where_it_was_broken_off() {
     let content = content(60 * MB);
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
-    let (_sharer, url) = sharer(from.path()).await;
+    let (_sharer, url, mut told) = sharer_that_tells(from.path()).await;
     let target = to.path().join("y");
     let order = order(&[&url], &target);
     let progress = progress(&order);
@@ -134,6 +151,7 @@ async fn a_fetch_goes_on_where_it_was_broken_off() {
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     assert!(!target.exists());
+    assert!(!has_file(&mut told).await, "who leaves has not got it");
     // The thread of the disk may still be at its last chunks.
     let second = loop {
         match fetched(order.clone()).await {
@@ -204,7 +222,7 @@ async fn lie(session: &Session, digests: &Digests, asked: &AtomicUsize) {
         let Ok(request) = receive.read_to_end(4096).await else { continue };
         let bytes = match decode(&request[2..]).unwrap() {
             Request::Look { .. } => encode(&Answer::Found { size: digests.size(), root: digests.root() }),
-            Request::Control { .. } | Request::Groups { .. } => encode(&Answer::Done),
+            Request::Control { .. } | Request::Groups { .. } | Request::Have { .. } => encode(&Answer::Done),
             Request::Digests { .. } => encode(&Answer::Follows).map(|answer| [&answer, digests.list()].concat()),
             Request::Chunk { .. } => {
                 asked.fetch_add(1, Ordering::Relaxed);

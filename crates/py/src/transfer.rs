@@ -9,7 +9,7 @@ use anabranch_live::control::named;
 use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceProgress, SourceStanding, Wanted, fetch};
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
-use anabranch_live::share::{Service, ShareEvent, share};
+use anabranch_live::share::{Served, Service, ShareEvent, share};
 use anabranch_live::url::Url;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -38,17 +38,17 @@ fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) 
     py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
 }
 
-/// A directory that is shared until this is stopped or gone.
+/// A directory or a file that is shared until this is stopped or gone.
 #[pyclass(module = "anabranch._core", frozen)]
 struct Share(Mutex<Option<Running<ShareEvent>>>);
 
 #[pymethods]
 impl Share {
-    /// Shares `directory` at these addresses, as who the certificate and its key say; as who is kept in one file, which is
+    /// Shares `path` at these addresses, as who the certificate and its key say; as who is kept in one file, which is
     /// made if it is not there, if there is no key.
     #[new]
     fn new(
-        directory: PathBuf,
+        path: PathBuf,
         addresses: Vec<String>,
         certificate: PathBuf,
         key: Option<PathBuf>,
@@ -60,7 +60,7 @@ impl Share {
         };
         let addresses = addresses.iter().map(parse).collect::<PyResult<_>>()?;
         let identity = key.map_or_else(|| Identity::kept(&certificate), |key| Identity::read(&certificate, &key));
-        let service = Service { directory, addresses, identity: identity.map_err(wrong)?, host };
+        let service = Service { path, addresses, identity: identity.map_err(wrong)?, host };
         Ok(Self(Mutex::new(Some(Running::start(|events| share(service, events)).map_err(failed)?))))
     }
 
@@ -69,13 +69,16 @@ impl Share {
         stop(py, &self.0);
     }
 
-    /// What has happened, within some milliseconds: that it is shared at a URL, or that an address has taken bytes.
+    /// What has happened, within some milliseconds: that it is shared at a URL, or that an address has taken bytes, and
+    /// whether it has a file whole now.
     #[allow(clippy::type_complexity)]
-    fn wait(&self, py: Python<'_>) -> PyResult<Option<(Option<String>, Option<(String, u64)>)>> {
+    fn wait(&self, py: Python<'_>) -> PyResult<Option<(Option<String>, Option<(String, u64, bool)>)>> {
         match wait(py, &self.0)? {
             None => Ok(None),
             Some(ShareEvent::Sharing(url)) => Ok(Some((Some(url.to_string()), None))),
-            Some(ShareEvent::Served { remote, bytes }) => Ok(Some((None, Some((remote, bytes))))),
+            Some(ShareEvent::Served(Served { remote, bytes, has_file })) => {
+                Ok(Some((None, Some((remote, bytes, has_file)))))
+            }
             Some(ShareEvent::Failed(error)) => Err(failed(error)),
         }
     }

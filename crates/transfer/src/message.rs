@@ -42,6 +42,11 @@ pub enum Request {
         /// Which of its chunks.
         chunk: u32,
     },
+    /// Nothing more: the fetcher has a file that was looked for before.
+    Have {
+        /// Its hash.
+        root: Root,
+    },
 }
 
 /// What a sharer says to it.
@@ -151,6 +156,7 @@ mod tests {
             Request::Look { name: "a/b".into() },
             Request::Digests { root: ROOT },
             Request::Chunk { root: ROOT, chunk: u32::MAX },
+            Request::Have { root: ROOT },
         ];
         for request in requests {
             let bytes = encode(&request).unwrap();

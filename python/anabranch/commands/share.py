@@ -1,4 +1,4 @@
-"""``anabranch share``: the files of a folder, for whoever fetches them."""
+"""``anabranch share``: the files of a folder, or one, for whoever fetches them."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ import typer
 from anabranch.commands.text import bytes_text
 from anabranch.transfer import PORT, share
 
-HELP = """Share the files of a folder, read-only, over QUIC.
+HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 
-Prints the URL: put the name of a file after its slash and give it to `anabranch fetch`. It has the fingerprint by which
+Prints the URL: put the name of a file for NAME and give it to `anabranch fetch`. It has the fingerprint by which
 a fetcher knows this machine; --certificate and --key take one that others have signed instead. Whoever reaches the
 port can read the files. Ctrl-C ends it.
 """
 
 
+Listen = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS:PORT", help=f"Where; the first is in the URL. Repeatable. Default: 0.0.0.0:{PORT}."),
+]
+Host = Annotated[str | None, typer.Option(help="Name or address to put into the URL.")]
+Certificate = Annotated[Path | None, typer.Option(help="Who this machine is, in PEM.")]
+Key = Annotated[Path | None, typer.Option(help="Its private key, in PEM.")]
+
+
 def command(
-    directory: Annotated[Path, typer.Argument(help="Nothing outside of it is served, whatever names or links say.")],
-    listen: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ADDRESS:PORT", help=f"Where; the first is in the URL. Repeatable. Default: 0.0.0.0:{PORT}."
-        ),
-    ] = None,
-    host: Annotated[str | None, typer.Option(help="Name or address to put into the URL.")] = None,
-    certificate: Annotated[Path | None, typer.Option(help="Who this machine is, in PEM.")] = None,
-    key: Annotated[Path | None, typer.Option(help="Its private key, in PEM.")] = None,
+    path: Annotated[Path, typer.Argument(help="Nothing outside of it is served, whatever names or links say.")],
+    listen: Listen = None,
+    host: Host = None,
+    certificate: Certificate = None,
+    key: Key = None,
 ) -> None:
     """Run `HELP`."""
 
     def ready(url: str) -> None:
         typer.echo(url.replace("/?", "/NAME?", 1))
 
-    def served(address: str, taken: int) -> None:
-        typer.echo(f"{address} took {bytes_text(taken)}", err=True)
-
     # Ctrl-C is how a sharer ends, and no failure.
     with suppress(KeyboardInterrupt):
         share(
-            directory,
+            path,
             listen=listen or (f"0.0.0.0:{PORT}",),
             host=host,
             certificate=certificate,
@@ -50,3 +51,8 @@ def command(
             ready=ready,
             served=served,
         )
+
+
+def served(address: str, taken: int) -> None:
+    """Tell of a connection that has ended."""
+    typer.echo(f"{address} took {bytes_text(taken)}", err=True)

@@ -22,7 +22,7 @@ use anabranch_transfer::{Digests, Name, Root, Schedule};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use self::disk::Disk;
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
@@ -34,6 +34,9 @@ use crate::url::Url;
 
 /// How often chunks are handed out though nothing happens: silence counts too.
 const TURN: Duration = Duration::from_millis(100);
+
+/// How long sharers may take to hear that the file is there.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The most bytes that are asked of a source at a time.
 const MOST_ASKED: u64 = 64 << 20;
@@ -354,19 +357,26 @@ impl Fetch {
         }
     }
 
-    /// Brings to the disk what has come, and gives the file its name if it is whole.
+    /// Brings to the disk what has come, gives the file its name if it is whole, and tells the sharers so.
     async fn end(mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
         self.transfers.abort_all();
         self.progress.look();
-        for connection in self.connections.iter().flatten() {
-            connection.close(0, "");
-        }
         let Some(mut work) = self.work else {
             return Err(outcome.expect_err("a fetch ends well only if it has begun"));
         };
         let ended = work.disk.end(outcome.is_ok()).await;
+        let outcome = outcome.and(ended.map_err(FetchError::from));
+        if outcome.is_ok() {
+            let mut told = JoinSet::new();
+            for connection in self.connections.iter().flatten() {
+                told.spawn(source::say_have(Arc::clone(connection), work.digests.root()));
+            }
+            let _ = timeout(FAREWELL, told.join_all()).await;
+        }
+        for connection in self.connections.iter().flatten() {
+            connection.close(0, "");
+        }
         outcome?;
-        ended?;
         Ok(Fetched {
             root: work.digests.root(),
             size: work.digests.size(),

@@ -211,6 +211,12 @@ async fn list(connection: &Connection, size: u64, root: Root) -> Result<Digests,
     Ok(Digests::listed(size, root, &list)?)
 }
 
+/// Says that the file is here, to a sharer that may wait for it.
+pub async fn say_have(session: Arc<Session>, root: Root) {
+    // It makes no difference here whether it hears of it.
+    let _ = ask(session.connection(), &Request::Have { root }).await;
+}
+
 /// Fetches a chunk, verifies it, and tells of it.
 pub async fn bring(connection: Connection, job: Job) {
     let Job { source, chunk, ref digests, ref events, .. } = job;

@@ -1,13 +1,14 @@
-//! The shared directory: its files, opened so that no name and no link leads out of it, and their digests.
+//! What is shared: the files of a directory, opened so that no name and no link leads out of it, or one; and their digests.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anabranch_transfer::{Digests, Name, Refusal};
+use anabranch_transfer::{Digests, Name, NameError, Refusal};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
@@ -17,9 +18,11 @@ const MOST_KEPT: usize = 64 << 20;
 /// How much of a file is read at a time while it is hashed.
 const READ: usize = 1 << 20;
 
-/// A directory that is shared, read-only.
+/// A directory that is shared, read-only, or one file of it.
 pub struct Files {
     directory: Dir,
+    /// What the one is called that is shared, and where it lies below; `None` if all are.
+    only: Option<(Name, PathBuf)>,
     known: Mutex<HashMap<Name, Known>>,
 }
 
@@ -59,13 +62,30 @@ fn stamp(file: &File) -> io::Result<Stamp> {
     })
 }
 
+/// The name under which a file is shared alone.
+fn name_of(path: &Path) -> io::Result<Name> {
+    let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| io::Error::other("its name is not UTF-8"))?;
+    name.parse().map_err(|error: NameError| io::Error::other(error.to_string()))
+}
+
 impl Files {
-    /// Shares a directory.
+    /// Shares a directory, or a file alone.
     ///
     /// # Errors
-    /// If it cannot be opened.
-    pub fn open(directory: &Path) -> io::Result<Self> {
-        Ok(Self { directory: Dir::open_ambient_dir(directory, ambient_authority())?, known: Mutex::default() })
+    /// If it cannot be opened, or no URL can have the name of the file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        // A link to a file is shared under its own name.
+        let real = path.canonicalize()?;
+        let (directory, only) = match (real.is_file(), real.parent(), real.file_name()) {
+            (true, Some(above), Some(file)) => (above, Some((name_of(path)?, PathBuf::from(file)))),
+            _ => (real.as_path(), None),
+        };
+        Ok(Self { directory: Dir::open_ambient_dir(directory, ambient_authority())?, only, known: Mutex::default() })
+    }
+
+    /// The name of the file, if it is one alone.
+    pub fn only(&self) -> Option<&Name> {
+        self.only.as_ref().map(|(name, _)| name)
     }
 
     /// The file by a name, with its digests; reads it whole if they are not known.
@@ -96,14 +116,19 @@ impl Files {
 
     /// A regular file below the directory, also one that links within it lead to.
     fn regular(&self, name: &Name) -> Result<(File, Stamp), Refusal> {
+        let place = match &self.only {
+            Some((only, place)) if only == name => place,
+            Some(_) => return Err(Refusal::NoSuchFile),
+            None => Path::new(name.as_str()),
+        };
         let open = || {
             // Opening anything else might wait for ever, or do something.
-            if !self.directory.metadata(name.as_str())?.is_file() {
+            if !self.directory.metadata(place)?.is_file() {
                 return Err(io::ErrorKind::NotFound.into());
             }
             let mut options = OpenOptions::new();
             options.read(true).custom_flags(nix::libc::O_NONBLOCK);
-            let file = self.directory.open_with(name.as_str(), &options)?.into_std();
+            let file = self.directory.open_with(place, &options)?.into_std();
             let stamp = stamp(&file)?;
             Ok((file, stamp))
         };
@@ -197,6 +222,22 @@ mod tests {
         for hidden in ["absolute", "relative", "directory/secret", "directory", "empty", "pipe", "none"] {
             assert_eq!(files.find(&name(hidden)).unwrap_err(), Refusal::NoSuchFile, "{hidden}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_shared_alone_is_all_there_is() {
+        let directory = tempfile::tempdir().unwrap();
+        for file in ["one", "other"] {
+            fs::write(directory.path().join(file), b"abc").unwrap();
+        }
+        symlink(directory.path().join("one"), directory.path().join("link")).unwrap();
+        for file in ["one", "link"] {
+            let files = Files::open(&directory.path().join(file)).unwrap();
+            assert_eq!(files.only(), Some(&name(file)));
+            assert_eq!(files.find(&name(file)).unwrap().digests().size(), 3);
+            assert_eq!(files.find(&name("other")).unwrap_err(), Refusal::NoSuchFile);
+        }
+        assert!(Files::open(&directory.path().join("none")).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sharing a directory: what a sharer does on a connection.
+//! Sharing files: what a sharer does on a connection.
 //!
 //! Every request comes on a stream of its own. What a fetcher can make a sharer keep is bounded: the streams of a
 //! connection by the transport, the files that it holds open, how many files are hashed at a time, and how long it may leave
@@ -8,7 +8,7 @@ mod files;
 mod service;
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ const PIECE: usize = 64 << 10;
 /// How long a fetcher may take nothing of what it asked for.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A shared directory, and what connections to it have in common.
+/// Files that are shared, and what connections have in common.
 pub struct Share {
     files: Files,
     hashed: Arc<Semaphore>,
@@ -59,6 +59,17 @@ impl Share {
     pub fn new(files: Files) -> Self {
         Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)) }
     }
+}
+
+/// A connection that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The address that it came from first.
+    pub remote: String,
+    /// Bytes of files that it took.
+    pub bytes: u64,
+    /// Whether it said that it has a file whole.
+    pub has_file: bool,
 }
 
 /// What is wrong, in so few words that they fit into a message whatever was asked for.
@@ -91,12 +102,14 @@ struct Serving {
     taken: AtomicU64,
     /// Answers that wait for the transport to take more.
     waiting: AtomicUsize,
+    /// Whether the fetcher has said that it has a file.
+    has_file: AtomicBool,
 }
 
 /// Serves all that connect, until the server is closed; if it is dropped, all connections end.
 ///
-/// Tells of each that has ended from where it came, and how many bytes it took.
-pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(String, u64) + Send + Sync + 'static) {
+/// Tells of each that has ended.
+pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(Served) + Send + Sync + 'static) {
     let tell = Arc::new(tell);
     let mut connections = JoinSet::new();
     loop {
@@ -111,7 +124,8 @@ pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(String, 
                 connections.spawn(async move {
                     if let Ok(session) = arrival.accept_asking().await {
                         let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
-                        tell(remote, serve(session, share).await);
+                        let (bytes, has_file) = serve(session, share).await;
+                        tell(Served { remote, bytes, has_file });
                     }
                 });
             }
@@ -120,8 +134,8 @@ pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(String, 
     }
 }
 
-/// Serves a connection until it ends, and says how many bytes it took.
-async fn serve(session: Session, share: Arc<Share>) -> u64 {
+/// Serves a connection until it ends, and says how many bytes it took, and whether it has a file whole now.
+async fn serve(session: Session, share: Arc<Share>) -> (u64, bool) {
     let serving = Arc::new(Serving {
         share,
         session,
@@ -130,6 +144,7 @@ async fn serve(session: Session, share: Arc<Share>) -> u64 {
         order: AtomicI32::new(0),
         taken: AtomicU64::new(0),
         waiting: AtomicUsize::new(0),
+        has_file: AtomicBool::new(false),
     });
     let mut requests = JoinSet::new();
     let mut tick = interval(TICK);
@@ -142,7 +157,7 @@ async fn serve(session: Session, share: Arc<Share>) -> u64 {
                     let serving = Arc::clone(&serving);
                     requests.spawn(async move { serving.answer(send, receive).await });
                 }
-                Err(_) => return serving.taken.load(Ordering::Relaxed),
+                Err(_) => return (serving.taken.load(Ordering::Relaxed), serving.has_file.load(Ordering::Relaxed)),
             },
             Some(_) = requests.join_next() => {}
             _ = tick.tick() => serving.look_after(&mut progress),
@@ -197,6 +212,10 @@ impl Serving {
                 Ok((file, offset, length)) => return self.send_chunk(send, file, offset, length).await,
                 Err(refusal) => Err(refusal),
             },
+            Request::Have { root } => self.file(root).map(|_| {
+                self.has_file.store(true, Ordering::Relaxed);
+                Answer::Done
+            }),
         };
         self.say(send, &answer.unwrap_or_else(Answer::Refused)).await
     }

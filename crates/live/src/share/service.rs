@@ -1,4 +1,4 @@
-//! A directory shared from beginning to end: sockets, identity, URL, and what to say of it.
+//! Files shared from beginning to end: sockets, identity, URL, and what to say of it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{Files, Share, serve_all};
+use super::{Files, Served, Share, serve_all};
 use crate::running::Events;
 use crate::security::Identity;
 use crate::session::{Server, SessionError};
@@ -16,8 +16,8 @@ use crate::url::Url;
 /// What is to be shared, where and as whom.
 #[derive(Debug)]
 pub struct Service {
-    /// The directory.
-    pub directory: PathBuf,
+    /// The directory, or a file that is to be shared alone.
+    pub path: PathBuf,
     /// The local addresses; port 0 is any that is free.
     pub addresses: Vec<SocketAddr>,
     /// The certificate and its key.
@@ -29,25 +29,20 @@ pub struct Service {
 /// What has happened.
 #[derive(Debug)]
 pub enum ShareEvent {
-    /// The directory is shared at this URL; names of files go after its slash.
+    /// At this URL; where it is a directory that is shared, names of files go after its slash.
     Sharing(Url),
-    /// A connection has ended: from where it came, and how many bytes it took.
-    Served {
-        /// The address that it came from first.
-        remote: String,
-        /// Bytes of files.
-        bytes: u64,
-    },
+    /// A connection has ended.
+    Served(Served),
     /// It cannot be shared.
     Failed(ShareError),
 }
 
-/// Why a directory cannot be shared.
+/// Why something cannot be shared.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum ShareError {
     #[error("{path}: {error}", path = path.display())]
-    Directory { path: PathBuf, error: io::Error },
+    Path { path: PathBuf, error: io::Error },
     #[error(transparent)]
     Session(#[from] SessionError),
 }
@@ -60,18 +55,16 @@ pub async fn share(service: Service, events: Events<ShareEvent>) {
 }
 
 async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareError> {
-    let Service { directory, addresses, identity, host } = service;
-    let files = Files::open(&directory).map_err(|error| ShareError::Directory { path: directory, error })?;
+    let Service { path, addresses, identity, host } = service;
+    let files = Files::open(&path).map_err(|error| ShareError::Path { path, error })?;
     let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
     let server = Server::bind(&locals, &identity).await?;
     let address = server.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let pins = vec![identity.fingerprint()];
-    events.tell(ShareEvent::Sharing(Url { host, port: address.port(), path: String::new(), pins }));
+    let path = files.only().map(ToString::to_string).unwrap_or_default();
+    events.tell(ShareEvent::Sharing(Url { host, port: address.port(), path, pins }));
     let told = events.clone();
-    serve_all(server, Arc::new(Share::new(files)), move |remote, bytes| {
-        told.tell(ShareEvent::Served { remote, bytes });
-    })
-    .await;
+    serve_all(server, Arc::new(Share::new(files)), move |served| told.tell(ShareEvent::Served(served))).await;
     Ok(())
 }

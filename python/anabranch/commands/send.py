@@ -1,0 +1,36 @@
+"""``anabranch send``: one file, until somebody has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch.commands.share import Certificate, Host, Key, Listen, served
+from anabranch.transfer import PORT, send
+
+HELP = """Send a file over QUIC, over as many paths as who fetches it asks for.
+
+Prints the URL for `anabranch fetch`, serves this file alone, and ends when somebody has fetched it whole; `anabranch
+share` serves a file, or a folder, to many.
+"""
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="The file.")],
+    listen: Listen = None,
+    host: Host = None,
+    certificate: Certificate = None,
+    key: Key = None,
+) -> None:
+    """Run `HELP`."""
+    send(
+        file,
+        listen=listen or (f"0.0.0.0:{PORT}",),
+        host=host,
+        certificate=certificate,
+        key=key,
+        ready=typer.echo,
+        served=served,
+    )
