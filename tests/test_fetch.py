@@ -46,7 +46,7 @@ def sharer(
     program = [*PROGRAM, command, str(path), "--listen", f"127.0.0.1:{port}"]
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
     with subprocess.Popen(
-        program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
         try:
             assert process.stdout is not None
@@ -83,6 +83,11 @@ def test_a_file_is_fetched_over_two_paths_and_named_as_it_is_shared(shared: Path
         assert "127.0.0.2 - 127.0.0.1" in out
         finished(fetcher(url.replace("NAME", "maps/rhine%20map"), "--to", there))
         assert (there / "rhine map").read_bytes() == b"abc"
+    with sharer(shared / "maps" / "rhine map", tmp_path) as (_, url):
+        assert "/rhine%20map?pin=" in url
+        for to in ("one", "two"):
+            finished(fetcher(url, "--to", there / to))
+            assert (there / to).read_bytes() == b"abc"
 
 
 def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> None:
@@ -90,18 +95,38 @@ def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> N
         _, err = finished(fetcher(url.replace("/x?", "/maps/rhine%20map?"), "--to", tmp_path / "y"), 1)
         assert "it shares no such file" in err
         leaving = fetcher(url, "--to", tmp_path / "x")
-        while not (tmp_path / "x.part").exists():
+        while not (tmp_path / "x.part").exists() and leaving.poll() is None:
             time.sleep(0.001)
         leaving.send_signal(signal.SIGINT)
         finished(leaving, 130)
+        assert process.stderr is not None
+        assert "took" in process.stderr.readline()
+        assert "took" in process.stderr.readline()
         assert process.poll() is None, "nobody has it yet"
         finished(fetcher(url, "--to", tmp_path / "x"))
         assert digest(tmp_path / "x") == digest(shared / "x")
         assert process.wait(timeout=10) == 0
 
 
-@pytest.mark.parametrize(("path", "code", "reason"), [(".", 2, "is a folder"), ("none", 1, "No such file")])
+def test_all_who_send_a_file_hear_that_it_is_there(shared: Path, tmp_path: Path) -> None:
+    small = shared / "maps" / "rhine map"
+    with (
+        sharer(small, tmp_path, command="send") as (one, first),
+        sharer(small, tmp_path, command="send") as (two, second),
+    ):
+        finished(fetcher(first, second, "--to", tmp_path / "x"))
+        assert one.wait(timeout=10) == two.wait(timeout=10) == 0
+    with sharer(small, tmp_path, command="send") as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130, "nobody has it"
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "reason"),
+    [(".", 2, "is no regular file"), ("none", 1, "No such file"), ("a:b", 2, "rename the file")],
+)
 def test_what_is_no_file_is_not_sent(tmp_path: Path, path: str, code: int, reason: str) -> None:
+    (tmp_path / "a:b").touch()
     command = [*PROGRAM, "send", str(tmp_path / path), "--listen", "127.0.0.1:0"]
     environment = os.environ | {"XDG_DATA_HOME": str(tmp_path)}
     ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)

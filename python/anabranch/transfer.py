@@ -85,7 +85,7 @@ def fetch(
     Parameters
     ----------
     urls : sequence of str
-        Where the file is: ``anabranch://HOST:PORT/NAME?pin=FINGERPRINT``, as :func:`share` prints it.
+        Where the file is: ``anabranch://HOST:PORT/NAME?pin=FINGERPRINT``, as :func:`share` and :func:`send` tell it.
     to : path, optional
         Where it is to be; a folder, or the name of a new file. By default its own name, here.
     control : str
@@ -180,9 +180,9 @@ def share(
     Raises
     ------
     ValueError
-        If an address or the certificate cannot be.
+        If an address, the certificate or the name of the file cannot be.
     OSError
-        If the directory or the sockets cannot be opened.
+        If the path or the sockets cannot be opened.
     """
     with closing(_share(path, listen, host, certificate, key, ready, served)) as connections:
         for _ in connections:
@@ -199,12 +199,12 @@ def send(
     ready: Callable[[str], None] | None = None,
     served: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Share one file until somebody has fetched it whole.
+    """Share one file until somebody has fetched it whole, or Ctrl-C, which is a ``KeyboardInterrupt``.
 
-    Takes and raises what :func:`share` does; a folder is a ``ValueError``. ``ready`` is told the URL to fetch it by.
+    Takes and raises what :func:`share` does; a folder, a pipe or a device is a ``ValueError``.
     """
-    if Path(file).is_dir():
-        raise ValueError(f"{file} is a folder; `share` serves the files of one, `send` sends a file")
+    if Path(file).exists() and not Path(file).is_file():
+        raise ValueError(f"{file} is no regular file; write it to one first, or share the folder")
     with closing(_share(file, listen, host, certificate, key, ready, served)) as connections:
         any(connections)
 
@@ -218,7 +218,7 @@ def _share(
     ready: Callable[[str], None] | None,
     served: Callable[[str, int], None] | None,
 ) -> Generator[bool]:
-    """Share until nobody asks for more; give of each connection that has ended whether it has a file whole now."""
+    """Share until this is closed; give of each connection that has ended whether it has a file whole now."""
     if (certificate is None) != (key is None):
         raise ValueError("a certificate and its key go together; give both, or neither")
     if host is None and listen:

@@ -2,7 +2,7 @@
 //! ends without a word.
 #![cfg(target_os = "linux")]
 
-mod common;
+mod lab;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use anabranch_scenario::plan::Plan;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use self::common::{plan, punctual, turn};
+use self::lab::{plan, punctual, turn};
 
 /// Two paths of 20 and 50 Mbit/s, of which agents hand out 97 in 100; A takes both, B the first from 4 s to 8 s. One in
 /// fifty control packets is lost on each link.

@@ -294,6 +294,22 @@ async fn a_sharer_takes_nothing_but_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_has_a_file_that_was_not_looked_for() {
+    let from = directory(b"abc");
+    let (_sharer, url, mut told) = sharer_that_tells(from.path()).await;
+    let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
+    let remote = [SocketAddr::from(([127, 0, 0, 1], url.port))];
+    let session = client.connect(&url.host, &remote, &url.trust(), &named("lia").unwrap()).await.unwrap();
+    let (mut send, mut receive) = session.connection().open_bi().await.unwrap();
+    let root = Digests::of(3, &b"abc"[..]).unwrap().root();
+    send.write_all(&encode(&Request::Have { root }).unwrap()).await.unwrap();
+    let answer = receive.read_to_end(4096).await.unwrap();
+    assert_eq!(decode(&answer[2..]), Ok(Answer::Refused(Refusal::Unknown)));
+    session.close(0, "");
+    assert!(!has_file(&mut told).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_messages_are_refused_and_harm_no_sharer() {
     let content = content(MB);
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());

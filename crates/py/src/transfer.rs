@@ -9,7 +9,7 @@ use anabranch_live::control::named;
 use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceProgress, SourceStanding, Wanted, fetch};
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
-use anabranch_live::share::{Served, Service, ShareEvent, share};
+use anabranch_live::share::{FilesError, Served, Service, ShareError, ShareEvent, share};
 use anabranch_live::url::Url;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -79,6 +79,7 @@ impl Share {
             Some(ShareEvent::Served(Served { remote, bytes, has_file })) => {
                 Ok(Some((None, Some((remote, bytes, has_file)))))
             }
+            Some(ShareEvent::Failed(error @ ShareError::Path { error: FilesError::Name(_), .. })) => Err(wrong(error)),
             Some(ShareEvent::Failed(error)) => Err(failed(error)),
         }
     }

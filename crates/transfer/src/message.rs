@@ -42,7 +42,7 @@ pub enum Request {
         /// Which of its chunks.
         chunk: u32,
     },
-    /// Nothing more: the fetcher has a file that was looked for before.
+    /// To know that the fetcher has a file whole that was looked for before.
     Have {
         /// Its hash.
         root: Root,
@@ -72,7 +72,7 @@ pub enum Answer {
 /// Why a sharer does not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 pub enum Refusal {
-    /// The directory has no file by this name that may be read.
+    /// No file is shared by this name, or it may not be read.
     #[error("it shares no such file")]
     NoSuchFile,
     /// The name is none.

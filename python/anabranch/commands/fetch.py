@@ -39,7 +39,7 @@ BAR_WIDTH = 40
 
 
 def command(
-    urls: Annotated[list[str], typer.Argument(metavar="URL...", help="As `anabranch share` prints them.")],
+    urls: Annotated[list[str], typer.Argument(metavar="URL...", help="As `anabranch share` and `send` print them.")],
     to: Annotated[Path | None, typer.Option(help="Folder or new file. Default: its own name, here.")] = None,
     control: Annotated[str, typer.Option(help="Protocol that controls the paths.")] = "lia",
     via: Annotated[

@@ -12,8 +12,8 @@ from anabranch.transfer import PORT, send
 
 HELP = """Send a file over QUIC, over as many paths as who fetches it asks for.
 
-Prints the URL for `anabranch fetch`, serves this file alone, and ends when somebody has fetched it whole; `anabranch
-share` serves a file, or a folder, to many.
+Prints the URL for `anabranch fetch`, serves this file alone, and ends when somebody has fetched it whole. Ctrl-C ends
+it before, with code 130. `anabranch share` serves a file, or a folder, to many.
 """
 
 

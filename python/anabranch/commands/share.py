@@ -13,9 +13,9 @@ from anabranch.transfer import PORT, share
 
 HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 
-Prints the URL: put the name of a file for NAME and give it to `anabranch fetch`. It has the fingerprint by which
-a fetcher knows this machine; --certificate and --key take one that others have signed instead. Whoever reaches the
-port can read the files. Ctrl-C ends it.
+Prints the URL for `anabranch fetch`; where it is a folder that is shared, put the name of a file for NAME. The URL has
+the fingerprint by which a fetcher knows this machine; --certificate and --key take one that others have signed instead.
+Whoever reaches the port can read the files. Ctrl-C ends it.
 """
 
 
@@ -29,7 +29,7 @@ Key = Annotated[Path | None, typer.Option(help="Its private key, in PEM.")]
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="Nothing outside of it is served, whatever names or links say.")],
+    path: Annotated[Path, typer.Argument(help="Folder or file; nothing else is served, whatever names or links say.")],
     listen: Listen = None,
     host: Host = None,
     certificate: Certificate = None,

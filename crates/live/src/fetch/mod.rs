@@ -20,7 +20,7 @@ use anabranch_core::Time;
 use anabranch_transfer::digests::chunk_bytes;
 use anabranch_transfer::{Digests, Name, Root, Schedule};
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -35,8 +35,8 @@ use crate::url::Url;
 /// How often chunks are handed out though nothing happens: silence counts too.
 const TURN: Duration = Duration::from_millis(100);
 
-/// How long sharers may take to hear that the file is there.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long sharers may take to hear that the file is there: those that are being reached too.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The most bytes that are asked of a source at a time.
 const MOST_ASKED: u64 = 64 << 20;
@@ -135,7 +135,7 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
     let is_coupled = named(&order.control)?.terms().many_paths && order.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
     let count = order.sources.len();
-    let common = Arc::new(Common { order, digests: OnceLock::new(), events });
+    let common = Arc::new(Common { order, digests: OnceLock::new(), is_there: watch::Sender::new(false), events });
     let mut sources = JoinSet::new();
     let keepers = (0..count).map(|source| sources.spawn(source::keep(source, Arc::clone(&common)))).collect();
     let mut fetch = Fetch {
@@ -172,7 +172,24 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
         }
         fetch.hand_out();
     };
-    fetch.end(outcome).await
+    let fetched = fetch.end(outcome).await;
+    if fetched.is_ok() {
+        fetch.common.is_there.send_replace(true);
+        let told = async {
+            loop {
+                tokio::select! {
+                    source = sources.join_next() => if source.is_none() { break },
+                    // Nothing more is asked of who is ready only now.
+                    _ = news.recv() => {}
+                }
+            }
+        };
+        let _ = timeout(FAREWELL, told).await;
+    }
+    for connection in fetch.connections.iter().flatten() {
+        connection.close(0, "");
+    }
+    fetched
 }
 
 impl Fetch {
@@ -357,26 +374,16 @@ impl Fetch {
         }
     }
 
-    /// Brings to the disk what has come, gives the file its name if it is whole, and tells the sharers so.
-    async fn end(mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
+    /// Brings to the disk what has come, and gives the file its name if it is whole.
+    async fn end(&mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
         self.transfers.abort_all();
         self.progress.look();
-        let Some(mut work) = self.work else {
+        let Some(mut work) = self.work.take() else {
             return Err(outcome.expect_err("a fetch ends well only if it has begun"));
         };
         let ended = work.disk.end(outcome.is_ok()).await;
-        let outcome = outcome.and(ended.map_err(FetchError::from));
-        if outcome.is_ok() {
-            let mut told = JoinSet::new();
-            for connection in self.connections.iter().flatten() {
-                told.spawn(source::say_have(Arc::clone(connection), work.digests.root()));
-            }
-            let _ = timeout(FAREWELL, told.join_all()).await;
-        }
-        for connection in self.connections.iter().flatten() {
-            connection.close(0, "");
-        }
         outcome?;
+        ended?;
         Ok(Fetched {
             root: work.digests.root(),
             size: work.digests.size(),

@@ -8,6 +8,7 @@ use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
 use noq::{Connection, ConnectionError};
 use thiserror::Error;
 use tokio::sync::mpsc::Sender;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::{Order, Wanted};
@@ -71,15 +72,17 @@ pub struct Common {
     pub order: Order,
     /// The digests of the file, from the source that was first to send them.
     pub digests: OnceLock<Arc<Digests>>,
+    /// Whether the file has its name.
+    pub is_there: watch::Sender<bool>,
     pub events: Sender<Event>,
 }
 
-/// Keeps a source connected until it is out of the question, or nobody listens.
+/// Keeps a source connected until it is out of the question, or has heard that the file is there.
 pub async fn keep(source: usize, common: Arc<Common>) {
     let mut wait = WAITS.0;
     loop {
         let since = Instant::now();
-        let event = serve_until_lost(source, &common).await;
+        let Some(event) = serve_until_lost(source, &common).await else { return };
         let is_over = matches!(event, Event::Refused { .. });
         if common.events.send(event).await.is_err() || is_over {
             return;
@@ -88,21 +91,34 @@ pub async fn keep(source: usize, common: Arc<Common>) {
         if since.elapsed() > WAITS.1 {
             wait = WAITS.0;
         }
-        sleep(wait).await;
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = common.there() => return,
+        }
         wait = (wait * 2).min(WAITS.1);
     }
 }
 
-/// Connects to a source and tells of it: what is to be told when it is lost.
-async fn serve_until_lost(source: usize, common: &Common) -> Event {
-    let lost = |why: String| Event::Lost { source, why };
+impl Common {
+    /// Waits until the file has its name.
+    async fn there(&self) {
+        // The sender is here.
+        let _ = self.is_there.subscribe().wait_for(|&is_there| is_there).await;
+    }
+}
+
+/// Connects to a source and tells of it: what is to be told when it is lost, or nothing once it has heard that the file is
+/// there.
+async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
+    let lost = |why: String| Some(Event::Lost { source, why });
     let (_client, session) = match connect(source, &common.order).await {
         Ok(Reached { client, session, .. }) => (client, Arc::new(session)),
-        Err(error) if is_final(&error) => return Event::Refused { source, why: error.to_string() },
+        Err(error) if is_final(&error) => return Some(Event::Refused { source, why: error.to_string() }),
         Err(error) => return lost(error.to_string()),
     };
     match look(source, common, &session).await {
         Ok(digests) => {
+            let root = digests.root();
             let ready = Event::Ready { source, session: Arc::clone(&session), digests };
             if common.events.send(ready).await.is_err() {
                 return lost(String::new());
@@ -111,13 +127,18 @@ async fn serve_until_lost(source: usize, common: &Common) -> Event {
             tokio::select! {
                 why = session.connection().closed() => lost(why.to_string()),
                 why = tell_groups(&session, groups) => lost(why.to_string()),
+                () = common.there() => {
+                    // It makes no difference here what it answers.
+                    let _ = ask(session.connection(), &Request::Have { root }).await;
+                    None
+                }
             }
         }
         Err(LookError::Ask(AskError::Refused(refusal))) if refusal != Refusal::NotNow => {
-            Event::Refused { source, why: refusal.to_string() }
+            Some(Event::Refused { source, why: refusal.to_string() })
         }
         Err(LookError::Ask(error)) => lost(error.to_string()),
-        Err(error) => Event::Refused { source, why: error.to_string() },
+        Err(error) => Some(Event::Refused { source, why: error.to_string() }),
     }
 }
 
@@ -209,12 +230,6 @@ async fn list(connection: &Connection, size: u64, root: Root) -> Result<Digests,
         timeout(SILENCE, stream.read_exact(piece)).await.map_err(|_| AskError::Silent)?.map_err(AskError::Read)?;
     }
     Ok(Digests::listed(size, root, &list)?)
-}
-
-/// Says that the file is here, to a sharer that may wait for it.
-pub async fn say_have(session: Arc<Session>, root: Root) {
-    // It makes no difference here whether it hears of it.
-    let _ = ask(session.connection(), &Request::Have { root }).await;
 }
 
 /// Fetches a chunk, verifies it, and tells of it.

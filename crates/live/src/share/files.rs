@@ -1,7 +1,6 @@
 //! What is shared: the files of a directory, opened so that no name and no link leads out of it, or one; and their digests.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -11,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anabranch_transfer::{Digests, Name, NameError, Refusal};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use thiserror::Error;
 
 /// The most bytes of digests that are kept for later fetchers.
 const MOST_KEPT: usize = 64 << 20;
@@ -62,25 +62,37 @@ fn stamp(file: &File) -> io::Result<Stamp> {
     })
 }
 
-/// The name under which a file is shared alone.
-fn name_of(path: &Path) -> io::Result<Name> {
-    let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| io::Error::other("its name is not UTF-8"))?;
-    name.parse().map_err(|error: NameError| io::Error::other(error.to_string()))
+/// Why something cannot be shared.
+#[derive(Debug, Error)]
+pub enum FilesError {
+    /// The system does not let us read it.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    /// No fetcher could ask for a file of this name.
+    #[error(transparent)]
+    Name(#[from] NameError),
 }
 
 impl Files {
     /// Shares a directory, or a file alone.
     ///
     /// # Errors
-    /// If it cannot be opened, or no URL can have the name of the file.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    /// If it cannot be read, or nobody could ask for a file of this name.
+    pub fn open(path: &Path) -> Result<Self, FilesError> {
         // A link to a file is shared under its own name.
         let real = path.canonicalize()?;
-        let (directory, only) = match (real.is_file(), real.parent(), real.file_name()) {
-            (true, Some(above), Some(file)) => (above, Some((name_of(path)?, PathBuf::from(file)))),
+        let (directory, only) = match (path.file_name(), real.parent(), real.file_name()) {
+            (Some(name), Some(above), Some(file)) if real.is_file() => {
+                (above, Some((name.to_string_lossy().parse()?, PathBuf::from(file))))
+            }
             _ => (real.as_path(), None),
         };
-        Ok(Self { directory: Dir::open_ambient_dir(directory, ambient_authority())?, only, known: Mutex::default() })
+        let directory = Dir::open_ambient_dir(directory, ambient_authority())?;
+        let files = Self { directory, only, known: Mutex::default() };
+        if let Some((_, place)) = &files.only {
+            files.open_regular(place)?;
+        }
+        Ok(files)
     }
 
     /// The name of the file, if it is one alone.
@@ -114,29 +126,35 @@ impl Files {
         Ok(self.known(name, stamp).map(|digests| SharedFile { file, stamp, digests }))
     }
 
-    /// A regular file below the directory, also one that links within it lead to.
+    /// The regular file by a name.
     fn regular(&self, name: &Name) -> Result<(File, Stamp), Refusal> {
         let place = match &self.only {
             Some((only, place)) if only == name => place,
             Some(_) => return Err(Refusal::NoSuchFile),
             None => Path::new(name.as_str()),
         };
-        let open = || {
-            // Opening anything else might wait for ever, or do something.
-            if !self.directory.metadata(place)?.is_file() {
-                return Err(io::ErrorKind::NotFound.into());
-            }
-            let mut options = OpenOptions::new();
-            options.read(true).custom_flags(nix::libc::O_NONBLOCK);
-            let file = self.directory.open_with(place, &options)?.into_std();
-            let stamp = stamp(&file)?;
-            Ok((file, stamp))
-        };
         // What is wrong with this machine may be over later; whatever else is wrong, there is no such file to be had.
-        open().map_err(|error: io::Error| match error.raw_os_error() {
+        self.open_regular(place).map_err(|error| match error.raw_os_error() {
             Some(nix::libc::EMFILE | nix::libc::ENFILE | nix::libc::EIO | nix::libc::ENOMEM) => Refusal::NotNow,
             _ => Refusal::NoSuchFile,
         })
+    }
+
+    /// A regular file below the directory, also one that links within it lead to if all of it is shared.
+    fn open_regular(&self, place: &Path) -> io::Result<(File, Stamp)> {
+        let metadata = match self.only {
+            Some(_) => self.directory.symlink_metadata(place)?,
+            None => self.directory.metadata(place)?,
+        };
+        // Opening anything else might wait for ever, or do something.
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(nix::libc::O_NONBLOCK);
+        let file = self.directory.open_with(place, &options)?.into_std();
+        let stamp = stamp(&file)?;
+        Ok((file, stamp))
     }
 
     fn known(&self, name: &Name, stamp: Stamp) -> Option<Arc<Digests>> {
@@ -237,7 +255,21 @@ mod tests {
             assert_eq!(files.find(&name(file)).unwrap().digests().size(), 3);
             assert_eq!(files.find(&name("other")).unwrap_err(), Refusal::NoSuchFile);
         }
-        assert!(Files::open(&directory.path().join("none")).is_err());
+        assert!(matches!(Files::open(&directory.path().join("none")), Err(FilesError::Unreadable(_))));
+        fs::write(directory.path().join("a:b"), b"abc").unwrap();
+        assert!(matches!(Files::open(&directory.path().join("a:b")), Err(FilesError::Name(_))));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_file_that_was_shared_alone_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        for file in ["one", "other"] {
+            fs::write(directory.path().join(file), b"abc").unwrap();
+        }
+        let files = Files::open(&directory.path().join("one")).unwrap();
+        fs::remove_file(directory.path().join("one")).unwrap();
+        symlink("other", directory.path().join("one")).unwrap();
+        assert_eq!(files.find(&name("one")).unwrap_err(), Refusal::NoSuchFile);
     }
 
     #[test]

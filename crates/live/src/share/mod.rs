@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-pub use self::files::{Files, SharedFile};
+pub use self::files::{Files, FilesError, SharedFile};
 pub use self::service::{Service, ShareError, ShareEvent, share};
 use crate::control::named;
 use crate::messages::{AskError, WORKING, read_at_once, write};

@@ -1,13 +1,12 @@
-//! Files shared from beginning to end: sockets, identity, URL, and what to say of it.
+//! Files, shared from beginning to end: sockets, identity, URL, and what to say of it.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{Files, Served, Share, serve_all};
+use super::{Files, FilesError, Served, Share, serve_all};
 use crate::running::Events;
 use crate::security::Identity;
 use crate::session::{Server, SessionError};
@@ -42,7 +41,7 @@ pub enum ShareEvent {
 #[allow(missing_docs)]
 pub enum ShareError {
     #[error("{path}: {error}", path = path.display())]
-    Path { path: PathBuf, error: io::Error },
+    Path { path: PathBuf, error: FilesError },
     #[error(transparent)]
     Session(#[from] SessionError),
 }

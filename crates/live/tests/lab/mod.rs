@@ -10,7 +10,7 @@ use anabranch_scenario::{NetworkSource, Scenario};
 /// So many times a run is tried whose packets are late since this machine has other things to do.
 const ATTEMPTS: usize = 3;
 
-/// One lab at a time: what tests measure there takes the time that it takes.
+/// One lab of a test program at a time: two would make each other late.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The turn of a test; `None`, and words, if there can be no lab.
@@ -22,6 +22,7 @@ pub fn turn() -> Option<MutexGuard<'static, ()>> {
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// The plan of a scenario.
 pub fn plan(text: &str) -> Plan {
     let scenario = Scenario::parse(text).unwrap();
     let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
