@@ -97,7 +97,9 @@ impl Controller for Slot {
     }
 
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, app_limited: bool, _largest: Option<u64>) {
-        let now = self.group.time(now);
+        // noq looks at the clock before it looks at its sockets. If this machine halts in between, what comes meanwhile has
+        // a time at which it had not come yet, and round trips would be shorter than paths are.
+        let now = self.group.time(now.max(Instant::now()));
         self.with(|open, _, _| open.path.on_end(now, app_limited));
     }
 

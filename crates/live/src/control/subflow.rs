@@ -123,7 +123,7 @@ impl Subflow {
             self.deliveries.starve(self.under_way.count());
         }
         let Some(batch) = &mut self.batch else { return };
-        (batch.is_complete, batch.is_starved) = (true, is_starved);
+        (batch.now, batch.is_complete, batch.is_starved) = (now, true, is_starved);
         // What was overtaken on its way says nothing of round trips and rates.
         batch.newest = batch.newest.filter(|newest| Some(newest.number) > self.acknowledged);
         let Some(newest) = batch.newest else { return };

@@ -95,8 +95,13 @@ struct Path {
 }
 
 impl Path {
+    /// One whose times are all to come: the clock of this machine says nothing of them.
     fn new() -> Self {
-        let (recorder, start) = (Recorder::default(), Instant::now());
+        Self::since(Instant::now() + Duration::from_hours(1))
+    }
+
+    fn since(start: Instant) -> Self {
+        let recorder = Recorder::default();
         let group = Group::with(start, Controls::Joint(Box::new(recorder.clone())), true);
         let slot = enter(&group, start);
         assert!(matches!(recorder.read()[..], [Told::Open(0)]));
@@ -129,6 +134,17 @@ impl Path {
 
 fn enter(group: &Arc<Group>, now: Instant) -> Slot {
     *group.clone().build(now, 1200).into_any().downcast::<Slot>().expect("a group makes slots")
+}
+
+#[test]
+fn what_came_while_the_machine_halted_had_not_come_before() {
+    let mut path = Path::since(Instant::now());
+    path.send(0, 0..1);
+    std::thread::sleep(Duration::from_millis(5));
+    // noq looked at the clock after 1 ms, and then at its sockets.
+    path.ack(1, 0, 0..1);
+    path.slot.window();
+    assert!(path.recorder.acked().rtt.is_some_and(|rtt| rtt >= 0.005));
 }
 
 #[test]
