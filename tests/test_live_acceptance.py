@@ -187,8 +187,8 @@ SETTLED_S = 1.5
 """After so long slow start is over, and both paths are open."""
 
 DELAY_BASED = ("wvegas",)
-"""These need longer to settle. They drain a queue now and then, also where the machine halts for a whole round trip,
-and have all again after a second: it takes ten to see what they have in the mean.
+"""These need longer to settle. They drain a queue now and then, and have all again after a second or two: it takes ten
+to see what they have in the mean.
 """
 
 

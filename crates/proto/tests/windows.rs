@@ -84,9 +84,11 @@ fn all() -> Vec<Protocol> {
     let named = PROTOCOLS.iter().filter_map(|(name, ..)| Protocol::named(name));
     let clock = SpanText(Span(1_000_000_000));
     let paper = wvegas::Parameters { drain: wvegas::Drain::Paper, clock, ..wvegas::Parameters::default() };
+    let steady = wvegas::Parameters { drain: wvegas::Drain::Steady, ..wvegas::Parameters::default() };
     let base = vegas::Parameters { denominator: vegas::Denominator::Base, ..vegas::Parameters::default() };
     let others = [
         Protocol::Wvegas(paper),
+        Protocol::Wvegas(steady),
         Protocol::Vegas(base),
         Protocol::Ewtcp(ewtcp::Parameters { weight: Some(100.0) }),
         Protocol::Balia(balia::Parameters { alpha: balia::Alpha::Whole }),

@@ -21,8 +21,9 @@
 //! after a drain is next to nothing, the next is more than twice that, and windows fall again; unless the clock is so coarse
 //! that it measures 0, which stands for none, as with `clock = "1 ms"`. With `drain = "saturated"` the least queueing delay
 //! is recorded and compared only in rounds with a backlog of alpha or more. With `drain = "steady"` what is recorded is the
-//! same mean, and what is compared with it is the delay of the packet which waited least in a round: a queue that stands
-//! delays all of a round, a machine that halts for a moment only some.
+//! same mean, and what is compared with it is the delay of the packet which waited least in this round and the one before;
+//! and slow start goes by the packet which waited least in a round. A queue that stands delays all packets; a machine that
+//! halts for a moment delays only what is under way then, which may be all of one round.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Span, Time};
@@ -58,7 +59,7 @@ pub struct Parameters {
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub alpha: f64,
-    /// With more of them slow start is over, 0.1 to 1e4.
+    /// With more of them waiting slow start is over, 0.1 to 1e4.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub gamma: f64,
@@ -76,7 +77,8 @@ pub enum Drain {
     /// Where queueing delays double of rounds with a backlog of alpha or more.
     #[default]
     Saturated,
-    /// Where each packet of such a round waits twice the least mean, for machines that halt for moments.
+    /// Where each packet of such a round and the one before waits twice the least mean, for machines that halt for moments;
+    /// slow start then goes by the packet that waits least.
     Steady,
     /// Where queueing delays of any rounds double.
     Paper,
@@ -118,6 +120,8 @@ struct Subflow {
     window: f64,
     threshold: f64,
     trips: RoundTrips,
+    /// The least round trip of the round before, in seconds; 0 without one.
+    before: f64,
     /// The smoothed round trip in seconds; 0 before the first.
     rtt: f64,
     /// Whether the window grows in this round of slow start.
@@ -139,6 +143,7 @@ impl Subflow {
             window,
             threshold: f64::INFINITY,
             trips: RoundTrips::default(),
+            before: 0.0,
             rtt: 0.0,
             is_growing: true,
             alpha,
@@ -168,36 +173,45 @@ impl Wvegas {
         if unit > 0.0 { ((seconds / unit).round() * unit).max(unit) } else { seconds }
     }
 
-    fn end_round(&mut self, subflow: usize, is_limited: bool) {
+    /// Whether slow start may grow: not with "steady" where each packet of the round so far has waited.
+    fn has_room(&self, subflow: usize) -> bool {
+        let Subflow { window, ref trips, .. } = self.subflows[subflow];
+        let is_judged = self.parameters.drain == Drain::Steady && trips.samples() > 0;
+        !is_judged || backlog(window, trips.least(), trips.base()) <= self.parameters.gamma
+    }
+
+    fn end_round(&mut self, subflow: usize, acked: &Acked) {
         let Some(rtt) = self.subflows[subflow].trips.mean() else { return };
         let rtt = self.told(rtt);
         let own = &mut self.subflows[subflow];
         let base = own.trips.base();
-        let backlog = backlog(own.window, rtt, base);
+        let used = own.window;
         if own.window < own.threshold {
-            if backlog > self.parameters.gamma {
-                own.window = own.window.min((own.window * base / rtt).floor() + 1.0);
+            let rtt = if self.parameters.drain == Drain::Steady { own.trips.least() } else { rtt };
+            if backlog(used, rtt, base) > self.parameters.gamma {
+                own.window = own.window.min((used * base / rtt).floor() + 1.0);
                 own.threshold = own.window;
             }
             own.is_growing = !own.is_growing;
             return;
         }
+        let backlog = backlog(used, rtt, base);
         let is_saturated = backlog >= own.alpha;
         if is_saturated {
-            own.rate = own.window / rtt;
+            own.rate = used / rtt;
             self.weigh();
             let own = &mut self.subflows[subflow];
             own.alpha = (own.weight * self.parameters.total_alpha).max(self.parameters.alpha);
         }
         let own = &mut self.subflows[subflow];
-        if backlog < own.alpha && is_limited {
+        if backlog < own.alpha && acked.is_limited {
             own.window += 1.0;
         } else if backlog > own.alpha {
             own.window -= 1.0;
         }
         match self.parameters.drain {
             Drain::Saturated if is_saturated => own.drain(rtt, rtt, base),
-            Drain::Steady if is_saturated => own.drain(rtt, own.trips.least(), base),
+            Drain::Steady if is_saturated => own.drain(rtt, own.trips.least().min(own.before), base),
             Drain::Paper => own.drain(rtt, rtt, base),
             Drain::Saturated | Drain::Steady | Drain::Off => {}
         }
@@ -228,19 +242,21 @@ impl WindowControl for Wvegas {
             let rtt = self.told(rtt);
             self.subflows[subflow].trips.add(rtt);
         }
+        let has_room = self.has_room(subflow);
         let own = &mut self.subflows[subflow];
         own.rtt = acked.smoothed;
         if acked.is_recovering {
             own.trips.begin_round();
             return;
         }
-        if own.window < own.threshold && own.is_growing && acked.is_limited {
+        if own.window < own.threshold && own.is_growing && has_room && acked.is_limited {
             own.window = (own.window + f64::from(acked.packets)).min(own.threshold);
         }
         if acked.ends_round {
-            self.end_round(subflow, acked.is_limited);
+            self.end_round(subflow, acked);
             let own = &mut self.subflows[subflow];
             own.window = own.window.max(LEAST);
+            own.before = if own.trips.samples() > 0 { own.trips.least() } else { 0.0 };
             own.trips.begin_round();
         }
         let own = &mut self.subflows[subflow];
@@ -333,30 +349,54 @@ mod tests {
 
     #[test]
     fn a_queue_twice_as_long_as_the_least_is_drained() {
-        // 1/6 of 30 waits, then 15: 20 ms and 100 ms. Half of (30 + 1 - 1) 100 / 200.
-        for (drain, window) in [(Drain::Saturated, 7.5), (Drain::Steady, 7.5), (Drain::Paper, 7.5), (Drain::Off, 30.0)]
-        {
+        // 1/6 of 30 waits, so 31; then a half of that, so 30, and half of 30 100 / 200 if it drains. Then nothing waits, so one
+        // more; or still a half, so 29, and half of 29 100 / 200.
+        for (drain, rounds) in [
+            (Drain::Saturated, [(0.2, 7.5), (0.1, 8.5)]),
+            (Drain::Steady, [(0.2, 30.0), (0.2, 7.25)]),
+            (Drain::Paper, [(0.2, 7.5), (0.1, 8.5)]),
+            (Drain::Off, [(0.2, 30.0), (0.2, 29.0)]),
+        ] {
             let parameters = Parameters { drain, total_alpha: 5.5, ..Parameters::default() };
             let mut wvegas = wvegas(parameters, &[30.0]);
             wvegas.subflows[0].trips.add(0.1);
             wvegas.subflows[0].trips.begin_round();
             round(&mut wvegas, 0, &[0.12, 0.12]);
             assert!(is_near(wvegas.window(0), 31.0) && is_near(wvegas.subflows[0].alpha, 5.5));
-            round(&mut wvegas, 0, &[0.2]);
-            assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
+            for (rtt, window) in rounds {
+                round(&mut wvegas, 0, &[rtt]);
+                assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
+            }
         }
     }
 
     #[test]
     fn a_moment_in_which_nothing_moves_is_no_queue() {
-        // 20 ms wait, then 70 in the mean; but it is 20 for one packet.
+        // 20 ms wait, then 70 in the mean; but it is 20 for one packet, or was so in the round before.
         for (drain, is_drained) in [(Drain::Steady, false), (Drain::Saturated, true)] {
-            let mut wvegas = wvegas(Parameters { drain, ..Parameters::default() }, &[30.0]);
+            for halt in [vec![0.12, 0.22], vec![0.17]] {
+                let parameters = Parameters { drain, total_alpha: 2.0, ..Parameters::default() };
+                let mut wvegas = wvegas(parameters, &[30.0]);
+                wvegas.subflows[0].trips.add(0.1);
+                wvegas.subflows[0].trips.begin_round();
+                round(&mut wvegas, 0, &[0.12, 0.12]);
+                round(&mut wvegas, 0, &halt);
+                round(&mut wvegas, 0, &[0.12]);
+                assert_eq!(wvegas.window(0) < 15.0, is_drained, "{}", wvegas.window(0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_moment_in_which_nothing_moves_does_not_end_slow_start() {
+        for (drain, window) in [(Drain::Steady, 14.0), (Drain::Saturated, 8.0)] {
+            let mut wvegas = wvegas(Parameters { drain, ..Parameters::default() }, &[10.0]);
+            wvegas.subflows[0].threshold = f64::INFINITY;
             wvegas.subflows[0].trips.add(0.1);
             wvegas.subflows[0].trips.begin_round();
-            round(&mut wvegas, 0, &[0.12, 0.12]);
-            round(&mut wvegas, 0, &[0.12, 0.22]);
-            assert_eq!(wvegas.window(0) < 15.0, is_drained, "{}", wvegas.window(0));
+            // 14 80 / 180 wait in the mean: down to the whole part of 14 100 / 180, and one. But there is none for one packet.
+            round(&mut wvegas, 0, &[0.1, 0.2, 0.2, 0.22]);
+            assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
         }
     }
 
@@ -373,6 +413,32 @@ mod tests {
         assert!(is_near(wvegas.window(0), 17.0));
         round(&mut wvegas, 0, &[0.1]);
         assert!(is_near(wvegas.window(0), 18.0));
+    }
+
+    #[test]
+    fn slow_start_ends_where_each_packet_waits() {
+        // Half of 20 is what fits, and one. "steady" does not grow in such a round; else it is half of 24, and one.
+        for (drain, window) in [(Drain::Steady, 11.0), (Drain::Saturated, 13.0)] {
+            let mut wvegas = wvegas(Parameters { drain, ..Parameters::default() }, &[20.0]);
+            wvegas.subflows[0].threshold = f64::INFINITY;
+            wvegas.subflows[0].trips.add(0.1);
+            wvegas.subflows[0].trips.begin_round();
+            round(&mut wvegas, 0, &[0.2; 4]);
+            assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
+            assert!(is_near(wvegas.subflows[0].threshold, window));
+        }
+    }
+
+    #[test]
+    fn a_round_without_a_sample_is_no_queue() {
+        let drain = Drain::Steady;
+        let mut wvegas = wvegas(Parameters { drain, total_alpha: 2.0, ..Parameters::default() }, &[30.0]);
+        wvegas.subflows[0].trips.add(0.1);
+        wvegas.subflows[0].trips.begin_round();
+        round(&mut wvegas, 0, &[0.12]);
+        wvegas.on_ack(0, &Acked { rtt: None, ends_round: true, ..acked(0.0, 0.2) });
+        round(&mut wvegas, 0, &[0.2]);
+        assert!(wvegas.window(0) > 15.0, "{}", wvegas.window(0));
     }
 
     #[test]
