@@ -24,6 +24,9 @@
 //! same mean, and what is compared with it is the delay of the packet which waited least in this round and the one before;
 //! and slow start goes by the packet which waited least in a round. A queue that stands delays all packets; a machine that
 //! halts for a moment delays only what is under way then, which may be all of one round.
+//!
+//! differs: a backlog is that of what was under way where that is less than the window, for the rest of the window waits
+//! nowhere.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Span, Time};
@@ -185,7 +188,7 @@ impl Wvegas {
         let rtt = self.told(rtt);
         let own = &mut self.subflows[subflow];
         let base = own.trips.base();
-        let used = own.window;
+        let used = if acked.is_limited { own.window } else { own.window.min(f64::from(acked.in_flight.0)) };
         if own.window < own.threshold {
             let rtt = if self.parameters.drain == Drain::Steady { own.trips.least() } else { rtt };
             if backlog(used, rtt, base) > self.parameters.gamma {
@@ -427,6 +430,27 @@ mod tests {
             assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
             assert!(is_near(wvegas.subflows[0].threshold, window));
         }
+    }
+
+    #[test]
+    fn what_is_not_under_way_does_not_wait() {
+        // 20 ms wait 1/6 of ten packets, or of three, which is less than gamma.
+        for (is_limited, window) in [(false, 10.0), (true, 9.0)] {
+            let mut wvegas = wvegas(Parameters::default(), &[10.0]);
+            wvegas.subflows[0].threshold = f64::INFINITY;
+            wvegas.subflows[0].is_growing = false;
+            wvegas.subflows[0].trips.add(0.1);
+            wvegas.subflows[0].trips.begin_round();
+            wvegas.on_ack(0, &Acked { is_limited, ends_round: true, in_flight: (3, 2), ..acked(0.0, 0.12) });
+            assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
+        }
+        // Later too: a half of 30 would, but of three it is less than alpha. There is no rate to weigh.
+        let mut wvegas = wvegas(Parameters::default(), &[30.0]);
+        wvegas.subflows[0].trips.add(0.1);
+        wvegas.subflows[0].trips.begin_round();
+        let unused = Acked { is_limited: false, ends_round: true, in_flight: (3, 2), ..acked(0.0, 0.2) };
+        wvegas.on_ack(0, &unused);
+        assert!(is_near(wvegas.window(0), 30.0) && wvegas.subflows[0].rate <= 0.0);
     }
 
     #[test]
