@@ -50,6 +50,9 @@ def test_few_runs_and_equal_ones_have_the_interval_that_they_can(interval: Inter
     # 0.1 + 0.1 + 0.1 is not 0.3, and yet these are equal.
     equal = of([0.1] * 3, interval)
     assert (equal["low"], equal["mean"], equal["high"], equal["half_width"]) == (0.1, 0.1, 0.1, 0.0)
+    # The least number over 0 is so near it that they are equal.
+    tiny = of([0.0, 5e-324, 0.0], interval)
+    assert (tiny["low"], tiny["high"], tiny["half_width"], tiny["skewness"]) == (0.0, 0.0, 0.0, None)
     # Two: t is 12.706, the deviation sqrt(2), so the half-width 12.706.
     two = of([1.0, 3.0], interval)
     assert (two["half_width"], two["skewness"]) == (pytest.approx(12.706, abs=1e-3), None)
@@ -95,7 +98,9 @@ def test_numbers_whose_sums_would_be_infinite_are_refused() -> None:
         of([1e301, 1e301])
 
 
-samples = st.lists(st.floats(-1e100, 1e100) | st.sampled_from([0.0, 1.0, 1e-100]), min_size=1, max_size=12)
+samples = st.lists(
+    st.floats(-1e100, 1e100) | st.sampled_from([0.0, 1.0, 1e-100, 5e-324, 3e-308]), min_size=1, max_size=12
+)
 intervals = st.sampled_from(["student", "bootstrap", "auto"])
 
 

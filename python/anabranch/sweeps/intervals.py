@@ -28,6 +28,7 @@ bias: G1 of [joanes1998]::
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,6 +61,9 @@ MOST_DRAWN = 2_000_000
 
 LARGEST = 1e300
 """Numbers up to here can be added up."""
+
+LEAST_SPREAD = sys.float_info.min
+"""Numbers that differ by less are equal: below it, parts of a spread are no longer numbers."""
 
 ROW = "row"
 """The first row of a group, which stands for the group until the end: the columns of groups may have any names."""
@@ -112,6 +116,7 @@ def _moments(numbers: pl.DataFrame) -> pl.DataFrame:
     large numbers and cubes of small ones remain numbers. Of equal values all is exact.
     """
     mean = VALUE.mean().clip(VALUE.min(), VALUE.max())
+    spread = VALUE.max() - VALUE.min()
     # Added up from the least on, numbers come to the same in whatever order they are given.
     table = (
         numbers.sort(ROW, "value")
@@ -125,8 +130,8 @@ def _moments(numbers: pl.DataFrame) -> pl.DataFrame:
             VALUE.max().alias("most"),
             VALUE.quantile(0.25, interpolation="linear").alias("p25"),
             VALUE.quantile(0.75, interpolation="linear").alias("p75"),
-            (VALUE.max() - VALUE.min()).alias("spread"),
-            *(((VALUE - mean) / (VALUE.max() - VALUE.min())).pow(k).mean().alias(f"m{k}") for k in (2, 3)),
+            pl.when(spread >= LEAST_SPREAD).then(spread).otherwise(0.0).alias("spread"),
+            *(((VALUE - mean) / spread).pow(k).mean().alias(f"m{k}") for k in (2, 3)),
         )
     )
     count, second = pl.col("count"), pl.col("m2")
