@@ -25,8 +25,8 @@
 //! and slow start goes by the packet which waited least in a round. A queue that stands delays all packets; a machine that
 //! halts for a moment delays only what is under way then, which may be all of one round.
 //!
-//! differs: a backlog is that of what was under way where that is less than the window, for the rest of the window waits
-//! nowhere.
+//! differs: a backlog and a rate are those of what was under way where that is less than the window, for the rest of the
+//! window waits nowhere.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Span, Time};
@@ -314,6 +314,21 @@ mod tests {
         Wvegas { parameters, first: 10.0, subflows }
     }
 
+    /// The same where the path of the first subflow takes 100 ms without queues.
+    fn after_100_ms(parameters: Parameters, windows: &[f64]) -> Wvegas {
+        let mut wvegas = wvegas(parameters, windows);
+        wvegas.subflows[0].trips.add(0.1);
+        wvegas.subflows[0].trips.begin_round();
+        wvegas
+    }
+
+    /// One subflow in slow start, whose path takes 100 ms without queues.
+    fn starting(parameters: Parameters, window: f64) -> Wvegas {
+        let mut wvegas = after_100_ms(parameters, &[window]);
+        wvegas.subflows[0].threshold = f64::INFINITY;
+        wvegas
+    }
+
     /// A round of a subflow with these samples.
     fn round(wvegas: &mut Wvegas, subflow: usize, rtts: &[f64]) {
         for (i, &rtt) in rtts.iter().enumerate() {
@@ -337,10 +352,8 @@ mod tests {
     fn alpha_is_the_weight_times_ten_and_at_least_two() {
         // 30 100 / 200 = 15 packets wait: 30 / 0.2 = 150 a second, 150 / (150 + 50) of 10 is 7.5.
         for (sibling, alpha) in [(50.0, 7.5), (450.0, 2.5), (1350.0, 2.0)] {
-            let mut wvegas = wvegas(Parameters::default(), &[30.0, 10.0]);
+            let mut wvegas = after_100_ms(Parameters::default(), &[30.0, 10.0]);
             wvegas.subflows[1].rate = sibling;
-            wvegas.subflows[0].trips.add(0.1);
-            wvegas.subflows[0].trips.begin_round();
             round(&mut wvegas, 0, &[0.15, 0.25]);
             assert!(is_near(wvegas.subflows[0].alpha, alpha), "{}", wvegas.subflows[0].alpha);
             // Its sibling's weight has changed with it: 450 / 600 where it was a half.
@@ -361,9 +374,7 @@ mod tests {
             (Drain::Off, [(0.2, 30.0), (0.2, 29.0)]),
         ] {
             let parameters = Parameters { drain, total_alpha: 5.5, ..Parameters::default() };
-            let mut wvegas = wvegas(parameters, &[30.0]);
-            wvegas.subflows[0].trips.add(0.1);
-            wvegas.subflows[0].trips.begin_round();
+            let mut wvegas = after_100_ms(parameters, &[30.0]);
             round(&mut wvegas, 0, &[0.12, 0.12]);
             assert!(is_near(wvegas.window(0), 31.0) && is_near(wvegas.subflows[0].alpha, 5.5));
             for (rtt, window) in rounds {
@@ -379,9 +390,7 @@ mod tests {
         for (drain, is_drained) in [(Drain::Steady, false), (Drain::Saturated, true)] {
             for halt in [vec![0.12, 0.22], vec![0.17]] {
                 let parameters = Parameters { drain, total_alpha: 2.0, ..Parameters::default() };
-                let mut wvegas = wvegas(parameters, &[30.0]);
-                wvegas.subflows[0].trips.add(0.1);
-                wvegas.subflows[0].trips.begin_round();
+                let mut wvegas = after_100_ms(parameters, &[30.0]);
                 round(&mut wvegas, 0, &[0.12, 0.12]);
                 round(&mut wvegas, 0, &halt);
                 round(&mut wvegas, 0, &[0.12]);
@@ -393,10 +402,7 @@ mod tests {
     #[test]
     fn a_moment_in_which_nothing_moves_does_not_end_slow_start() {
         for (drain, window) in [(Drain::Steady, 14.0), (Drain::Saturated, 8.0)] {
-            let mut wvegas = wvegas(Parameters { drain, ..Parameters::default() }, &[10.0]);
-            wvegas.subflows[0].threshold = f64::INFINITY;
-            wvegas.subflows[0].trips.add(0.1);
-            wvegas.subflows[0].trips.begin_round();
+            let mut wvegas = starting(Parameters { drain, ..Parameters::default() }, 10.0);
             // 14 80 / 180 wait in the mean: down to the whole part of 14 100 / 180, and one. But there is none for one packet.
             round(&mut wvegas, 0, &[0.1, 0.2, 0.2, 0.22]);
             assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
@@ -405,8 +411,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_every_other_round_until_a_packet_waits() {
-        let mut wvegas = wvegas(Parameters::default(), &[10.0]);
-        wvegas.subflows[0].threshold = f64::INFINITY;
+        let mut wvegas = starting(Parameters::default(), 10.0);
         for window in [14.0, 14.0, 18.0] {
             round(&mut wvegas, 0, &[0.1; 4]);
             assert!(is_near(wvegas.window(0), window));
@@ -422,10 +427,7 @@ mod tests {
     fn slow_start_ends_where_each_packet_waits() {
         // Half of 20 is what fits, and one. "steady" does not grow in such a round; else it is half of 24, and one.
         for (drain, window) in [(Drain::Steady, 11.0), (Drain::Saturated, 13.0)] {
-            let mut wvegas = wvegas(Parameters { drain, ..Parameters::default() }, &[20.0]);
-            wvegas.subflows[0].threshold = f64::INFINITY;
-            wvegas.subflows[0].trips.add(0.1);
-            wvegas.subflows[0].trips.begin_round();
+            let mut wvegas = starting(Parameters { drain, ..Parameters::default() }, 20.0);
             round(&mut wvegas, 0, &[0.2; 4]);
             assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
             assert!(is_near(wvegas.subflows[0].threshold, window));
@@ -436,18 +438,13 @@ mod tests {
     fn what_is_not_under_way_does_not_wait() {
         // 20 ms wait 1/6 of ten packets, or of three, which is less than gamma.
         for (is_limited, window) in [(false, 10.0), (true, 9.0)] {
-            let mut wvegas = wvegas(Parameters::default(), &[10.0]);
-            wvegas.subflows[0].threshold = f64::INFINITY;
+            let mut wvegas = starting(Parameters::default(), 10.0);
             wvegas.subflows[0].is_growing = false;
-            wvegas.subflows[0].trips.add(0.1);
-            wvegas.subflows[0].trips.begin_round();
             wvegas.on_ack(0, &Acked { is_limited, ends_round: true, in_flight: (3, 2), ..acked(0.0, 0.12) });
             assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
         }
         // Later too: a half of 30 would, but of three it is less than alpha. There is no rate to weigh.
-        let mut wvegas = wvegas(Parameters::default(), &[30.0]);
-        wvegas.subflows[0].trips.add(0.1);
-        wvegas.subflows[0].trips.begin_round();
+        let mut wvegas = after_100_ms(Parameters::default(), &[30.0]);
         let unused = Acked { is_limited: false, ends_round: true, in_flight: (3, 2), ..acked(0.0, 0.2) };
         wvegas.on_ack(0, &unused);
         assert!(is_near(wvegas.window(0), 30.0) && wvegas.subflows[0].rate <= 0.0);
@@ -456,9 +453,7 @@ mod tests {
     #[test]
     fn a_round_without_a_sample_is_no_queue() {
         let drain = Drain::Steady;
-        let mut wvegas = wvegas(Parameters { drain, total_alpha: 2.0, ..Parameters::default() }, &[30.0]);
-        wvegas.subflows[0].trips.add(0.1);
-        wvegas.subflows[0].trips.begin_round();
+        let mut wvegas = after_100_ms(Parameters { drain, total_alpha: 2.0, ..Parameters::default() }, &[30.0]);
         round(&mut wvegas, 0, &[0.12]);
         wvegas.on_ack(0, &Acked { rtt: None, ends_round: true, ..acked(0.0, 0.2) });
         round(&mut wvegas, 0, &[0.2]);
