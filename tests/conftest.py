@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import sync_playwright
 
 import anabranch as ab
 from labs import refusal
@@ -74,11 +75,10 @@ def browser():
 
     It is closed with each module: while it is there, nothing else in this thread can have an event loop.
     """
-    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("there is no chromium; install Debian's package of that name")
-    with sync_api.sync_playwright() as play:
+    with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield browser
         browser.close()

@@ -1,8 +1,10 @@
 """The page as a person meets it, in a browser: a report is opened as a file, played, searched, compared."""
 
+import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 import anabranch as ab
 from anabranch.page import allocation_content, result_content, write_report
@@ -35,22 +37,26 @@ def move_to(page, time_s):
     page.get_by_role("slider").fill(str(time_s))
 
 
-def row(page, name):
-    """The cells of a connection in the table."""
-    return [
-        cell.strip() for cell in page.get_by_role("row").filter(has_text=name).first.locator("th,td").all_inner_texts()
-    ]
+def cell(page, name, column):
+    """A cell of a connection in the table."""
+    return page.get_by_role("row").filter(has_text=name).first.locator("th,td").nth(column)
+
+
+def expect_rates(page, name, *texts):
+    """The table has these for a connection: its rate, the fair one, and the difference."""
+    for column, text in enumerate(texts, start=5 - len(texts)):
+        expect(cell(page, name, column)).to_have_text(text)
 
 
 def test_the_table_follows_the_slider(open_report):
     page = open_report("one")
     # At 1.5 s "first" has the 8 Mbit/s that are left on the first link; in the end it has 7, level with "through".
     move_to(page, 1.5)
-    assert row(page, "first")[2:5] == ["8 Mbit/s", "8 Mbit/s", "0 %"]
+    expect_rates(page, "first", "8 Mbit/s", "8 Mbit/s", "0 %")
     move_to(page, 4)
-    assert row(page, "first")[2:5] == ["7 Mbit/s", "7 Mbit/s", "0 %"]
+    expect_rates(page, "first", "7 Mbit/s", "7 Mbit/s", "0 %")
     # "last" is there no more.
-    assert row(page, "last")[3:5] == ["\u2013", "\u2013"]
+    expect_rates(page, "last", "\u2013", "\u2013")
 
 
 def test_play_moves_time_and_pause_holds_it(open_report):
@@ -67,27 +73,27 @@ def test_play_moves_time_and_pause_holds_it(open_report):
 def test_keys_play_step_and_choose_nothing(open_report):
     page = open_report("one")
     page.keyboard.press("Home")
-    assert float(page.get_by_role("slider").input_value()) == pytest.approx(0.0, abs=0.01)
+    expect(page.get_by_role("slider")).to_have_value(re.compile(r"0(\.00\d*)?"))
     page.keyboard.press("End")
-    assert page.get_by_role("slider").input_value() == "4"
+    expect(page.get_by_role("slider")).to_have_value("4")
     page.keyboard.press("/")
     page.keyboard.type("first")
-    assert page.get_by_role("row").count() == 2
+    expect(page.get_by_role("row")).to_have_count(2)
     page.get_by_role("row").nth(1).get_by_role("button").press("Enter")
-    assert page.get_by_label("chosen connection").is_visible()
+    expect(page.get_by_label("chosen connection")).to_be_visible()
     page.keyboard.press("Escape")
-    assert not page.get_by_label("chosen connection").is_visible()
+    expect(page.get_by_label("chosen connection")).to_be_hidden()
 
 
 def test_a_chosen_connection_shows_its_subflows_and_what_holds_them_back(open_report):
     page = open_report("one")
     move_to(page, 1.5)
     page.get_by_role("row", name="through").click()
-    told = page.get_by_label("chosen connection").inner_text()
+    told = page.get_by_label("chosen connection")
     # Both of its ways are full: "last" has the rest of the second link, and nobody else is on the detour.
-    assert "2 Mbit/s over west-middle > middle-east" in told
-    assert "4 Mbit/s over west-east · full: west-east" in told
-    assert page.get_by_text("subflows of through").is_visible()
+    expect(told).to_contain_text("2 Mbit/s over west-middle > middle-east")
+    expect(told).to_contain_text("4 Mbit/s over west-east · full: west-east")
+    expect(page.get_by_text("subflows of through")).to_be_visible()
 
 
 def test_a_chart_draws_what_is_chosen_of_what_was_recorded(open_report):
@@ -103,18 +109,18 @@ def test_a_filter_without_a_match_says_so(open_report):
     page = open_report("one")
     page.get_by_role("searchbox").fill("nobody")
     # The chart of rates and the table.
-    assert page.get_by_text("no connection has `nobody` in its name or protocol").count() == 2
-    assert page.get_by_text("nothing of this was recorded").count() == 0
+    expect(page.get_by_text("no connection has `nobody` in its name or protocol")).to_have_count(2)
+    expect(page.get_by_text("nothing of this was recorded")).to_have_count(0)
 
 
 def test_two_runs_move_together_and_share_their_axes(open_report):
     page = open_report("two")
-    assert page.locator("article h2").all_inner_texts() == ["one", "two"]
+    expect(page.locator("article h2")).to_have_text(["one", "two"])
     move_to(page, 1.5)
-    assert row(page.locator("article").nth(0), "first")[1] == "d-SLEN"
-    assert row(page.locator("article").nth(1), "first")[1] == "Vo-Le-Tran (reconstruction)"
+    expect(cell(page.locator("article").nth(0), "first", 1)).to_have_text("d-SLEN")
+    expect(cell(page.locator("article").nth(1), "first", 1)).to_have_text("Vo-Le-Tran (reconstruction)")
     page.locator("article").nth(0).get_by_role("row", name="first").click()
-    assert page.get_by_label("chosen connection").count() == 2
+    expect(page.get_by_label("chosen connection")).to_have_count(2)
 
 
 def test_discs_of_two_runs_are_on_one_scale(open_report):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from playwright.sync_api import expect
 
 import anabranch as ab
 from anabranch.page import result_content, write_report
@@ -31,8 +32,20 @@ def report(result, tmp_path_factory):
     return file
 
 
+def map_drawn(page, other_than=None):
+    """The picture of the map, once it is drawn and another one than before."""
+    picture = """(before) => {
+      const [map, blank] = [document.querySelector("canvas"), document.createElement("canvas")];
+      [blank.width, blank.height] = [map.width, map.height];
+      const now = map.toDataURL();
+      return now !== blank.toDataURL() && now !== before ? now : null;
+    }"""
+    return page.wait_for_function(picture, arg=other_than).json_value()
+
+
 def on_link(page, header, name, share=0.25):
     """Where a link is on the map: at a share of the way between its nodes."""
+    map_drawn(page)
     box = page.locator("canvas").first.bounding_box()
     xs, ys = np.array(header["nodes"]["x"]), np.array(header["nodes"]["y"])
     # All nodes are seen, with a margin of 40 pixels.
@@ -49,25 +62,25 @@ def test_a_click_on_a_link_chooses_it_and_escape_lets_go(open_file, report, resu
     page.mouse.click(*on_link(page, result_content(result).header, "west-middle"))
     told = page.get_by_label("chosen link")
     # In the end "through" has 3 Mbit/s of the first link and "first" the other 7.
-    assert told.locator("h3").inner_text() == "west-middle"
-    assert "2 connections send over it, of 2 with a path there" in told.inner_text()
-    assert told.get_by_role("listitem").all_inner_texts() == ["first 7 Mbit/s", "through 3 Mbit/s"]
-    assert page.get_by_text("west-middle: load; capacity dashed").is_visible()
-    assert page.get_by_text("queues, west-middle").is_visible()
+    expect(told.locator("h3")).to_have_text("west-middle")
+    expect(told).to_contain_text("2 connections send over it, of 2 with a path there")
+    expect(told.get_by_role("listitem")).to_have_text(["first 7 Mbit/s", "through 3 Mbit/s"], use_inner_text=True)
+    expect(page.get_by_text("west-middle: load; capacity dashed")).to_be_visible()
+    expect(page.get_by_text("queues, west-middle")).to_be_visible()
     # Those that cross it are lit in the table: all but "last".
-    assert page.locator("tr.lit th").all_inner_texts() == ["through", "first"]
+    expect(page.locator("tr.lit th")).to_have_text(["through", "first"])
     page.keyboard.press("Escape")
-    assert not told.is_visible()
-    assert page.locator("tr.lit").count() == 0
+    expect(told).to_be_hidden()
+    expect(page.locator("tr.lit")).to_have_count(0)
 
 
 def test_names_of_links_and_connections_lead_to_each_other(open_file, report):
     page = open_file(report)
     page.get_by_role("row", name="through").click()
     page.get_by_label("chosen connection").get_by_role("button", name="west-east").first.click()
-    assert page.get_by_label("chosen link").locator("h3").inner_text() == "west-east"
+    expect(page.get_by_label("chosen link").locator("h3")).to_have_text("west-east")
     page.get_by_label("chosen link").get_by_role("button", name="through").click()
-    assert page.get_by_label("chosen connection").locator("h3").inner_text() == "through"
+    expect(page.get_by_label("chosen connection").locator("h3")).to_have_text("through")
 
 
 def saved(page, button, place):
@@ -141,25 +154,41 @@ def test_the_address_keeps_what_is_chosen(open_file, report):
     assert sorted(kept) == ["connection=through", "filter=th", "runs=mine", "time=2"]
     page.reload()
     page.wait_for_selector("article")
-    assert page.get_by_role("searchbox").input_value() == "th"
-    assert page.get_by_role("slider").input_value() == "2"
-    assert page.get_by_label("chosen connection").is_visible()
+    expect(page.get_by_role("searchbox")).to_have_value("th")
+    expect(page.get_by_role("slider")).to_have_value("2")
+    expect(page.get_by_label("chosen connection")).to_be_visible()
 
 
 def test_an_address_of_something_else_chooses_nothing(open_file, report):
     page = open_file(report, hash="#connection=nobody&time=soon&span=9-3&link=")
-    assert page.get_by_role("slider").input_value() == "4"
-    assert not page.get_by_label("chosen connection").is_visible()
+    expect(page.get_by_role("slider")).to_have_value("4")
+    expect(page.get_by_label("chosen connection")).to_be_hidden()
 
 
 def test_the_keys_are_listed_and_escape_closes_the_list(open_file, report):
     page = open_file(report, hash="#connection=through")
     page.keyboard.press("?")
-    assert page.get_by_role("dialog").get_by_text("play or pause").is_visible()
+    expect(page.get_by_role("dialog").get_by_text("play or pause")).to_be_visible()
     page.keyboard.press("Escape")
-    assert page.get_by_role("dialog").count() == 0
+    expect(page.get_by_role("dialog")).to_have_count(0)
     # Only the list was closed.
-    assert page.get_by_label("chosen connection").is_visible()
+    expect(page.get_by_label("chosen connection")).to_be_visible()
+
+
+PRESSED_AT_ONCE = """
+new MutationObserver((_, observer) => {
+  if (!document.querySelector("article")) return;
+  observer.disconnect();
+  document.dispatchEvent(new KeyboardEvent("keydown", { key: "?" }));
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_a_key_counts_as_soon_as_the_page_is_there(open_file, report):
+    page = open_file(report)
+    page.add_init_script(PRESSED_AT_ONCE)
+    page.reload()
+    expect(page.get_by_role("dialog")).to_be_visible()
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -187,35 +216,28 @@ def test_fingers_move_and_zoom_the_map(open_file, report):
         places = [{"x": x + dx, "y": y + dy, "id": i} for i, (dx, dy) in enumerate(points)]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
 
-    def seen():
-        page.wait_for_timeout(60)
-        return page.evaluate("document.querySelector('canvas').toDataURL()")
-
-    pictures = [seen()]
+    first = map_drawn(page)
     touch("touchStart", (0, 0))
     touch("touchMove", (40, 10))
     touch("touchEnd")
-    pictures.append(seen())
+    moved = map_drawn(page, other_than=first)
     touch("touchStart", (-20, 0), (20, 0))
     touch("touchMove", (-80, 0), (80, 0))
     touch("touchEnd")
-    pictures.append(seen())
-    assert len(set(pictures)) == 3
+    assert map_drawn(page, other_than=moved) != first
     # Nothing was chosen by that.
-    assert not page.get_by_label("chosen link").is_visible()
+    expect(page.get_by_label("chosen link")).to_be_hidden()
     page.get_by_role("button", name="whole network").click()
-    assert seen() == pictures[0]
+    page.wait_for_function("(first) => document.querySelector('canvas').toDataURL() === first", arg=first)
 
 
 def test_the_map_moves_by_keys_of_its_own(open_file, report):
     page = open_file(report)
-    seen = "document.querySelector('canvas').toDataURL()"
-    before, time = page.evaluate(seen), page.get_by_role("slider").input_value()
+    before, time = map_drawn(page), page.get_by_role("slider").input_value()
     page.locator("canvas").first.focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("+")
-    page.wait_for_timeout(60)
-    assert page.evaluate(seen) != before
+    map_drawn(page, other_than=before)
     # Time has not moved by that.
     assert page.get_by_role("slider").input_value() == time
 
@@ -225,32 +247,32 @@ def test_loads_that_were_not_recorded_are_shown_as_their_means(open_file, tmp_pa
     content = result_content(brief)
     write_report([content], tmp_path / "brief.html")
     page = open_file(tmp_path / "brief.html", hash="#link=west-middle")
-    told = page.get_by_label("chosen link").inner_text()
+    told = page.get_by_label("chosen link")
     mean = brief.links.row(by_predicate=pl.col("link") == "west-middle", named=True)["utilisation"]
-    assert f"{float(f'{100.0 * mean:.3g}'):g} % of 10 Mbit/s, the mean after the warm-up" in told
-    assert "2 connections have a path over it; rates were not recorded." in told
+    expect(told).to_contain_text(f"{float(f'{100.0 * mean:.3g}'):g} % of 10 Mbit/s, the mean after the warm-up")
+    expect(told).to_contain_text("2 connections have a path over it; rates were not recorded.")
     page.keyboard.press("Escape")
-    assert page.get_by_text("load / capacity, the mean after the warm-up, 0 %").is_visible()
+    expect(page.get_by_text("load / capacity, the mean after the warm-up, 0 %")).to_be_visible()
     # No queue was recorded: no disc is spoken of.
-    assert page.locator(".map .disc").count() == 0
+    expect(page.locator(".map .disc")).to_have_count(0)
     content.header["links"]["utilisation"] = [None] * len(content.header["links"]["name"])
     write_report([content], tmp_path / "less.html")
     page = open_file(tmp_path / "less.html", hash="#link=west-middle")
-    assert "capacity 10 Mbit/s, load was not recorded" in page.get_by_label("chosen link").inner_text()
+    expect(page.get_by_label("chosen link")).to_contain_text("capacity 10 Mbit/s, load was not recorded")
     page.keyboard.press("Escape")
-    assert page.locator(".map figcaption").get_by_text("load was not recorded").is_visible()
+    expect(page.locator(".map figcaption").get_by_text("load was not recorded")).to_be_visible()
 
 
 def test_runs_without_connections_and_of_one_sample_or_none_are_shown(open_file, tmp_path):
     (tmp_path / "silent.toml").write_text(SILENT, encoding="utf-8")
     write_report([result_content(ab.run(tmp_path / "silent.toml"))], tmp_path / "silent.html")
     page = open_file(tmp_path / "silent.html")
-    assert page.get_by_text("there are no connections").is_visible()
+    expect(page.get_by_text("there are no connections")).to_be_visible()
     # Samples at 3 s, and none before the end at 4 s.
     for sample, count in (("3 s", 1), ("10 s", 0)):
         few = ab.run(SCENARIOS / "join-and-leave.toml", sets=[f"run.sample={sample}"])
         write_report([result_content(few)], tmp_path / "few.html")
         page = open_file(tmp_path / "few.html")
-        assert page.get_by_text(f"{count} sample").is_visible()
-        assert page.get_by_role("slider").count() == 0
-        assert page.get_by_role("row", name="through").is_visible()
+        expect(page.get_by_text(f"{count} sample")).to_be_visible()
+        expect(page.get_by_role("slider")).to_have_count(0)
+        expect(page.get_by_role("row", name="through")).to_be_visible()

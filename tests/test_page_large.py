@@ -5,6 +5,7 @@ Times are those that the page's main thread computes, so that what else a machin
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 import anabranch as ab
 from anabranch.page import allocation_content, result_content, write_report
@@ -114,7 +115,7 @@ def test_all_rows_of_a_large_table_can_be_reached(timed_page, content, report):
     page.get_by_role("searchbox").fill(content.header["connections"]["name"][7])
     page.get_by_role("row").nth(1).get_by_role("button").click()
     page.get_by_label("of subflows").select_option("window_bytes")
-    assert page.locator("figure.chart", has_text="subflows of").locator("canvas").count() == 1
+    expect(page.locator("figure.chart", has_text="subflows of").locator("canvas")).to_have_count(1)
 
 
 def solved(network):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from playwright.sync_api import expect
 
 import anabranch as ab
 from anabranch.page import allocation_content, write_report
@@ -20,7 +21,9 @@ def open_allocation(open_file, place, allocation):
 def why(page, connection):
     """Choose a connection, and give what is said of it."""
     page.get_by_role("row", name=connection).get_by_role("button").click()
-    return page.get_by_label("chosen connection").inner_text()
+    told = page.get_by_label("chosen connection")
+    expect(told.locator("h3")).to_have_text(f"{connection}: why no more?")
+    return told.inner_text()
 
 
 @pytest.fixture
@@ -38,7 +41,8 @@ def line():
 def test_max_min_names_the_full_link_and_who_is_there_at_what_level(open_file, tmp_path, line):
     # "long" and "narrow" have 2 each of the 4; "modest" has its 1, and "wide" the 7 that are left of the 10.
     page = open_allocation(open_file, tmp_path, ab.solve(line.network, line, fairness="max-min"))
-    assert page.get_by_text("max-min by progressive-filling; certified: every subflow has a bottleneck").is_visible()
+    verdict = page.get_by_text("max-min by progressive-filling; certified: every subflow has a bottleneck")
+    expect(verdict).to_be_visible()
     told = why(page, "long")
     assert "It gets 2 Mbit/s with no limit to what it can use; its level is 2 Mbit/s" in told
     assert "b-c is full, with 4 Mbit/s" in told
@@ -61,7 +65,7 @@ def test_the_bottlenecks_are_listed_until_something_is_chosen(open_file, tmp_pat
         ["a-b", "7 Mbit/s", "1", "10 Mbit/s"],
     ]
     page.get_by_label("bottlenecks").get_by_role("button", name="b-c").click()
-    assert "2 connections send over it, of 2 with a path there" in page.get_by_label("chosen link").inner_text()
+    expect(page.get_by_label("chosen link")).to_contain_text("2 connections send over it, of 2 with a path there")
 
 
 def test_proportional_fairness_says_what_more_is_worth_and_what_paths_cost(open_file, tmp_path):
@@ -69,7 +73,7 @@ def test_proportional_fairness_says_what_more_is_worth_and_what_paths_cost(open_
     # worth 1 / (6 Mbit/s), that is 166.7 per Gbit/s, and each link charges that.
     scenario = ab.read_scenario(TWO_PATHS)
     page = open_allocation(open_file, tmp_path, ab.solve(scenario.network, scenario.demands, fairness="proportional"))
-    assert page.get_by_text("proportional by interior-point; certified: the duality gap is").is_visible()
+    expect(page.get_by_text("proportional by interior-point; certified: the duality gap is")).to_be_visible()
     told = why(page, "both")
     assert "One more unit of rate would be worth 167 per Gbit/s to it. That is what its cheapest paths cost" in told
     assert "4 Mbit/s over fast\n\nIt costs 100 % of what more is worth, the least of its paths. Charged by fast" in told
@@ -97,4 +101,4 @@ def test_what_is_not_certified_is_called_so(open_file, tmp_path):
     with pytest.warns(ab.errors.ConvergenceWarning):
         allocation = ab.solve(scenario.network, scenario.demands, tolerance=1e-12, max_passes=2)
     page = open_allocation(open_file, tmp_path, allocation)
-    assert page.get_by_text("not certified: the residual is").is_visible()
+    expect(page.get_by_text("not certified: the residual is")).to_be_visible()

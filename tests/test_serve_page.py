@@ -1,12 +1,14 @@
 """The page of a server as a person meets it: runs compared, a run started, watched while it grows, stopped."""
 
 import json
+import re
 import socket
 import threading
 import time
 
 import pytest
 import uvicorn
+from playwright.sync_api import expect
 
 import anabranch as ab
 from anabranch.result import read_result
@@ -100,23 +102,20 @@ def write_long(page):
 def test_runs_are_listed_filtered_and_compared(site, open_page):
     page = open_page(site)
     page.wait_for_selector("tbody tr")
-    assert page.get_by_role("row").count() == 3
-    assert page.get_by_text("1 folder cannot be shown").is_visible()
+    expect(page.get_by_role("row")).to_have_count(3)
+    expect(page.get_by_text("1 folder cannot be shown")).to_be_visible()
     page.get_by_role("searchbox").fill("vo-le")
-    assert page.get_by_role("row").count() == 2
+    expect(page.get_by_role("row")).to_have_count(2)
     page.get_by_role("searchbox").fill("")
     page.get_by_label("choose one").check()
     page.get_by_label("choose deep/vo le tran").check()
     page.get_by_role("link", name="view 2 side by side").click()
-    page.wait_for_selector("article h2")
-    assert page.locator("article h2").all_inner_texts() == ["one", "deep/vo le tran"]
+    expect(page.locator("article h2")).to_have_text(["one", "deep/vo le tran"])
     # The address has it all: the same in another window, and the way back leads to the same choice.
     other = open_page(site, page.url.removeprefix(site.origin))
-    other.wait_for_selector("article h2")
-    assert other.locator("article h2").all_inner_texts() == ["one", "deep/vo le tran"]
+    expect(other.locator("article h2")).to_have_text(["one", "deep/vo le tran"])
     page.go_back()
-    page.wait_for_selector("tbody tr")
-    assert page.get_by_label("choose one").is_checked()
+    expect(page.get_by_label("choose one")).to_be_checked()
 
 
 def test_a_run_is_started_watched_and_stopped(site, open_page, folder):
@@ -138,16 +137,14 @@ def test_a_run_is_started_watched_and_stopped(site, open_page, folder):
     assert chart.evaluate("(canvas) => canvas.toDataURL()") != picture
     # Who looks at the end stays there.
     assert float(page.get_by_role("slider", name="time").input_value()) >= before
-    assert page.get_by_role("row", name="first").is_visible()
+    expect(page.get_by_role("row", name="first")).to_be_visible()
     home = open_page(site)
-    home.get_by_label("job watched").wait_for()
-    assert "events/s" in home.get_by_label("job watched").inner_text()
+    expect(home.get_by_label("job watched")).to_contain_text("events/s")
     page.get_by_role("button", name="stop").click()
     page.wait_for_url("**/#/runs/watched")
     page.wait_for_selector("article")
     assert not read_result(folder / "watched").meta["finished"]
-    home.get_by_role("link", name="Join and leave").nth(2).wait_for()
-    assert "stopped at" in home.get_by_role("row", name="watched").inner_text()
+    expect(home.get_by_role("row", name="watched")).to_contain_text("stopped at")
 
 
 def test_the_form_shows_a_mistake_at_its_field_and_starts_when_it_is_right(site, open_page, folder):
@@ -163,7 +160,7 @@ def test_the_form_shows_a_mistake_at_its_field_and_starts_when_it_is_right(site,
     capacity = page.locator("[data-key='link.0.capacity']")
     capacity.locator("input").fill("10 apples")
     capacity.get_by_text("not a unit of rate").wait_for()
-    assert page.get_by_role("button", name="start").is_disabled()
+    expect(page.get_by_role("button", name="start")).to_be_disabled()
     capacity.locator("input").fill("10 Mbit/s")
     protocol = page.locator("[data-key='connection.0.protocol']")
     protocol.get_by_label("form of protocol").select_option("by its name")
@@ -173,7 +170,7 @@ def test_the_form_shows_a_mistake_at_its_field_and_starts_when_it_is_right(site,
     page.locator("[data-key='link.0.delay'] input").fill("1 ms")
     page.wait_for_selector("button[type=submit]:enabled")
     page.get_by_role("tab", name="text").click()
-    assert 'protocol = "reno"' in page.get_by_label("scenario as TOML").input_value()
+    expect(page.get_by_label("scenario as TOML")).to_have_value(re.compile('protocol = "reno"'))
     page.get_by_role("button", name="start").click()
     page.wait_for_url("**/#/runs/by-hand")
     assert read_result(folder / "by-hand").connections["protocol"].to_list() == ["Reno"]
@@ -193,18 +190,18 @@ def test_nothing_starts_while_a_field_is_half_written(site, open_page):
     paths.get_by_text("this is no list yet").wait_for()
     # Longer than until it would be checked.
     page.wait_for_timeout(1000)
-    assert start.is_disabled()
-    assert verdict.inner_text() == "not right yet"
-    assert page.get_by_role("tab", name="text").is_disabled()
+    expect(start).to_be_disabled()
+    expect(verdict).to_have_text("not right yet")
+    expect(page.get_by_role("tab", name="text")).to_be_disabled()
     paths.locator("input").fill("")
     page.wait_for_selector("button[type=submit]:enabled")
     seed = page.locator("[data-key='run.seed'] input")
     for text in ("1e", "9007199254740993"):
         seed.fill("")
         seed.press_sequentially(text)
-        assert start.is_disabled()
-        assert seed.get_attribute("aria-invalid") == "true"
-    assert seed.input_value() == "9007199254740993"
+        expect(start).to_be_disabled()
+        expect(seed).to_have_attribute("aria-invalid", "true")
+    expect(seed).to_have_value("9007199254740993")
     seed.fill("3")
     page.wait_for_selector("button[type=submit]:enabled")
 
@@ -216,10 +213,10 @@ def test_a_list_goes_with_the_table_that_is_removed(site, open_page):
     section.locator("summary").nth(1).click()
     after = page.locator("[data-key='connection.0.after'] input")
     after.fill('[ "last" ]')
-    assert after.input_value() == '[ "last" ]'
+    expect(after).to_have_value('[ "last" ]')
     section.locator("details.item").first.locator(".remove").last.click()
-    assert section.locator("details.item").count() == 2
-    assert after.input_value() == ""
+    expect(section.locator("details.item")).to_have_count(2)
+    expect(after).to_have_value("")
 
 
 def test_a_seed_is_sent_in_digits_and_refused_beyond_its_range(site, open_page):
@@ -240,7 +237,7 @@ def test_a_seed_is_sent_in_digits_and_refused_beyond_its_range(site, open_page):
     for wrong in ("9223372036854775808", "-1", "1.5"):
         seed.fill(wrong)
         page.get_by_text("a seed is a whole number from 0").wait_for()
-        assert page.get_by_role("button", name="start").is_disabled()
+        expect(page.get_by_role("button", name="start")).to_be_disabled()
 
 
 def test_a_scenario_that_the_form_cannot_hold_exactly_opens_as_text(tmp_path, open_page):
@@ -251,9 +248,9 @@ def test_a_scenario_that_the_form_cannot_hold_exactly_opens_as_text(tmp_path, op
     with Served(Settings(tmp_path, files)) as site:
         page = open_page(site, "#/new?from=large.toml")
         page.get_by_text("run.seed is beyond 2^53").wait_for()
-        assert "9007199254740993" in page.get_by_label("scenario as TOML").input_value()
-        assert page.get_by_role("tab", name="form").is_disabled()
-        assert page.get_by_role("button", name="start").is_enabled()
+        expect(page.get_by_label("scenario as TOML")).to_have_value(re.compile("9007199254740993"))
+        expect(page.get_by_role("tab", name="form")).to_be_disabled()
+        expect(page.get_by_role("button", name="start")).to_be_enabled()
 
 
 def test_every_example_opens_in_the_form_and_is_right(site, open_page):
@@ -265,7 +262,7 @@ def test_every_example_opens_in_the_form_and_is_right(site, open_page):
         page.wait_for_url(f"**from={file.name}")
         page.wait_for_selector(".form")
         page.wait_for_selector("button[type=submit]:enabled")
-        assert page.locator(".verdict").inner_text().startswith("right")
+        expect(page.locator(".verdict")).to_have_text(re.compile("^right"))
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path, open_page):

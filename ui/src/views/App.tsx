@@ -1,6 +1,6 @@
 /** The page: runs side by side under one time, one choice and one filter. */
 
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { chartsOf, withCommonAxes } from "../charts";
 import type { Palette, Run } from "../data";
@@ -131,7 +131,8 @@ function useKeys(
 ): void {
   const latest = useRef(state);
   latest.current = state;
-  useEffect(() => {
+  // A key counts as soon as the page is there, before the browser has drawn it.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const inField = event.target instanceof Element && event.target.closest("input, select, button") !== null;
       if (event.key === "Escape" && !document.querySelector("dialog")) {

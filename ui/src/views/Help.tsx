@@ -1,6 +1,6 @@
 /** The keys and what the pointer does, over the page. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 const KEYS: [string, string][] = [
   ["space", "play or pause"],
@@ -21,7 +21,7 @@ const POINTER: [string, string][] = [
 
 export function Help({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} aria-label="keys" onClose={onClose}>
       <h2>Keys</h2>
