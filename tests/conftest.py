@@ -3,12 +3,18 @@
 import shutil
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 import anabranch as ab
 from labs import refusal
+
+# Machines halt for a moment now and then: what is generated has all the time it takes, and what a page is to show too.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
+expect.set_options(timeout=30_000)
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

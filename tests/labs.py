@@ -5,11 +5,13 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import anabranch
 from anabranch import _core
 
 PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
@@ -17,7 +19,10 @@ PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
 NOT_VALID = 3
 """Exit code of a lab that was late."""
 
-ATTEMPTS = 2
+ATTEMPTS = 3
+
+HALT_S = 0.025
+"""A lab in which packets were later than this is tried again too: then the machine halted, which rates feel."""
 
 SERVE = ("--listen", "0.0.0.0:4433", "--host")
 
@@ -48,11 +53,11 @@ def python(folder: Path, text: str, *arguments: str) -> str:
 def emulate(
     folder: Path, scenario: str, *, at: dict[str, str], serve: list[tuple[str, str]], timeout_s: float = 60.0
 ) -> dict[str, Any]:
-    """Run programs at nodes of a scenario, and once more if the lab was late; skip if it was so again.
+    """Run programs at nodes of a scenario, and again if the lab was late; skip if it always was.
 
     They run in `folder`, in which there are no files then but Python programs and the scenario. Gives the report.
     """
-    for _ in range(ATTEMPTS):
+    for attempt in range(1, ATTEMPTS + 1):
         for old in (file for file in folder.iterdir() if file.is_file() and file.suffix != ".py"):
             old.unlink()
         (folder / "scenario.toml").write_text(scenario, encoding="utf-8")
@@ -67,11 +72,20 @@ def emulate(
             timeout=timeout_s,
             check=False,
         )
-        if done.returncode != NOT_VALID:
-            assert done.returncode == 0, done.stdout + done.stderr
-            report: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode in {0, NOT_VALID}, done.stdout + done.stderr
+        report: dict[str, Any] = json.loads(done.stdout)
+        if done.returncode == 0 and (report["lateness_max_s"] <= HALT_S or attempt == ATTEMPTS):
             return report
-    pytest.skip(f"the machine is too busy, so the lab is not valid: {json.loads(done.stdout)['faults']}")
+    pytest.skip(f"the machine is too busy, so the lab is not valid: {report['faults']}")
+
+
+def punctual(run: Callable[[], anabranch.Result]) -> anabranch.Result:
+    """Give a result of a live run that is valid, as `emulate` does a report."""
+    for attempt in range(1, ATTEMPTS + 1):
+        result = run()
+        if result.meta["valid"] and (result.meta["lateness_max_s"] <= HALT_S or attempt == ATTEMPTS):
+            return result
+    pytest.skip(f"the machine is too busy, so the run is not valid: {result.meta['faults']}")
 
 
 def sharer(shared: Path, host: str, into: str = "url") -> str:

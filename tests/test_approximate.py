@@ -232,7 +232,7 @@ def test_rates_do_not_hang_on_the_unit(method):
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 2**32 - 1))
 @example(1_000_000_000)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_numbers_far_apart_overload_nothing(method, seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng)

@@ -40,18 +40,22 @@ if sys.argv[1] == "answer":
     while True:
         data, back = made.recvfrom(100)
         made.sendto(data, back)
-for attempt in range(100):
-    made.settimeout(0.2)
+made.settimeout(0.2)
+took = []
+for question in range(200):
     begin = time.monotonic()
-    made.sendto(b"ping", (peer, 7000))
+    made.sendto(b"%04d" % question, (peer, 7000))
     try:
-        made.recv(100)
+        while int(made.recv(100)) != question:
+            pass
     except TimeoutError:
         continue
-    print(f"{time.monotonic() - begin:.4f}")
-    break
+    took.append(time.monotonic() - begin)
+    if len(took) == 10:
+        break
+print(f"{min(took):.4f}")
 """
-"""A program that answers, or asks until it is answered and prints how long that took."""
+"""A program that answers, or asks until it is answered ten times and prints how long that took at the least."""
 
 
 @pytest.fixture

@@ -30,9 +30,11 @@ CHUNK = 256 << 10
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with a file of 60 MB and one below another folder."""
+    """Give a folder with a file of 60 MB, a larger one with nothing in it, and one below another folder."""
     folder = tmp_path_factory.mktemp("shared")
     (folder / "x").write_bytes(random.Random(1).randbytes(60 * MB))
+    with (folder / "large").open("wb") as file:
+        file.truncate(600 * MB)
     (folder / "maps").mkdir()
     (folder / "maps" / "rhine map").write_bytes(b"abc")
     return folder
@@ -91,8 +93,8 @@ def test_a_file_is_fetched_over_two_paths_and_named_as_it_is_shared(shared: Path
 
 
 def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> None:
-    with sharer(shared / "x", tmp_path, command="send") as (process, url):
-        _, err = finished(fetcher(url.replace("/x?", "/maps/rhine%20map?"), "--to", tmp_path / "y"), 1)
+    with sharer(shared / "large", tmp_path, command="send") as (process, url):
+        _, err = finished(fetcher(url.replace("/large?", "/maps/rhine%20map?"), "--to", tmp_path / "y"), 1)
         assert "it shares no such file" in err
         leaving = fetcher(url, "--to", tmp_path / "x")
         while not (tmp_path / "x.part").exists() and leaving.poll() is None:
@@ -104,7 +106,7 @@ def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> N
         assert "took" in process.stderr.readline()
         assert process.poll() is None, "nobody has it yet"
         finished(fetcher(url, "--to", tmp_path / "x"))
-        assert digest(tmp_path / "x") == digest(shared / "x")
+        assert digest(tmp_path / "x") == digest(shared / "large")
         assert process.wait(timeout=10) == 0
 
 
@@ -173,14 +175,14 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
 
 def test_ctrl_c_keeps_what_has_come(shared: Path, tmp_path: Path) -> None:
     with sharer(shared, tmp_path) as (_, url):
-        process = fetcher(url.replace("NAME", "x"), "--to", tmp_path / "x")
+        process = fetcher(url.replace("NAME", "large"), "--to", tmp_path / "x")
         journal = tmp_path / "x.part.journal"
-        while not (journal.exists() and journal.stat().st_size > 200):
+        while not (journal.exists() and journal.stat().st_size > 200) and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)
         _, err = finished(process, 130)
         assert "the same command goes on from here" in err
-        out, _ = finished(fetcher(url.replace("NAME", "x"), "--to", tmp_path / "x"))
+        out, _ = finished(fetcher(url.replace("NAME", "large"), "--to", tmp_path / "x"))
         assert "of it were there" in out
 
 

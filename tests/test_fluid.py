@@ -173,7 +173,7 @@ def forests(draw: st.DrawFn) -> fluid.Loops:
 SENDERS = [fluid.Logistic(0.5), fluid.Deflated(0.8), fluid.Deflated(0.5, 7.0, 7.0)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(forests(), st.sampled_from(SENDERS))
 def test_at_rest_nothing_changes_and_time_ends_there(loops: fluid.Loops, sender: fluid.Logistic) -> None:
     control = fluid.Control(loops, sender, fluid.Price(0.3))
@@ -187,7 +187,7 @@ def test_at_rest_nothing_changes_and_time_ends_there(loops: fluid.Loops, sender:
     np.testing.assert_allclose(found.rates[-1], rest.rates, rtol=1e-3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from([fluid.Logistic, fluid.LogUtility]),
     st.floats(-2.0, 1.0),

@@ -73,7 +73,7 @@ def trees(draw: st.DrawFn) -> fluid.Loops:
     return fluid.Loops(links, onward, [draw(st.floats(0.1, 100.0)), *[INF] * (len(ends) - 1)])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(trees())
 def test_in_any_tree_sources_come_to_the_max_min_rates(loops: fluid.Loops) -> None:
     own = aggregated(loops)
@@ -214,7 +214,7 @@ def networks(draw: st.DrawFn) -> ab.Problem:
     return ab.Problem(capacity, np.cumsum([0, *map(len, paths)]), [link for path in paths for link in path], connection)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(networks())
 def test_on_small_networks_both_come_to_what_the_solvers_find(problem: ab.Problem) -> None:
     best = ab.solve(problem, fairness="proportional").connection_rates

@@ -51,7 +51,7 @@ def read_both_ways(path, network):
 
 
 @pytest.mark.parametrize("name", VALID)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(folder, network, name, data):
     content = bytearray(VALID[name].encode())
@@ -67,7 +67,7 @@ def test_a_damaged_file_is_read_or_refused(folder, network, name, data):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(content=st.binary(max_size=300) | st.text(max_size=300).map(lambda t: t.encode("utf-8", "surrogatepass")))
 def test_noise_is_refused(folder, network, suffix, content):
     path = folder / f"noise{suffix}"
@@ -82,7 +82,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_json_of_wrong_types_is_refused(folder, network, data):
     top = json.loads(VALID[data.draw(st.sampled_from(["a.json", "b.json"]))])

@@ -15,6 +15,7 @@ import anabranch
 from anabranch import cli
 from anabranch.live_run import check_live
 from anabranch.scenario import read_plan
+from labs import ATTEMPTS, NOT_VALID, punctual
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,15 +48,6 @@ name = "one"{FROM_WEST_TO_EAST}
 protocol = "nmcc"
 links = [["left"], ["right"]]
 """
-
-
-def punctual(run):
-    """Give a result that is valid, of three tries at most: other programs may take the processors."""
-    for _ in range(3):
-        result = run()
-        if result.meta["valid"]:
-            return result
-    pytest.skip(f"this machine has too much to do for live runs: {result.meta['faults']}")
 
 
 def mean_rate(result, of, name, window_s, column="delivered_bps"):
@@ -201,10 +193,15 @@ def command(monkeypatch, capsys, *words):
 
 def test_the_command_lays_both_runs_over_each_other(lab, tmp_path, monkeypatch, capsys):
     (tmp_path / "scenario.toml").write_text(SHORT, encoding="utf-8")
-    out = tmp_path / "out"
-    words = (tmp_path / "scenario.toml", "--beside", "--json", "--out", out, "--set", "run.duration=2 s")
-    code, printed, said = command(monkeypatch, capsys, *words)
-    assert code in (0, 3), said
+    for attempt in range(ATTEMPTS):
+        out = tmp_path / f"out-{attempt}"
+        words = (tmp_path / "scenario.toml", "--beside", "--json", "--out", out, "--set", "run.duration=2 s")
+        code, printed, said = command(monkeypatch, capsys, *words)
+        if code != NOT_VALID:
+            break
+    else:
+        pytest.skip("the machine is too busy, so the run is not valid")
+    assert code == 0, said
     row = json.loads(printed)["compared"][0]
     assert row["connection"] == "one"
     assert min(row["simulated_bps"], row["live_bps"]) > 5e6

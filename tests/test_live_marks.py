@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from labs import PROGRAM, emulate, words
+from labs import PROGRAM, emulate, punctual, words
 
 LINE = """
 [[link]]
@@ -64,15 +64,6 @@ buffer = "200 kB"
 """
 
 
-def punctual(scenario):
-    """Give a result that is valid, of three tries at most: other programs may take the processors."""
-    for _ in range(3):
-        result = anabranch.live(scenario)
-        if result.meta["valid"]:
-            return result
-    pytest.skip(f"this machine has too much to do for live runs: {result.meta['faults']}")
-
-
 def line(protocol):
     """Give a scenario in which a link marks as the protocol needs it."""
     return LINE.replace("DISCIPLINE", MARKED[protocol][0]).replace("PROTOCOL", protocol)
@@ -92,7 +83,7 @@ def test_controls_that_count_marks_fill_a_link_in_virtual_time(protocol):
 
 @pytest.mark.parametrize("protocol", MARKED)
 def test_controls_that_count_marks_have_live_what_they_have_simulated(lab, protocol):
-    simulated, live = anabranch.run(line(protocol) + RUN), punctual(line(protocol) + RUN)
+    simulated, live = anabranch.run(line(protocol) + RUN), punctual(lambda: anabranch.live(line(protocol) + RUN))
     check_line(live, protocol)
     expected, found = (result.connections["mean_rate_bps"][0] for result in (simulated, live))
     print(f"{protocol}: simulated {expected / 1e6:.2f} Mbit/s, live {found / 1e6:.2f}")
@@ -141,7 +132,7 @@ def test_marks_are_counted_between_programs(lab, tmp_path, reverse):
 @pytest.mark.parametrize("protocol", ["lgc", "lgcc"])
 def test_loops_have_live_what_they_have_simulated(lab, protocol):
     scenario = LOOPS.replace("PROTOCOL", protocol) + RUN
-    simulated, live = anabranch.run(scenario), punctual(scenario)
+    simulated, live = anabranch.run(scenario), punctual(lambda: anabranch.live(scenario))
     expected, found = (result.connections["mean_rate_bps"].to_list() for result in (simulated, live))
     print(f"{protocol}: simulated {expected}, live {found}, {live.meta['relays']}")
     assert found == pytest.approx(expected, rel=0.1)

@@ -118,7 +118,7 @@ def test_a_wrong_price_is_found_by_the_certificate():
 
 
 @given(problems(), st.sampled_from([0.5, 1.0, 2.0]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_answer_is_feasible_and_owns_up_to_what_it_lacks(made, alpha):
     capacity, paths, demand = made
     flat = [(c, path) for c, own in enumerate(paths) for path in own]

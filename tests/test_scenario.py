@@ -155,7 +155,7 @@ def test_the_schema_lists_every_table():
     assert schema == json.loads(kept.read_text(encoding="utf-8"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, len(EXAMPLE)), st.text(max_size=12), st.integers(0, 30))
 def test_a_mangled_scenario_is_read_or_refused_and_nothing_else(tmp_path_factory, at, inserted, removed):
     file = tmp_path_factory.mktemp("mangled") / "s.toml"

@@ -279,7 +279,7 @@ def any_client(tmp_path_factory):
         yield client
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(
     method=st.sampled_from(["GET", "POST", "DELETE", "HEAD"]),
     route=st.sampled_from(
@@ -296,7 +296,7 @@ def test_no_address_and_no_header_breaks_the_server(any_client, method, route, s
     assert any_client.request(method, path, headers=own).status_code < 500
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(route=st.sampled_from(["check", "jobs"]), body=BODY)
 def test_no_body_breaks_the_server(any_client, route, body):
     content = json.dumps(body).encode()

@@ -272,7 +272,7 @@ def problems(draw):
 
 
 @given(problems())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_answer_is_feasible_fair_and_finite(made):
     capacity, paths, demand = made
     flat = [(c, path) for c, own in enumerate(paths) for path in own]

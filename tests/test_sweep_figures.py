@@ -270,7 +270,7 @@ def test_on_a_logarithmic_axis_a_curve_begins_with_the_share_below() -> None:
     assert any("values up to 0 count" in text.get_text() for text in figure.texts)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 5 * STEPS))
 def test_curves_of_many_numbers_are_thinned_and_stay_as_they_are(count: int) -> None:
     frame = pl.LazyFrame({"run": ["r"] * count, "rate": np.arange(count, dtype=float)})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -104,7 +104,6 @@ samples = st.lists(
 intervals = st.sampled_from(["student", "bootstrap", "auto"])
 
 
-@settings(deadline=None)
 @given(samples, intervals, st.randoms())
 def test_estimates_are_finite_and_the_order_of_runs_does_not_matter(values, interval: Interval, random) -> None:
     found = of(values, interval)
@@ -123,7 +122,6 @@ def test_estimates_are_finite_and_the_order_of_runs_does_not_matter(values, inte
 whole = st.lists(st.integers(-1000, 1000).map(float), min_size=2, max_size=15)
 
 
-@settings(deadline=None)
 @given(whole, intervals, st.integers(-30, 30))
 def test_scaling_the_numbers_scales_the_estimates(values: list[float], interval: Interval, power: int) -> None:
     found, scaled = of(values, interval), of([value * 2.0**power for value in values], interval)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -147,7 +147,6 @@ def test_numbers_of_millions_of_rows_are_the_same_bit_for_bit() -> None:
     assert turned.equals(numbers(frame, quantity(join="sum"), []).sort("run"))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e250, 1e250) | st.floats(-9.0, 9.0), min_size=1, max_size=20))
 def test_sums_are_exact_in_every_layer(values: list[float]) -> None:
     found = numbers(pl.LazyFrame({"run": [1] * len(values), "rate": values}), quantity(join="sum"), [])["value"].item()
@@ -160,7 +159,6 @@ amounts = st.one_of(st.none(), st.floats(), st.sampled_from([0.0, 1.0, -1.0, 1e1
 joins = st.sampled_from(["mean", "sum", "least", "most", "median", "p1", "p99", "jain", "count", "each"])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), amounts), min_size=1, max_size=20), joins, st.randoms())
 def test_numbers_are_finite_and_the_order_of_rows_does_not_matter(rows, join: str, random) -> None:
     asked = Quantity(of="links", value="amount", join=join)

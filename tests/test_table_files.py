@@ -5,7 +5,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -122,7 +122,6 @@ VALUES = {
 ROWS = st.lists(st.tuples(*VALUES.values()), max_size=30)
 
 
-@settings(deadline=None)
 @given(st.lists(ROWS, min_size=1, max_size=4), st.integers(1, 40))
 def test_any_table_in_any_chunks_is_the_same_again(chunks, group_rows):
     frames = [pl.DataFrame(rows, schema=DTYPES, orient="row") for rows in chunks]

@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ["graphml", "gml", "node-link", "rfc8345"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(network=networks())
 def test_reading_back_gives_the_same_network(folder, kind, network):
     path = folder / f"network{SUFFIX[kind]}"
@@ -57,7 +57,7 @@ def test_reading_back_gives_the_same_network(folder, kind, network):
     assert_same(read_network(path), network)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(network=networks())
 def test_two_tables_give_the_same_network(folder, network):
     path, nodes = folder / "links.csv", folder / "nodes.csv"

@@ -80,17 +80,22 @@ fn tcp(lab: &Lab, to: SocketAddr, seconds: f64) -> f64 {
     });
     let (mut stream, _) = listener.accept().unwrap();
     let (mut buffer, mut bytes, mut begin) = (vec![0; 1 << 18], 0, None);
+    let (mut first, mut last) = (None, 0.0);
     while let Ok(read @ 1..) = stream.read(&mut buffer) {
-        // Slow start does not count.
         let elapsed = begin.get_or_insert_with(Instant::now).elapsed().as_secs_f64();
         if elapsed > seconds + 0.5 {
             break;
         }
-        bytes += if elapsed > 0.5 { read } else { 0 };
+        // Slow start does not count, nor what had come by its end.
+        if first.is_some() {
+            (bytes, last) = (bytes + read, elapsed);
+        } else if elapsed > 0.5 {
+            first = Some(elapsed);
+        }
     }
     drop(stream);
     sending.join().unwrap();
-    bytes as f64 * 8.0 / seconds / 1e6
+    bytes as f64 * 8.0 / (last - first.unwrap()) / 1e6
 }
 
 fn show(what: &str, report: &Report) {
@@ -135,27 +140,37 @@ fn a_fast_link_carries_what_the_machine_can() {
     assert!(mbps > 100.0, "{mbps}");
 }
 
-#[test]
-fn more_datagrams_than_a_link_carries_are_dropped_at_its_queue_alone() {
-    let Some(_turn) = turn() else { return };
+/// Sends 120 Mbit/s over a link of 50 for a second: how many datagrams arrived, by how much the sender was late at most,
+/// and the report.
+fn flood() -> (u64, Duration, Report) {
     let (lab, from, to) = start(&pair("50 Mbit/s"));
     let sink = lab.host(NodeId(1)).unwrap().run(move || UdpSocket::bind(to).unwrap());
-    sink.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    // 100 datagrams of 1,472 bytes, 1,500 with their headers, in each of 100 periods of 10 ms: 120 Mbit/s for a second.
+    sink.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    // 100 datagrams of 1,472 bytes, 1,500 with their headers, in each of 100 periods of 10 ms.
     let sending = lab.host(NodeId(0)).unwrap().spawn(move || {
         let socket = UdpSocket::bind(from).unwrap();
-        let begin = Instant::now();
+        let (begin, mut late) = (Instant::now(), Duration::ZERO);
         for period in 1..=100 {
             for _ in 0..100 {
                 socket.send_to(&[0; 1472], to).unwrap();
             }
-            std::thread::sleep(Duration::from_millis(10 * period).saturating_sub(begin.elapsed()));
+            let due = Duration::from_millis(10 * period);
+            std::thread::sleep(due.saturating_sub(begin.elapsed()));
+            late = late.max(begin.elapsed().saturating_sub(due));
         }
+        late
     });
     let received = std::iter::from_fn(|| sink.recv(&mut [0; 2000]).ok()).count() as u64;
-    sending.join().unwrap();
-    let report = lab.finish();
-    show(&format!("{received} of 10,000 datagrams arrived"), &report);
+    (received, sending.join().unwrap(), lab.finish())
+}
+
+#[test]
+fn more_datagrams_than_a_link_carries_are_dropped_at_its_queue_alone() {
+    let Some(_turn) = turn() else { return };
+    // While a sender halts, the queue runs empty: then it is done once more.
+    let steady = |(_, late, _): &(u64, Duration, Report)| *late < Duration::from_millis(20);
+    let (received, late, report) = (0..2).map(|_| flood()).find(steady).unwrap_or_else(flood);
+    show(&format!("{received} of 10,000 datagrams arrived, sent up to {late:?} late"), &report);
     let link = &report.links[0];
     assert_eq!(link.packets + link.dropped, 10_000);
     // The link carries 4,167 in a second, and then the 200 that wait.

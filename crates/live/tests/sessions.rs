@@ -158,12 +158,14 @@ async fn a_round_trip_is_that_of_the_path_though_packets_come_alone() {
     let (_server, theirs, mine, _wire, _client) = over_a_wire().await;
     let mut tells = mine.connection().open_uni().await.unwrap();
     // By itself QUIC lets a packet that comes alone wait for 25 ms before it is acknowledged.
-    for _ in 0..40 {
+    // Where one is late for another reason, what is smoothed forgets it.
+    let (start, mut sent) = (Instant::now(), 0);
+    while sent < 40 || mine.group().state(0).unwrap().rtt >= 0.015 {
+        assert!(start.elapsed() < PATIENCE, "{:?}", mine.group().state(0));
         tells.write_all(&[7]).await.unwrap();
         tokio::time::sleep(Duration::from_millis(40)).await;
+        sent += 1;
     }
-    let state = mine.group().state(0).unwrap();
-    assert!(state.rtt < 0.015, "{state:?}");
     drop(theirs);
 }
 

@@ -86,7 +86,7 @@ async fn fetched(order: Order) -> Result<Fetched, FetchError> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_sources_bring_a_file_together() {
-    let content = content(20 * MB);
+    let content = content(100 * MB);
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
     let (_first, one, mut told_one) = sharer_that_tells(from.path()).await;
     let (_second, two, mut told_two) = sharer_that_tells(from.path()).await;
@@ -130,7 +130,7 @@ async fn a_source_that_dies_is_replaced_by_the_other() {
         first.abort();
     });
     let fetched = fetch(order, progress).await.unwrap();
-    killer.await.unwrap();
+    assert!(killer.is_finished(), "it came before its source was killed");
     assert_eq!(std::fs::read(&target).unwrap(), content);
     assert!(fetched.brought[0] >= 2 * MB as u64);
 }

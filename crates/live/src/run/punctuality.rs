@@ -28,13 +28,13 @@ impl Probe {
                 let due = Instant::now() + EVERY;
                 tokio::time::sleep_until(due.into()).await;
                 let late = due.elapsed().saturating_sub(GRAIN);
-                own.lock().unwrap_or_else(PoisonError::into_inner).push(late);
+                own.lock().unwrap_or_else(PoisonError::into_inner).extend(wakings(late));
             }
         });
         Self(all)
     }
 
-    /// How late 99 of 100 were at most, and why that makes a run invalid, if it does.
+    /// How late 99 of 100 wakings were at most, and why that makes a run invalid, if it does.
     pub fn finish(self, least_round_trip: Span) -> (Span, Option<String>) {
         let mut all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         all.sort_unstable();
@@ -42,6 +42,12 @@ impl Probe {
         let late = all.get(place).map_or(Span(0), |late| Span(late.as_nanos() as u64 * 1000));
         (late, fault(late, least_round_trip))
     }
+}
+
+/// A waking with those that were due until it came: it counts for as long as nothing was done.
+fn wakings(late: Duration) -> impl Iterator<Item = Duration> {
+    let missed = late.as_nanos() / EVERY.as_nanos();
+    std::iter::repeat_n(late, 1 + missed as usize)
 }
 
 fn fault(late: Span, least_round_trip: Span) -> Option<String> {
@@ -61,5 +67,16 @@ mod tests {
         assert_eq!(fault(Span(millisecond), round_trip), None);
         let said = fault(Span(3 * millisecond), round_trip).unwrap();
         assert!(said.contains("were 3 ms late") && said.contains("at most 1 ms"), "{said}");
+    }
+
+    #[test]
+    fn a_run_that_halts_once_for_more_than_a_hundredth_of_its_time_is_invalid() {
+        // Of 10 s, in which it is woken 2000 times.
+        for (halt_ms, is_late) in [(90, false), (110, true)] {
+            let mut all: Vec<_> = std::iter::repeat_n(Duration::ZERO, 1980).collect();
+            all.extend(wakings(Duration::from_millis(halt_ms)));
+            let (_, said) = Probe(Arc::new(Mutex::new(all))).finish(Span(20 * 1_000_000_000));
+            assert_eq!(said.is_some(), is_late, "{halt_ms} ms: {said:?}");
+        }
     }
 }

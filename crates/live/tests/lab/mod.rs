@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use anabranch_core::Span;
 use anabranch_emulator::lab_refusal;
 use anabranch_live::run::{Outcome, run};
 use anabranch_scenario::plan::Plan;
@@ -9,6 +10,9 @@ use anabranch_scenario::{NetworkSource, Scenario};
 
 /// So many times a run is tried whose packets are late since this machine has other things to do.
 const ATTEMPTS: usize = 3;
+
+/// A run is tried again too where the machine halted for longer at once, though it counts if that is all there is.
+const HALT: Span = Span(25_000_000_000);
 
 /// One lab of a test program at a time: two would make each other late.
 static TURN: Mutex<()> = Mutex::new(());
@@ -33,13 +37,18 @@ pub fn plan(text: &str) -> Plan {
 pub fn punctual(text: &str) -> Option<Outcome> {
     let _turn = turn()?;
     let plan = plan(text);
+    let mut halted = None;
     for _ in 0..ATTEMPTS {
         let outcome = run(&plan, &mut |_| true).unwrap();
-        if outcome.report.is_valid() {
+        let (report, longest) = (&outcome.report, outcome.report.lateness.max);
+        if report.is_valid() && longest <= HALT {
             return Some(outcome);
         }
-        eprintln!("once more: {:?}", outcome.report.faults);
+        eprintln!("once more: packets were up to {longest} late; {:?}", report.faults);
+        halted = report.is_valid().then_some(outcome).or(halted);
     }
-    eprintln!("skipped: this machine is too busy");
-    None
+    if halted.is_none() {
+        eprintln!("skipped: this machine is too busy");
+    }
+    halted
 }
