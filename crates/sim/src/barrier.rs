@@ -1,15 +1,17 @@
 //! Where threads wait for each other, thousands of times a second.
 
 use std::hint::spin_loop;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// A thread looks so often whether it may go on before it lets others have the processor.
+/// A thread looks so often whether it may go on before it lets others have the processor, if there is one for each.
 const SPINS: u32 = 4096;
 
 /// Lets threads on when all of them have come.
 pub struct Barrier {
     threads: usize,
+    spins: u32,
     waiting: AtomicUsize,
     round: AtomicUsize,
     is_broken: AtomicBool,
@@ -19,7 +21,9 @@ impl Barrier {
     /// For so many threads.
     pub fn new(threads: usize) -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { threads, waiting: zero(), round: zero(), is_broken: AtomicBool::new(false) }
+        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let spins = if threads <= processors { SPINS } else { 0 };
+        Self { threads, spins, waiting: zero(), round: zero(), is_broken: AtomicBool::new(false) }
     }
 
     /// Waits until all threads have come.
@@ -36,7 +40,7 @@ impl Barrier {
         let mut spins = 0;
         while self.round.load(Ordering::Acquire) == round {
             assert!(!self.is_broken.load(Ordering::Relaxed), "another shard of the simulation has failed");
-            if spins < SPINS {
+            if spins < self.spins {
                 spins += 1;
                 spin_loop();
             } else {
