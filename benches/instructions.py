@@ -1,4 +1,4 @@
-"""Count the instructions that five fixed scenarios take, and compare with those on record.
+"""Count the instructions that six fixed scenarios take, and compare with those on record.
 
 Counts repeat to a few in a million on any machine of a kind, however busy; times do not. They tell of work done, not of
 waiting for memory. More than 5 % above the record is a failure, exit code 1; ``--update`` makes the present counts the

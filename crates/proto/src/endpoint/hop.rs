@@ -9,7 +9,8 @@
 //! The wait is a quarter more than what acknowledgements of frames that were sent once took lately, and no less than at
 //! the beginning. For each packet it doubles with every time that it passes in vain, up to eight times.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use anabranch_core::{Span, Time};
 
@@ -49,6 +50,8 @@ pub struct HopSender<T> {
     /// From number `first` on, without those that have arrived.
     kept: VecDeque<Option<Kept<T>>>,
     first: u64,
+    /// Those of what is kept, with its numbers, and others from before; the first is of what is kept.
+    deadlines: BinaryHeap<Reverse<(Time, u64)>>,
     least_wait: Span,
     wait: Span,
 }
@@ -57,18 +60,15 @@ impl<T: Clone> HopSender<T> {
     /// Nothing sent; `wait` is how long an acknowledgement may take at the least, more than 0.
     pub fn new(wait: Span) -> Self {
         let wait = Span(wait.0.max(1));
-        Self { kept: VecDeque::new(), first: 0, least_wait: wait, wait }
+        Self { kept: VecDeque::new(), first: 0, deadlines: BinaryHeap::new(), least_wait: wait, wait }
     }
 
     /// Takes a packet over and gives the frame to send.
     pub fn send(&mut self, now: Time, packet: T) -> Frame<T> {
-        self.kept.push_back(Some(Kept {
-            packet: packet.clone(),
-            sent: now,
-            repeats: 0,
-            deadline: later(now, self.wait.0),
-        }));
-        Frame::Packet { number: self.first + self.kept.len() as u64 - 1, packet }
+        let (number, deadline) = (self.first + self.kept.len() as u64, later(now, self.wait.0));
+        self.kept.push_back(Some(Kept { packet: packet.clone(), sent: now, repeats: 0, deadline }));
+        self.deadlines.push(Reverse((deadline, number)));
+        Frame::Packet { number, packet }
     }
 
     /// Takes an acknowledgement in.
@@ -85,11 +85,23 @@ impl<T: Clone> HopSender<T> {
             self.kept.pop_front();
             self.first += 1;
         }
+        self.forget_the_past();
+    }
+
+    /// Takes deadlines of what is kept no longer, or for longer, from the front.
+    fn forget_the_past(&mut self) {
+        while let Some(&Reverse((deadline, number))) = self.deadlines.peek() {
+            let kept = number.checked_sub(self.first).and_then(|place| self.kept[place as usize].as_ref());
+            if kept.is_some_and(|kept| kept.deadline == deadline) {
+                break;
+            }
+            self.deadlines.pop();
+        }
     }
 
     /// When [`Self::on_deadline`] is to be called, if nothing arrives before.
     pub fn deadline(&self) -> Option<Time> {
-        self.kept.iter().flatten().map(|kept| kept.deadline).min()
+        self.deadlines.peek().map(|Reverse((deadline, _))| *deadline)
     }
 
     /// The deadline of the packet that was sent last, unless that has arrived; it may come before those of others.
@@ -99,12 +111,15 @@ impl<T: Clone> HopSender<T> {
 
     /// The time has come: a frame to send again, if one is due; to be called until there is none.
     pub fn on_deadline(&mut self, now: Time) -> Option<Frame<T>> {
-        let is_due = |kept: &Option<Kept<T>>| kept.as_ref().is_some_and(|kept| kept.deadline <= now);
-        let place = self.kept.iter().position(is_due)?;
-        let kept = self.kept[place].as_mut().expect("it is due");
+        let &Reverse((_, number)) = self.deadlines.peek().filter(|Reverse((deadline, _))| *deadline <= now)?;
+        self.deadlines.pop();
+        let kept = self.kept[(number - self.first) as usize].as_mut().expect("what has a deadline is kept");
         kept.repeats = kept.repeats.saturating_add(1);
         kept.deadline = later(now, self.wait.0.saturating_mul(1 << kept.repeats.min(MOST_DOUBLINGS)));
-        Some(Frame::Packet { number: self.first + place as u64, packet: kept.packet.clone() })
+        let (deadline, packet) = (kept.deadline, kept.packet.clone());
+        self.deadlines.push(Reverse((deadline, number)));
+        self.forget_the_past();
+        Some(Frame::Packet { number, packet })
     }
 
     /// How many packets are not known to have arrived.
