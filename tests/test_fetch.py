@@ -72,7 +72,8 @@ def finished(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
 
 def digest(path: Path) -> str:
     """Give the hash of a file by other means than its fetcher's."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def test_a_file_is_fetched_over_two_paths_and_named_as_it_is_shared(shared: Path, tmp_path: Path) -> None:
@@ -107,6 +108,7 @@ def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> N
         assert process.poll() is None, "nobody has it yet"
         finished(fetcher(url, "--to", tmp_path / "x"))
         assert digest(tmp_path / "x") == digest(shared / "large")
+        (tmp_path / "x").unlink()
         assert process.wait(timeout=10) == 0
 
 
@@ -184,6 +186,7 @@ def test_ctrl_c_keeps_what_has_come(shared: Path, tmp_path: Path) -> None:
         assert "the same command goes on from here" in err
         out, _ = finished(fetcher(url.replace("NAME", "large"), "--to", tmp_path / "x"))
         assert "of it were there" in out
+        (tmp_path / "x").unlink()
 
 
 def journalled(target: Path) -> int:

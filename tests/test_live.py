@@ -200,7 +200,7 @@ def test_the_command_lays_both_runs_over_each_other(lab, tmp_path, monkeypatch, 
         if code != NOT_VALID:
             break
     else:
-        pytest.skip("the machine is too busy, so the run is not valid")
+        pytest.skip(f"the machine is too busy, so the run is not valid: {said}")
     assert code == 0, said
     row = json.loads(printed)["compared"][0]
     assert row["connection"] == "one"

@@ -33,12 +33,14 @@ def report(result, tmp_path_factory):
 
 
 def map_drawn(page, other_than=None):
-    """The picture of the map, once it is drawn and another one than before."""
+    """The picture of the map, once it is drawn, another one than before, and the same for two frames."""
     picture = """(before) => {
       const [map, blank] = [document.querySelector("canvas"), document.createElement("canvas")];
       [blank.width, blank.height] = [map.width, map.height];
       const now = map.toDataURL();
-      return now !== blank.toDataURL() && now !== before ? now : null;
+      const still = window.mapLately === now;
+      window.mapLately = now;
+      return still && now !== blank.toDataURL() && now !== before ? now : null;
     }"""
     return page.wait_for_function(picture, arg=other_than).json_value()
 

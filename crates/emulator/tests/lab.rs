@@ -70,7 +70,7 @@ fn round_trips(lab: &Lab, from: SocketAddr, to: SocketAddr) -> (f64, f64) {
     (all[0], all[10])
 }
 
-/// The rate of a TCP connection in Mbit/s, from the first byte that arrives on.
+/// The rate of a TCP connection in Mbit/s, from half a second after the first byte that arrives on.
 fn tcp(lab: &Lab, to: SocketAddr, seconds: f64) -> f64 {
     let listener = lab.host(NodeId(1)).unwrap().run(move || TcpListener::bind(to).unwrap());
     let sending = lab.host(NodeId(0)).unwrap().spawn(move || {
@@ -86,7 +86,7 @@ fn tcp(lab: &Lab, to: SocketAddr, seconds: f64) -> f64 {
         if elapsed > seconds + 0.5 {
             break;
         }
-        // Slow start does not count, nor what had come by its end.
+        // Slow start does not count, nor the read that takes what had come by its end.
         if first.is_some() {
             (bytes, last) = (bytes + read, elapsed);
         } else if elapsed > 0.5 {
@@ -95,7 +95,7 @@ fn tcp(lab: &Lab, to: SocketAddr, seconds: f64) -> f64 {
     }
     drop(stream);
     sending.join().unwrap();
-    bytes as f64 * 8.0 / (last - first.unwrap()) / 1e6
+    bytes as f64 * 8.0 / (last - first.expect("something comes")) / 1e6
 }
 
 fn show(what: &str, report: &Report) {
@@ -167,7 +167,7 @@ fn flood() -> (u64, Duration, Report) {
 #[test]
 fn more_datagrams_than_a_link_carries_are_dropped_at_its_queue_alone() {
     let Some(_turn) = turn() else { return };
-    // While a sender halts, the queue runs empty: then it is done once more.
+    // While a sender halts, the queue runs empty: then it is done again, twice at most.
     let steady = |(_, late, _): &(u64, Duration, Report)| *late < Duration::from_millis(20);
     let (received, late, report) = (0..2).map(|_| flood()).find(steady).unwrap_or_else(flood);
     show(&format!("{received} of 10,000 datagrams arrived, sent up to {late:?} late"), &report);

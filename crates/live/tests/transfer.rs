@@ -116,7 +116,7 @@ async fn a_file_of_any_size_comes_whole() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_source_that_dies_is_replaced_by_the_other() {
-    let content = content(40 * MB);
+    let content = content(100 * MB);
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
     let ((first, one), (_second, two)) = (sharer(from.path()).await, sharer(from.path()).await);
     let target = to.path().join("y");
@@ -131,6 +131,7 @@ async fn a_source_that_dies_is_replaced_by_the_other() {
     });
     let fetched = fetch(order, progress).await.unwrap();
     assert!(killer.is_finished(), "it came before its source was killed");
+    killer.await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), content);
     assert!(fetched.brought[0] >= 2 * MB as u64);
 }

@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_millis(5);
 /// Timers of tokio are late by up to this; it counts as nothing.
 const GRAIN: Duration = Duration::from_millis(2);
 
-/// Of so many in a hundred the lateness counts.
+/// Of so many hundredths of the run the lateness counts.
 const COUNTED: usize = 99;
 
 /// A task among those of the ends, which writes down how late it is woken.
@@ -24,8 +24,9 @@ impl Probe {
         let all = Arc::new(Mutex::new(Vec::new()));
         let own = all.clone();
         runtime.spawn(async move {
+            let mut due = Instant::now();
             loop {
-                let due = Instant::now() + EVERY;
+                due = Instant::now().max(due + EVERY);
                 tokio::time::sleep_until(due.into()).await;
                 let late = due.elapsed().saturating_sub(GRAIN);
                 own.lock().unwrap_or_else(PoisonError::into_inner).extend(wakings(late));
@@ -44,7 +45,7 @@ impl Probe {
     }
 }
 
-/// A waking with those that were due until it came: it counts for as long as nothing was done.
+/// A waking with those that were due until it came: each counts for a part of the run.
 fn wakings(late: Duration) -> impl Iterator<Item = Duration> {
     let missed = late.as_nanos() / EVERY.as_nanos();
     std::iter::repeat_n(late, 1 + missed as usize)
@@ -53,7 +54,7 @@ fn wakings(late: Duration) -> impl Iterator<Item = Duration> {
 fn fault(late: Span, least_round_trip: Span) -> Option<String> {
     let told = punctual(least_round_trip);
     (late > most_late(least_round_trip))
-        .then(|| format!("the ends of connections were {late} late or more once in a hundred times; {told}"))
+        .then(|| format!("the ends of connections were {late} late or more for a hundredth of the run; {told}"))
 }
 
 #[cfg(test)]

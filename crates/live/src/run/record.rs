@@ -94,7 +94,7 @@ pub struct Outcome {
     pub samples: Samples,
     /// How punctual all was.
     pub report: Report,
-    /// How late the ends of connections were in 99 of 100 cases, at most.
+    /// How late the ends of connections were at most for 99 hundredths of the run.
     pub ends_late: Span,
     /// What came of the agents that speak for links; `None` if there are none.
     pub agents: Option<AgentsTotal>,

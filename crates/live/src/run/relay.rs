@@ -249,6 +249,7 @@ mod tests {
     use anabranch_proto::transport::{InputSettings, Marking, Told};
 
     use std::net::SocketAddr;
+    use std::time::Instant;
 
     use super::*;
     use crate::carriage::Carriage;
@@ -317,7 +318,7 @@ mod tests {
         let (room, mut all) = (100_000, 0);
         let (relay, _sessions, _ends) = flood(room).await;
         for _ in 0..5 {
-            let start = std::time::Instant::now();
+            let start = Instant::now();
             // Parts of the room are kept back for what is being read.
             while relay.waiting(0) < room - room / 8 {
                 assert!(start.elapsed() < Duration::from_secs(20), "{} bytes wait", relay.waiting(0));

@@ -8,10 +8,10 @@ use anabranch_live::run::{Outcome, run};
 use anabranch_scenario::plan::Plan;
 use anabranch_scenario::{NetworkSource, Scenario};
 
-/// So many times a run is tried whose packets are late since this machine has other things to do.
+/// So many times a run is tried that is late, or in which the machine halted, since it has other things to do.
 const ATTEMPTS: usize = 3;
 
-/// A run is tried again too where the machine halted for longer at once, though it counts if that is all there is.
+/// The machine has halted if a packet was later than this. Such a run counts if there is no better one.
 const HALT: Span = Span(25_000_000_000);
 
 /// One lab of a test program at a time: two would make each other late.
@@ -44,7 +44,7 @@ pub fn punctual(text: &str) -> Option<Outcome> {
         if report.is_valid() && longest <= HALT {
             return Some(outcome);
         }
-        eprintln!("once more: packets were up to {longest} late; {:?}", report.faults);
+        eprintln!("not good: packets were up to {longest} late; {:?}", report.faults);
         halted = report.is_valid().then_some(outcome).or(halted);
     }
     if halted.is_none() {

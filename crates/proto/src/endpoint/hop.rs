@@ -50,7 +50,7 @@ pub struct HopSender<T> {
     /// From number `first` on, without those that have arrived.
     kept: VecDeque<Option<Kept<T>>>,
     first: u64,
-    /// Those of what is kept, with its numbers, and others from before; the first is of what is kept.
+    /// Of what is kept, with its number, and of some that has arrived; the first is of what is kept.
     deadlines: BinaryHeap<Reverse<(Time, u64)>>,
     least_wait: Span,
     wait: Span,
@@ -85,14 +85,14 @@ impl<T: Clone> HopSender<T> {
             self.kept.pop_front();
             self.first += 1;
         }
-        self.forget_the_past();
+        self.forget_arrived();
     }
 
-    /// Takes deadlines of what is kept no longer, or for longer, from the front.
-    fn forget_the_past(&mut self) {
-        while let Some(&Reverse((deadline, number))) = self.deadlines.peek() {
+    /// Takes deadlines of what has arrived from the front.
+    fn forget_arrived(&mut self) {
+        while let Some(&Reverse((_, number))) = self.deadlines.peek() {
             let kept = number.checked_sub(self.first).and_then(|place| self.kept[place as usize].as_ref());
-            if kept.is_some_and(|kept| kept.deadline == deadline) {
+            if kept.is_some() {
                 break;
             }
             self.deadlines.pop();
@@ -118,7 +118,7 @@ impl<T: Clone> HopSender<T> {
         kept.deadline = later(now, self.wait.0.saturating_mul(1 << kept.repeats.min(MOST_DOUBLINGS)));
         let (deadline, packet) = (kept.deadline, kept.packet.clone());
         self.deadlines.push(Reverse((deadline, number)));
-        self.forget_the_past();
+        self.forget_arrived();
         Some(Frame::Packet { number, packet })
     }
 
@@ -190,6 +190,8 @@ mod tests {
                 while let Some(frame) = sender.on_deadline(Time(now)) {
                     under_way.push_back(frame);
                 }
+                let earliest = sender.kept.iter().flatten().map(|kept| kept.deadline).min();
+                prop_assert_eq!(sender.deadline(), earliest);
                 let Some(frame) = under_way.pop_front() else { continue };
                 match fate {
                     0 => continue,
