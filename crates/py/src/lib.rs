@@ -17,11 +17,13 @@ mod levels;
 mod live;
 #[cfg(target_os = "linux")]
 mod live_run;
+mod memory;
 mod network;
 mod parquet;
 mod paths;
 mod scenario;
 mod simulate;
+mod toml;
 mod topology_manager;
 mod transfer;
 mod utility;
@@ -45,6 +47,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     live_run::register(module)?;
     files::register(module)?;
+    memory::register(module)?;
+    toml::register(module)?;
     parquet::register(module)?;
     transfer::register(module)?;
     // A digest of all that the module was compiled from.

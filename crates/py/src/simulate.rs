@@ -158,6 +158,12 @@ impl PyOutcome {
 
 #[pymethods]
 impl PyPlan {
+    /// What a run of it takes of memory: what takes it, how many bytes, and what would make it less.
+    fn memory(&self, py: Python<'_>) -> Vec<(String, u64, &'static str)> {
+        let parts = py.detach(|| anabranch_sim::memory(&self.0));
+        parts.into_iter().map(|part| (part.what, part.bytes, part.remedy)).collect()
+    }
+
     /// What of the run does not count in means.
     #[getter]
     fn warm_up_s(&self) -> f64 {

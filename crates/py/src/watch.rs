@@ -1,4 +1,4 @@
-//! Long work, called off by Ctrl-C or by what it is told to.
+//! Long work, called off by Ctrl-C, by what it is told to, or because it takes more memory than it may.
 
 use std::panic::resume_unwind;
 use std::sync::Mutex;
@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
+use crate::memory::too_much;
+
 /// How often progress is told and the keyboard looked at.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
@@ -16,7 +18,7 @@ pub(crate) type GoesOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Does `work` while `tell` is called some times a second.
 ///
-/// At Ctrl-C, or at whatever `tell` raises, work is not to go on. Gives what the work came to, and what was raised.
+/// At Ctrl-C, at whatever `tell` raises, or over the limit of memory, work is not to go on. Gives what the work came to, and what was raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     tell: impl FnMut(Python<'_>) -> PyResult<()> + Send,
@@ -51,7 +53,8 @@ fn beside<T: Send>(
         });
         loop {
             let heard = py.detach(|| receive.lock().expect("no other holder").recv_timeout(LOOK));
-            if let Err(error) = tell(py).and_then(|()| py.check_signals()) {
+            if let Err(error) = tell(py).and_then(|()| py.check_signals()).and_then(|()| too_much().map_or(Ok(()), Err))
+            {
                 is_called_off.store(true, Ordering::Relaxed);
                 raised.get_or_insert(error);
             }
@@ -82,7 +85,7 @@ fn here<T: Send>(
         let Ok(mut own) = telling.try_lock() else { return true };
         if own.raised.is_none() && own.last.elapsed() >= LOOK {
             own.last = Instant::now();
-            own.raised = Python::attach(|py| (own.tell)(py)).err();
+            own.raised = Python::attach(|py| (own.tell)(py)).err().or_else(too_much);
         }
         own.raised.is_none()
     };

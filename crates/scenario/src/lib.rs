@@ -15,8 +15,10 @@ mod set;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod values;
 
 pub use build::{NetworkFile, NetworkSource, Read, Scenario};
 pub use error::ScenarioError;
 pub use schema::scenario_schema;
 pub use trace::Trace;
+pub use values::{MOST_DEPTH, Value, read_values};

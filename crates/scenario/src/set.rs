@@ -6,6 +6,8 @@
 use anabranch_core::spelling::nearest;
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
 
+use crate::values::MOST_DEPTH;
+
 /// The text with each value set, in order.
 ///
 /// # Errors
@@ -22,6 +24,9 @@ pub(crate) fn with_values(text: &str, sets: &[(String, String)]) -> Result<Strin
 fn set(mut item: &mut Item, path: &str, text: &str) -> Result<(), String> {
     let keys = Key::parse(path).map_err(|_| "write the path like `connection.0.weight`".to_owned())?;
     let keys: Vec<&str> = keys.iter().map(Key::get).collect();
+    if keys.len() > MOST_DEPTH {
+        return Err(format!("it has {} parts; the deepest place of a scenario has eight", keys.len()));
+    }
     let (last, way) = keys.split_last().expect("a path that was parsed has a key");
     for (depth, key) in way.iter().enumerate() {
         item = enter(item, &keys[..depth], key, keys[depth + 1])?;

@@ -34,6 +34,7 @@ use crate::file::relays::divide;
 use crate::file::run::RunTable;
 use crate::plan::Plan;
 use crate::set::with_values;
+use crate::values::check_bounds;
 
 pub use network::{NetworkFile, NetworkSource};
 
@@ -79,6 +80,7 @@ impl Scenario {
         let values: Vec<String> = sets.iter().map(|(path, value)| format!("{path}={}", excerpt(value))).collect();
         let changed = if sets.is_empty() { String::new() } else { format!(" (with {})", values.join(", ")) };
         let at_top = |reason| ScenarioError::at(text, 0..0, reason);
+        check_bounds(text)?;
         let text = if sets.is_empty() { text.to_owned() } else { with_values(text, sets).map_err(at_top)? };
         let mut file = File::parse(&text)
             .map_err(|error| ScenarioError { changed: changed.clone(), ..ScenarioError::from_toml(&text, &error) })?;
