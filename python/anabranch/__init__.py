@@ -29,6 +29,7 @@ from anabranch.filters import filters
 from anabranch.generate import gravity, hot_spots, random_pairs, uniform
 from anabranch.levelled import LevelledAllocation
 from anabranch.live_run import live
+from anabranch.memory import allow_memory
 from anabranch.network import Network, from_networkx
 from anabranch.paths import Paths, find_paths, given_paths, groups
 from anabranch.priced import PricedAllocation
@@ -70,6 +71,7 @@ __all__ = [
     "StorageError",
     "Swept",
     "TopologyManager",
+    "allow_memory",
     "demands",
     "draw_errors",
     "draw_loads",

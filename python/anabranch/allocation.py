@@ -15,7 +15,7 @@ from anabranch.allocation_tables import connection_table, link_table, subflow_ta
 from anabranch.approximate import OPTIONS
 from anabranch.comparison import Comparison, compare_rates
 from anabranch.errors import CertificateError
-from anabranch.folder import new_folder
+from anabranch.folder import new_folder, put_parquet
 from anabranch.notebook import allocation_html
 
 if TYPE_CHECKING:
@@ -295,10 +295,12 @@ class Allocation:
         ------
         ScenarioError
             The folder exists or cannot be made.
+        StorageError
+            It cannot be written to its end, as on a full disk.
         """
         with new_folder(folder) as aside:
             for name, table in self._tables().items():
-                table.write_parquet(aside / f"{name}.parquet")
+                put_parquet(table, aside / f"{name}.parquet")
             meta = {
                 "anabranch": version("anabranch"),
                 "title": "" if self.paths is None else self.paths.demands.network.name,

@@ -28,7 +28,7 @@ from anabranch.commands import (
 )
 from anabranch.commands import list as lists
 from anabranch.commands.run import INTERRUPTED
-from anabranch.errors import SolverError
+from anabranch.errors import SolverError, shortened
 
 FAILED = 1
 """Exit code: the run failed."""
@@ -104,5 +104,5 @@ def main() -> None:
 
 
 def _leave(code: int, error: BaseException) -> NoReturn:
-    typer.echo(f"anabranch: {' '.join(str(error).split()) or type(error).__name__}", err=True)
+    typer.echo(f"anabranch: {' '.join(shortened(str(error)).split()) or type(error).__name__}", err=True)
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,8 +10,26 @@ if TYPE_CHECKING:
     from anabranch.result import Result
 
 
+LONGEST_WORD, LONGEST_MESSAGE = 300, 2000
+"""Characters of a message, and of a word in it, beyond which the middle or the end is left out."""
+
+LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD},}}")
+
+
+def shortened(message: str) -> str:
+    """Give a message with what is very long in it cut: names and numbers of an input may be all that is in a file."""
+    short = LONG_WORD.sub(lambda found: f"{found[0][:60]}...{found[0][-20:]}", message)
+    if len(short) > LONGEST_MESSAGE:
+        half = LONGEST_MESSAGE // 2
+        short = f"{short[:half]} ... {short[-half:]}"
+    return short
+
+
 class ScenarioError(ValueError):
     """An input that cannot be: the message says what is wrong, where, and what would do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class ConvergenceWarning(UserWarning):

@@ -20,14 +20,13 @@ seeds percentiles are approximate, see `anabranch.percentiles`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from anabranch.distributions import distribution_of
-from anabranch.experiment_quantity import read_ratio
+from anabranch.experiment_quantity import is_like, read_ratio
 from anabranch.simulated_samples import PARTS, SAMPLED
 
 if TYPE_CHECKING:
@@ -98,8 +97,7 @@ def _together(
         )
     if what == "wait" and window_s is not None:
         raise table.error("of", f"`{text}`: waits are of all the time after the warm-up", "leave out the `window`")
-    pattern = re.compile(".*".join(map(re.escape, run.split("*"))))
-    found = [name for name in runs if pattern.fullmatch(name)] or [run]
+    found = [name for name in runs if is_like(name, run)] or [run]
     return tuple(read_ratio(table, "of", f"{name} median-{what} {subject}", runs, window_s).top for name in found)
 
 

@@ -136,7 +136,7 @@ WHICH = {
 }
 """How these kinds are called."""
 
-CHECK = re.compile(r"\s*(.+?)\s*(<=|>=|<|>|=)\s*(.+?)\s*")
+CHECK = re.compile(r"([^<>=]+)(<=|>=|<|>|=)(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -273,13 +273,30 @@ def _check(table: Table, text: str, runs: Mapping[str, Run], window_s: Window) -
     found = CHECK.fullmatch(text)
     if found is None:
         raise table.error("check", f"`{text}` compares nothing", "write such as `c-slen steps < iewf steps`")
-    left, sign, right = found.groups()
+    left, sign, right = (word.strip() for word in found.groups())
     comparison = next(word for word in COMPARISONS if word == sign)
     try:
         bound: Ratio | float = float(right)
     except ValueError:
         bound = read_ratio(table, "check", right, runs, window_s)
     return Check(read_ratio(table, "check", left, runs, window_s), comparison, bound)
+
+
+def is_like(name: str, pattern: str) -> bool:
+    """Tell whether a name matches a pattern in which ``*`` is any text; in time that grows as the two together."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return name == pattern
+    *between, last = rest
+    if len(name) < len(first) + len(last) or not (name.startswith(first) and name.endswith(last)):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in between:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def read_ratio(table: Table, key: str, text: str, runs: Mapping[str, Run], window_s: Window) -> Ratio:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anabranch import _core
@@ -29,8 +28,8 @@ def read_toml(file: Path) -> Table:
     """
     text = load(file).text
     try:
-        return Table(str(file), tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        return Table(str(file), _core.read_toml(text))
+    except ValueError as error:
         raise ScenarioError(f"{file}: it is not TOML: {error}; see https://toml.io") from error
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import secrets
 import shutil
@@ -10,10 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch.errors import ScenarioError
+from anabranch.errors import ScenarioError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import polars as pl
+
+OF_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
+"""The fault of the disk and not of what is asked for: no room, or none in the quota; broken; a file too large for it."""
 
 
 def check_place(file: Path) -> None:
@@ -56,6 +63,8 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
     ------
     ScenarioError
         Something has that name already, or it cannot be made.
+    StorageError
+        It cannot be written to its end, as on a full disk.
     """
     place = Path(folder)
     check_new(place)
@@ -69,9 +78,23 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
         aside.chmod(0o755)
         aside.rename(place)
     except OSError as error:
-        raise ScenarioError(f"{place}: it cannot be written ({error.strerror}); nothing was kept") from error
+        raise not_written(place, error, "nothing was kept") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def not_written(target: Path, error: OSError, remedy: str) -> ScenarioError | StorageError:
+    """Give the error to raise where a file or folder could not be written: the disk's fault, or that of its name."""
+    if error.errno in OF_DISK:
+        return StorageError(f"{target}: it cannot be written ({error.strerror}); make room, and do it again")
+    return ScenarioError(f"{target}: it cannot be written ({error.strerror or error}); {remedy}")
+
+
+def put_parquet(frame: pl.DataFrame, target: Path) -> None:
+    """Write a table as Parquet; where that fails, the error is an `OSError`, as for any other file."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    target.write_bytes(content.getbuffer())
 
 
 def put_file(text: str, target: Path) -> None:
@@ -81,14 +104,18 @@ def put_file(text: str, target: Path) -> None:
     ------
     ScenarioError
         It cannot be written there.
+    StorageError
+        It cannot be written to its end, as on a full disk.
     """
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(text.encode())
         else:
             _put_aside_first(text, target)
-    except (OSError, ValueError) as error:
-        raise ScenarioError(f"{target}: it cannot be written ({error}); check the folder and the rights") from error
+    except OSError as error:
+        raise not_written(target, error, "check the folder and the rights") from error
+    except ValueError as error:
+        raise ScenarioError(f"{target}: it cannot be written ({error}); check the name") from error
 
 
 def _put_aside_first(text: str, target: Path) -> None:

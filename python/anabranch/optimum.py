@@ -5,7 +5,6 @@ They are solved for anew at each such instant, for the connections and capacitie
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +42,7 @@ class Optimum:
     """
 
     def __init__(self, plan: Plan, unit_bps: float) -> None:
-        self.tables = tomllib.loads(plan.resolved).get("connection", [])
+        self.tables = _core.read_toml(plan.resolved).get("connection", [])
         if any("demand_changes" in table for table in self.tables):
             raise ScenarioError(f"{plan.title}: demands change; the optimum over time is for demands that stay")
         self.paths = Paths(Demands(plan.network, plan.core.demands()), plan.core.paths())

@@ -11,6 +11,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.memory import ask_for_memory
 from anabranch.notebook import paths_html
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def find_paths(
     ------
     ValueError
         A count of zero, an unknown kind or metric.
+    MemoryError
+        The paths found until then have taken all memory that they may.
     """
+    ask_for_memory()
     values = metric if isinstance(metric, str) else np.ascontiguousarray(metric, dtype=float)
     return Paths(demands, _core.find_paths(demands.network.core, demands.core, kind, count, values, progress))
 

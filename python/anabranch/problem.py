@@ -9,11 +9,15 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.memory import ask_for_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from anabranch.paths import Paths
+
+PATH_BYTES, STEP_BYTES = 250, 60
+"""What a path takes, and each link of it, from the problem to the tables of the allocation. Measured."""
 
 
 class Problem:
@@ -153,9 +157,12 @@ def problem_of(paths: Paths, *, unit_bps: float = 1.0) -> Problem:
     Raises
     ------
     ScenarioError
-        A connection that no link and no demand limits.
+        A connection that no link and no demand limits; or more paths than there is memory for.
     """
     core, network = paths.demands.core, paths.demands.network
+    count, links = len(paths), len(paths.path_links)
+    size = count * PATH_BYTES + links * STEP_BYTES
+    ask_for_memory([(f"{count} paths over {links} links in all", size, "ask for fewer `paths`")], "the solver")
     try:
         return Problem(
             network.core.capacity_bps / unit_bps,

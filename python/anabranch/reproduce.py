@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -248,7 +247,7 @@ def scaled(experiment: Experiment, scale: float) -> Experiment:
 
 def _fewer(scenario: Path, scale: float) -> list[str]:
     """Give what sets the counts of the random connections of a scenario to so many times what they are."""
-    groups = tomllib.loads(scenario.read_text(encoding="utf-8")).get("traffic", [])
+    groups = _core.read_toml(scenario.read_text(encoding="utf-8")).get("traffic", [])
     return [f"traffic.{n}.count={max(1, round(scale * group['count']))}" for n, group in enumerate(groups)]
 
 

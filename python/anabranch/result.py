@@ -214,6 +214,8 @@ class Result:
         ------
         ScenarioError
             The folder exists or cannot be made.
+        StorageError
+            It cannot be written to its end, as on a full disk.
         """
         with new_folder(Path(folder)) as aside:
             for name, content in self.files().items():

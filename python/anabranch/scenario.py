@@ -12,6 +12,7 @@ from anabranch import _core
 from anabranch.demands import Demands
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import excerpt, load
+from anabranch.memory import ask_for_memory
 from anabranch.network import Network
 from anabranch.paths import Paths
 from anabranch.read import read_demands, read_network
@@ -85,6 +86,7 @@ def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ())
     ScenarioError
         The first mistake, with file, line, column, reason and remedy.
     """
+    ask_for_memory()
     with _told(scenario):
         read = _load(scenario, sets)
         core_demands, paths = read.core.connections(read.network.core, read.extra)
@@ -122,6 +124,7 @@ def read_plan(
     ScenarioError
         The first mistake, with file, line, column, reason and remedy.
     """
+    ask_for_memory()
     with _told(scenario):
         read = _load(scenario, sets, seed, folder, within)
         plan = read.core.plan(read.network.core, read.extra, read.text)
@@ -143,6 +146,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "duration_s": core.duration_s,
         "warm_up_s": core.warm_up_s,
         "sample_s": core.sample_s,
+        "memory_bytes": sum(size for _, size, _ in core.memory()),
         "seed": core.seed,
     }
 

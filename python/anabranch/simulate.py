@@ -17,6 +17,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import RunInterrupted
 from anabranch.measured import Measured
+from anabranch.memory import ask_for_memory
 from anabranch.result import Result
 from anabranch.scenario import read_plan
 
@@ -76,7 +77,10 @@ def run(
     Raises
     ------
     ScenarioError
-        A mistake in the scenario, with file, line, column, reason and remedy.
+        A mistake in the scenario, with file, line, column, reason and remedy; or it would take more memory than it may
+        (`allow_memory`).
+    MemoryError
+        It has taken more memory than it may, though that could not be told before.
     RunInterrupted
         Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``. Once more Ctrl-C changes
         nothing until that is made.
@@ -98,6 +102,9 @@ def run_plan(
         raise ValueError(f"threads is {threads}; it must be 1 or more")
     with held_interrupts() as interrupts:
         ended = end_of(plan, threads, interrupts.teller(progress, plan.core.duration_s), samples)
+        if isinstance(ended.raised, MemoryError):
+            # Tables of what there is would take as much again.
+            raise ended.raised
         result = ended.result()
         if interrupts.came or isinstance(ended.raised, KeyboardInterrupt):
             raise RunInterrupted(result) from ended.raised
@@ -141,7 +148,13 @@ def end_of(plan: Plan, threads: int, tell: Callable[[float, int], None], samples
         Told some times a second of the simulated time in seconds, and of events. What it raises ends the simulation.
     samples : callable, optional
         See `run`.
+
+    Raises
+    ------
+    ScenarioError
+        It would take more memory than there is.
     """
+    ask_for_memory(plan.core.memory(), "the run")
     begin = time.perf_counter()
     outcome, raised = _core.simulate(plan.core, threads, tell, samples)
     return Ended(plan, outcome, raised, time.perf_counter() - begin)

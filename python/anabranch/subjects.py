@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.experiment_quantity import is_like
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +31,7 @@ def connections_of(paths: Paths, address: Address, place: Path) -> list[int]:
     names = paths.demands.core.names
     if "*" not in address.subject or address.subject in names:
         return [connection_of(paths, address, place)]
-    pattern = re.compile(".*".join(map(re.escape, address.subject.split("*"))))
-    found = [number for number, name in enumerate(names) if pattern.fullmatch(name)]
+    found = [number for number, name in enumerate(names) if is_like(name, address.subject)]
     if not found:
         remedy = f"the first of the scenario's {len(names)} is called `{names[0]}`" if names else "there are none"
         raise ScenarioError(f"{place}: `{address}`: no connection is called `{address.subject}`; {remedy}")

@@ -21,7 +21,7 @@ from anabranch.cases import Case, single_failures
 from anabranch.commands.run import INTERRUPTED
 from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
-from anabranch.folder import new_folder
+from anabranch.folder import new_folder, put_parquet
 from anabranch.paths import Paths
 from anabranch.problem import problem_of
 from anabranch.solve import paths_of, refuse_unreachable
@@ -154,8 +154,8 @@ def give_cases(cases: Cases, *, rows: int, as_json: bool, out: Path | None, orig
 
 def _write(cases: Cases, table: pl.DataFrame, out: Path, origin: dict[str, Any]) -> None:
     with new_folder(out) as aside:
-        table.write_parquet(aside / "cases.parquet")
-        pl.concat(cases.connections, how="vertical_relaxed").write_parquet(aside / "connections.parquet")
+        put_parquet(table, aside / "cases.parquet")
+        put_parquet(pl.concat(cases.connections, how="vertical_relaxed"), aside / "connections.parquet")
         meta = {"anabranch": version("anabranch"), "finished": len(table) == cases.total, "origin": origin}
         (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
 

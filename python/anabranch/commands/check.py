@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from anabranch import _core
+from anabranch.commands.inputs import Memory
 from anabranch.commands.run import Seed, Sets
-from anabranch.commands.text import printable, time_text
+from anabranch.commands.text import bytes_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
+from anabranch.memory import allow_memory, ask_for_memory
 from anabranch.scenario import plan_facts, read_plan
 
 HELP = """Check a scenario, or a sweep file, without running it: say what it has, or the first mistake.
@@ -26,21 +28,33 @@ def command(
     seed: Seed = None,
     sets: Sets = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of scenario files instead.")] = False,
+    memory: Memory = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
 ) -> None:
     """Run `HELP`."""
+    allow_memory(memory)
     if schema:
         typer.echo(_core.Scenario.schema())
         return
     if scenario is None:
         raise ScenarioError("there is nothing to check; name a scenario file, or ask for --schema")
-    facts = _sweep_facts(scenario, seed, sets) or plan_facts(read_plan(scenario, seed=seed, sets=sets or ()))
+    facts = _sweep_facts(scenario, seed, sets) or _facts(scenario, seed, sets)
     if as_json:
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
     for name, value in facts.items():
-        label = name.removesuffix("_s").replace("_", "-" if name == "warm_up_s" else " ")
+        label = name.removesuffix("_s").removesuffix("_bytes").replace("_", "-" if name == "warm_up_s" else " ")
         typer.echo(f"{label:<16}{_text(name, value)}")
+
+
+def _facts(scenario: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any]:
+    """Give what a scenario has, if there is memory for a run of it."""
+    plan = read_plan(scenario, seed=seed, sets=sets or ())
+    try:
+        ask_for_memory(plan.core.memory(), "a run of it")
+    except ScenarioError as error:
+        raise ScenarioError(f"{scenario}: {error}") from error
+    return plan_facts(plan)
 
 
 def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any] | None:
@@ -73,6 +87,8 @@ def _text(name: str, value: Any) -> str:
         return ", ".join(f"{title} ({count})" for title, count in value.items()) or "none"
     if name.endswith("_s"):
         return time_text(value)
+    if name.endswith("_bytes"):
+        return f"about {bytes_text(value)}"
     if name == "varied":
         return ", ".join(f"{title} ({count})" for title, count in value.items()) or "nothing"
     return printable((", ".join(value) or "none") if isinstance(value, list) else str(value))

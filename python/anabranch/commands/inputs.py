@@ -48,6 +48,10 @@ PathKind = Annotated[
 PathMetric = Annotated[
     Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Memory to take at the most, such as 12GB. Default: 70 % of what is free."),
+]
 MOST = 10_000_000
 """The greatest count that an option takes."""
 

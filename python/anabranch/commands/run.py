@@ -13,11 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
-from anabranch.commands.inputs import MOST_SEED
+from anabranch.commands.inputs import MOST_SEED, Memory
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted, ScenarioError
 from anabranch.folder import check_new, check_place
+from anabranch.memory import allow_memory
 from anabranch.scenario import read_plan
 from anabranch.simulate import held_interrupts, run_plan
 
@@ -59,10 +60,12 @@ def command(
     threads: Annotated[
         int | None, typer.Option(min=1, help="On how many threads; the numbers are the same. Default: what pays.")
     ] = None,
+    memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
 ) -> None:
     """Run `HELP`."""
+    allow_memory(memory)
     if figures and out is None:
         raise ScenarioError("--figures needs a folder to put them; name one with --out")
     if out is not None:

@@ -17,6 +17,7 @@ from anabranch.commands.inputs import (
     Format,
     Input,
     InputNodes,
+    Memory,
     NetworkId,
     PathCount,
     PathKind,
@@ -26,6 +27,7 @@ from anabranch.commands.inputs import (
 )
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
+from anabranch.memory import allow_memory
 from anabranch.methods import REASONS, START_RATIO, Method
 from anabranch.paths import find_paths
 from anabranch.solve import DEFAULT_PATHS
@@ -124,6 +126,7 @@ def command(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Cases at a time; the numbers are the same. Default: the processors.")
     ] = None,
+    memory: Memory = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Say which method was taken and why, on the error stream.")
     ] = False,
@@ -134,6 +137,7 @@ def command(
     report: Annotated[Path | None, typer.Option(help="Page to look at it, one HTML file.")] = None,
 ) -> None:
     """Run `HELP`."""
+    allow_memory(memory)
     check_places(out=out, figure=figure, report=report)
     rules = demands or []
     is_many = each_failure or len(rules) > 1

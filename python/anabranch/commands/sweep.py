@@ -16,9 +16,11 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.commands.inputs import Memory
 from anabranch.commands.progress import LINE_EVERY_S
 from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
+from anabranch.memory import allow_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,10 +65,12 @@ def command(
     shared: Annotated[
         bool, typer.Option("--shared", help="--out is the same folder on all nodes: they write there themselves.")
     ] = False,
+    memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each table to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each run instead.")] = False,
 ) -> None:
     """Run `HELP`."""
+    allow_memory(memory)
     if on == "here" and (address is not None or shared):
         raise ScenarioError("--address and --shared are of a Ray cluster; add --on ray, or leave them out")
     # Only now: figures and polars take longer to load than other commands to run.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 
 from anabranch.errors import ScenarioError
+from anabranch.folder import not_written
 from anabranch.formats.source import excerpt
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def save(figure: Figure, file: str | os.PathLike[str], *, dpi: float = 150.0) ->
     ------
     ScenarioError
         Another suffix, or a file that cannot be written.
+    StorageError
+        It cannot be written to its end, as on a full disk.
     """
     target = check_suffix(file)
     suffix = target.suffix.lower()
@@ -57,8 +60,10 @@ def save(figure: Figure, file: str | os.PathLike[str], *, dpi: float = 150.0) ->
         os.umask(mask)
         os.chmod(aside, 0o666 & ~mask)
         os.replace(aside, target)
-    except (OSError, ValueError) as error:
-        raise ScenarioError(f"{target}: it cannot be written ({error}); check the folder and the rights") from error
+    except OSError as error:
+        raise not_written(target, error, "check the folder and the rights") from error
+    except ValueError as error:
+        raise ScenarioError(f"{target}: it cannot be written ({error}); check the name") from error
     finally:
         if aside is not None:
             with suppress(OSError):

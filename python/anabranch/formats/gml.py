@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TOKEN = re.compile(
     r"""(?P<blank>\s+|\#[^\n]*)
     |(?P<key>[A-Za-z_]\w*)
-    |(?P<number>[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|INF|NAN))
+    |(?P<number>[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|INF|NAN))
     |"(?P<text>[^"]*)"
     |(?P<open>\[)
     |(?P<close>\])""",

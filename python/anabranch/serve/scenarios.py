@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.scenario import plan_facts, read_plan
@@ -138,9 +138,9 @@ def _title(file: Path) -> str:
 def _plain(text: str) -> dict[str, Any] | None:
     """Give what a TOML text holds, if JSON can hold that too."""
     try:
-        value = tomllib.loads(text)
+        value = _core.read_toml(text)
         as_toml(value)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return value
 

@@ -25,7 +25,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -130,8 +129,8 @@ class Sweep:
 def is_sweep(text: str) -> bool:
     """Tell whether a TOML text is a sweep file: it names the scenario that it varies."""
     try:
-        return isinstance(tomllib.loads(text).get("scenario"), str)
-    except tomllib.TOMLDecodeError:
+        return isinstance(_core.read_toml(text).get("scenario"), str)
+    except ValueError:
         return False
 
 
@@ -146,8 +145,8 @@ def read_file(file: str | os.PathLike[str]) -> Sweep:
     place = Path(file)
     text = load(place, "a sweep").text
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = _core.read_toml(text)
+    except ValueError as error:
         raise ScenarioError(f"{place}: it is not TOML: {error}; see https://toml.io") from error
     try:
         own = SweepFile.model_validate(data)

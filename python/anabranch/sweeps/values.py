@@ -16,11 +16,11 @@ from anabranch import _core
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-WHOLE_RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+WHOLE_RANGE = re.compile(r"\s*(-?\d{1,19})\s*\.\.\s*(-?\d{1,19})\s*")
 """Whole numbers, both ends included: ``1..30``."""
 
-QUANTITY = re.compile(r"\s*([-+0-9.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
-"""A number and its unit, if it has one."""
+QUANTITY = re.compile(r"([-+0-9.]+(?:[eE][-+]?\d+)?)\s*(.*)", re.DOTALL)
+"""A number and its unit, if it has one, without blanks around them; whatever follows a number is matched at once."""
 
 DIGITS = 12
 """Of numbers in ranges and draws, so that what is meant to be 0.3 is not written 0.30000000000000004."""
@@ -159,7 +159,7 @@ def _number(given: object) -> tuple[float, str, bool]:
     """Give a number, its unit, and whether it is written as a whole one."""
     if isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given):
         return float(given), "", isinstance(given, int)
-    found = QUANTITY.fullmatch(given) if isinstance(given, str) else None
+    found = QUANTITY.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is not None and found[2]:
         try:
             return float(found[1]), found[2], False

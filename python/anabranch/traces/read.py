@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.formats.source import excerpt, load
+from anabranch.formats.source import load
 from anabranch.traces import irish_5g, lumos5g, uplink_runs
 from anabranch.traces.irish_5g import Cleaning
 from anabranch.traces.trace import Capacities, Opportunities, Trace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from anabranch.formats.source import Source
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 TWO_NUMBERS = re.compile(rf"{NUMBER}[ \t]+{NUMBER}")
 
 
@@ -68,9 +68,7 @@ def _trace(source: Source) -> Trace:
     try:
         times_ms, time_s, capacity_bps = _core.read_trace(source.text)
     except ValueError as error:
-        # The line may be a whole file.
-        reason = re.sub(r"`(.{61,})` is not", lambda found: f"`{excerpt(found[1])}` is not", str(error))
-        raise ScenarioError(f"{source.path}, {reason}") from error
+        raise ScenarioError(f"{source.path}, {error}") from error
     if times_ms is not None:
         return Opportunities(times_ms)
     if len(time_s) == 0:

@@ -1,0 +1,155 @@
+"""How much memory work may take: estimated before it begins, watched while it goes on.
+
+Without a word from the user, a run or a solver may take 70 % of what is free: of the machine's memory, of what the
+control group of the process may have, and of its addresses, whichever is least. What would take more is refused with a
+sentence; what turns out to take more is ended, before the system ends it.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch import _core
+from anabranch.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Part = tuple[str, int, str]
+    """What takes memory, how many bytes, and what would make it less."""
+
+try:
+    import resource
+except ImportError:  # pragma: no cover: there is none on Windows
+    resource = None  # type: ignore[assignment]
+
+SHARE = 0.7
+"""Of what is free, so that others have some, and estimates may be off."""
+
+SMALL_BYTES = 1 << 26
+"""Nobody is asked whether there is room for less."""
+
+WORTH_NAMING = 0.1
+"""A part that takes less than this of the whole is not named in a refusal."""
+
+GROUPS = Path("/sys/fs/cgroup")
+
+
+FRESH_S = 1.0
+"""What was found to be free holds for so long."""
+
+
+class _Allowed:
+    """What the user has allowed, and until when the limit that is set need not be looked at again."""
+
+    most_bytes: int | None = None
+    fresh_until = 0.0
+
+
+def allow_memory(most: str | float | None) -> None:
+    """Set how much memory the process may have in all; `None` for 70 % of what is free, as it is without a word.
+
+    Parameters
+    ----------
+    most : str or float or None
+        Text with a unit, such as ``"12 GB"``, or bytes.
+
+    Raises
+    ------
+    ValueError
+        It is no size, or 0.
+    """
+    size = _core.parse_bytes(most) if isinstance(most, str) else most
+    if size is not None and not size > 0:
+        raise ValueError(f"the memory to allow is {most}; it must be over 0")
+    _Allowed.most_bytes = None if size is None else int(size)
+    _Allowed.fresh_until = 0.0
+
+
+def room_bytes() -> int | None:
+    """Give how much more memory the process may take; `None` where the system does not tell."""
+    used = _core.memory_in_use()
+    if used is None:
+        return None
+    if _Allowed.most_bytes is not None:
+        return max(_Allowed.most_bytes - used[0], 0)
+    free = [_free_of_machine(), *_free_of_groups(), _free_addresses(used[1])]
+    known = [size for size in free if size is not None]
+    return int(SHARE * max(min(known), 0)) if known else None
+
+
+def ask_for_memory(parts: Sequence[Part] = (), what: str = "it") -> None:
+    """Make sure that there is room for some work, and watch from now on that no work takes more than there is.
+
+    Raises
+    ------
+    ScenarioError
+        There is not; the message says what takes how much, and what would do.
+    """
+    need = sum(size for _, size, _ in parts)
+    if need < SMALL_BYTES and time.monotonic() < _Allowed.fresh_until:
+        return
+    room, used = room_bytes(), _core.memory_in_use()
+    if room is None or used is None:
+        return
+    _core.limit_memory(used[0] + room)
+    _Allowed.fresh_until = time.monotonic() + FRESH_S
+    if need > room and need >= SMALL_BYTES:
+        named = sorted((part for part in parts if part[1] > WORTH_NAMING * need), key=lambda part: -part[1])
+        why = "; ".join(f"{thing} take {_size(size)}: {remedy}" for thing, size, remedy in named)
+        most = _size(int(1.2 * (used[0] + need)) + 1)
+        raise ScenarioError(
+            f"{what} would take some {_size(need)} of memory, and may take {_size(room)}; {why}; or allow more, as by "
+            f"`--memory {most.replace(' ', '')}`"
+        )
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
+
+
+def _free_of_machine() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    found = (line.split() for line in lines if line.startswith("MemAvailable:"))
+    return next((int(words[1]) * 1024 for words in found), None)
+
+
+def _free_of_groups() -> Iterator[int | None]:
+    """Give what each control group that the process is in may still have; files that it can drop count as free."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    own = next((line[3:] for line in lines if line.startswith("0::")), None)
+    if own is not None:
+        place = GROUPS / own.lstrip("/")
+        while place.is_relative_to(GROUPS):
+            yield _left(place / "memory.max", place / "memory.current", place / "memory.stat", "inactive_file ")
+            if place == GROUPS:
+                break
+            place = place.parent
+    first = GROUPS / "memory"
+    yield _left(
+        first / "memory.limit_in_bytes", first / "memory.usage_in_bytes", first / "memory.stat", "total_inactive_file "
+    )
+
+
+def _left(most: Path, current: Path, stat: Path, files: str) -> int | None:
+    try:
+        lines = stat.read_text(encoding="ascii").splitlines()
+        cached = next((int(line.split()[1]) for line in lines if line.startswith(files)), 0)
+        return int(most.read_text(encoding="ascii")) - int(current.read_text(encoding="ascii")) + cached
+    except (OSError, ValueError):  # there is none, or its limit is "max"
+        return None
+
+
+def _free_addresses(used: int) -> int | None:
+    if resource is None:  # pragma: no cover
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if most == resource.RLIM_INFINITY else most - used
