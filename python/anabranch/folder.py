@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 OF_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
-"""The fault of the disk and not of what is asked for: no room, or none in the quota; broken; a file too large for it."""
+"""The fault of the disk and not of what is asked for: no room, or no more of a quota; broken; too large a file."""
 
 
 def check_place(file: Path) -> None:

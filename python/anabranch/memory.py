@@ -61,11 +61,22 @@ def allow_memory(most: str | float | None) -> None:
     ValueError
         It is no size, or 0.
     """
-    size = _core.parse_bytes(most) if isinstance(most, str) else most
-    if size is not None and not size > 0:
-        raise ValueError(f"the memory to allow is {most}; it must be over 0")
-    _Allowed.most_bytes = None if size is None else int(size)
+    _Allowed.most_bytes = None if most is None else memory_bytes(most)
     _Allowed.fresh_until = 0.0
+
+
+def memory_bytes(most: str | float) -> int:
+    """Give how much memory is to be allowed, in bytes.
+
+    Raises
+    ------
+    ValueError
+        It is no size, or 0.
+    """
+    size = _core.parse_bytes(most) if isinstance(most, str) else most
+    if not size > 0:
+        raise ValueError(f"the memory to allow is {most}; it must be over 0")
+    return int(size)
 
 
 def room_bytes() -> int | None:

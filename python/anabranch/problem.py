@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from anabranch.paths import Paths
 
-PATH_BYTES, STEP_BYTES = 250, 60
+PATH_BYTES, STEP_BYTES = 160, 28
 """What a path takes, and each link of it, from the problem to the tables of the allocation. Measured."""
 
 

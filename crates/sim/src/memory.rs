@@ -106,7 +106,7 @@ fn round_trip(plan: &Plan, path: &[anabranch_core::LinkId]) -> u64 {
     path.iter().map(|&link| delay(link) + plan.network.link(link).twin.map_or(0, delay)).sum()
 }
 
-/// Packets on their way if links are shared equally, and no longer than the run lasts.
+/// Packets on their way if links are shared equally, as far as windows can grow as long as the run lasts.
 fn of_packets_under_way(plan: &Plan) -> Part {
     let mut users = vec![0_u32; plan.links.len()];
     plan.paths.links().iter().for_each(|link| users[link.index()] += 1);
@@ -120,8 +120,15 @@ fn of_packets_under_way(plan: &Plan) -> Part {
                     plan.network.link(link).capacity.0 / f64::from(users[link.index()].max(1))
                 };
                 let rate = path.iter().map(|&link| share(link)).fold(demand, f64::min);
-                let time_s = round_trip(plan, path).min(plan.run.duration.0) as f64 / 1e12;
-                packets += (rate * time_s / 8.0 / transfer.packet.0 as f64).min(whole);
+                let round_trip = round_trip(plan, path);
+                let time_s = round_trip.min(plan.run.duration.0) as f64 / 1e12;
+                let window = if plan.protocols[transfer.protocol].terms().keeps_windows() {
+                    let rounds = plan.run.duration.0 as f64 / round_trip.max(1) as f64;
+                    plan.run.transport.first_window * rounds.exp2()
+                } else {
+                    f64::INFINITY
+                };
+                packets += (rate * time_s / 8.0 / transfer.packet.0 as f64).min(whole).min(window);
             }
         }
     }

@@ -11,6 +11,7 @@ import typer
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import check_place
+from anabranch.memory import memory_bytes
 
 HELP = """Show all runs of a folder in the browser, and run scenarios from there.
 
@@ -33,9 +34,15 @@ def command(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="So many scenarios run at a time. Default: a processor is left free.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory for each of them, such as 4GB. Default: 70 % of what is free."),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Run `HELP`."""
+    if memory is not None:
+        memory_bytes(memory)
     for name, own in (("", folder), ("--scenarios: ", scenarios)):
         if own is not None and not own.is_dir():
             what = "it is no folder" if own.exists() else "there is no such folder"
@@ -52,6 +59,7 @@ def command(
         None if scenarios is None else scenarios.resolve(),
         jobs or max((os.cpu_count() or 1) - 1, 1),
         token_for(host, token),
+        memory,
     )
 
     def ready(address: str) -> None:

@@ -83,14 +83,16 @@ class Growing:
 
     Parameters
     ----------
-    plan : Plan
-        What is run.
+    capacity_bps : ndarray of float64, shape (links,)
+        Of the network.
+    has_data : bool
+        Whether data packets are sent.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.capacity_bps = plan.network.core.capacity_bps
+    def __init__(self, capacity_bps: NDArray[np.float64], *, has_data: bool) -> None:
+        self.capacity_bps = capacity_bps
         # Of the two loads of a link the measured one is shown, if data are sent.
-        self.unshown = ("link", "granted_bps" if plan.core.has_data else "carried_bps")
+        self.unshown = ("link", "granted_bps" if has_data else "carried_bps")
         self.times_s: list[float] = []
         self.parts: list[tuple[int, Tables]] = []
 

@@ -1,4 +1,4 @@
-"""Work that may take long, in threads that do not keep the server from ending."""
+"""Work that may take long, in processes of its own that do not keep the server from ending."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from threading import BoundedSemaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from anabranch.errors import ScenarioError
+from anabranch.serve.child import Child, ChildError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,19 +17,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_S = 120.0
-"""Nobody waits longer."""
+"""Nobody waits longer; nothing works longer either."""
 
 _places = BoundedSemaphore(2)
 """So many scenarios are read at a time; the others wait."""
 
 
-async def apart(work: Callable[[], T]) -> T:
-    """Do the work in a thread of its own, which ends with the process; give what it gives, raise what it raises.
+async def apart(work: Callable[..., T], *arguments: object, memory: str | None = None) -> T:
+    """Do the work in a process of its own; give what it gives, raise what it raises.
 
     Raises
     ------
     ScenarioError
-        It takes too long.
+        It takes too long, or its process ends.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -41,7 +42,7 @@ async def apart(work: Callable[[], T]) -> T:
         if not _places.acquire(timeout=MOST_S):
             return
         try:
-            give: Callable[[], None] = partial(answer.set_result, work())
+            give: Callable[[], None] = partial(answer.set_result, _done(work, *arguments, memory=memory))
         except Exception as raised:
             give = partial(answer.set_exception, raised)
         finally:
@@ -52,8 +53,27 @@ async def apart(work: Callable[[], T]) -> T:
 
     Thread(target=do, name="scenario", daemon=True).start()
     try:
-        return await asyncio.wait_for(answer, MOST_S)
+        # It is ended in time; what it waits for may not be.
+        return await asyncio.wait_for(answer, 2 * MOST_S)
     except TimeoutError as error:
-        raise ScenarioError(
-            f"it cannot be read in {MOST_S:g} s; make it smaller, or run it by `anabranch run --out` in this folder"
-        ) from error
+        raise _too_long() from error
+
+
+def _done(work: Callable[..., T], *arguments: object, memory: str | None) -> T:
+    """Give what some work comes to, from a process that is ended when it takes too long."""
+    child = Child(work, *arguments, memory=memory)
+    try:
+        answer: T | None = child.answer(MOST_S)
+    except ChildError as error:
+        raise ScenarioError(f"it cannot be read: {error}") from error
+    finally:
+        child.close()
+    if answer is None:
+        raise _too_long()
+    return answer
+
+
+def _too_long() -> ScenarioError:
+    return ScenarioError(
+        f"it cannot be read in {MOST_S:g} s; make it smaller, or run it by `anabranch run --out` in this folder"
+    )

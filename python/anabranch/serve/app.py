@@ -67,12 +67,15 @@ class Settings:
         So many jobs run at a time.
     token : str, optional
         What everybody must know who asks for anything.
+    memory : str, optional
+        The most that a job may take; 70 % of what is free when it begins if not given.
     """
 
     folder: Path
     scenarios: Path | None = None
     at_once: int = 1
     token: str | None = None
+    memory: str | None = None
 
 
 @dataclass
@@ -102,7 +105,7 @@ def make_app(settings: Settings, is_closing: Event | None = None) -> ASGIApp:
     folders = (settings.folder,) if settings.scenarios is None else (settings.scenarios, settings.folder)
     desk = Desk(
         Runs(settings.folder),
-        Jobs(settings.folder, settings.at_once),
+        Jobs(settings.folder, settings.at_once, settings.memory),
         Scenarios(settings.scenarios, folders),
         report_html([]),
         is_closing or Event(),

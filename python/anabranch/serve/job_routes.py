@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from anabranch.serve import work
 from anabranch.serve.apart import apart
 from anabranch.serve.events import events, known_samples
 from anabranch.serve.models import JobDetails, JobFacts, JobList, NewJob, Problem
@@ -43,8 +44,8 @@ def jobs(request: Request) -> JobList:
 async def start(request: Request, new: NewJob) -> JobFacts:
     """Check the scenario, and run it as soon as there is room."""
     desk = request.app.state.desk
-    plan = await apart(lambda: desk.scenarios.plan(new))
-    job: Job = desk.jobs.start(plan, new.name)
+    prepared = await apart(work.prepare, desk.scenarios, new, memory=desk.jobs.memory)
+    job: Job = desk.jobs.start(prepared, new.name)
     return job.facts()
 
 

@@ -1,29 +1,28 @@
-"""Simulations in threads of the server: some at a time, the others wait; each becomes a run in the folder."""
+"""Simulations in processes of their own: some at a time, the others wait; each becomes a run in the folder."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import time
 from collections import deque
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import RunInterrupted, ScenarioError
-from anabranch.page import Growing, plan_header
+from anabranch.errors import ScenarioError
+from anabranch.page import Growing
+from anabranch.serve import work
+from anabranch.serve.child import Child
 from anabranch.serve.models import JobFacts
 from anabranch.serve.names import address, new_name
-from anabranch.simulate import run_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from anabranch.result import Result
-    from anabranch.scenario import Plan
     from anabranch.serve.models import State
+    from anabranch.serve.work import Prepared
 
 MOST_WAITING = 50
 MOST_KEPT = 100
@@ -31,6 +30,9 @@ MOST_KEPT = 100
 
 OVER = ("done", "stopped", "failed")
 NAMES_TO_TRY = 20
+
+LOOK_S = 0.05
+"""So often a job is looked at that is to be called off."""
 
 
 @dataclass
@@ -41,14 +43,14 @@ class Job:
     ----------
     name : str
         That of the run's folder.
-    plan : Plan or None
+    prepared : Prepared or None
         None once the job is over, as is ``samples``.
     is_called_off : bool
         It ends at the next opportunity, and what there is until then is kept.
     """
 
     name: str
-    plan: Plan | None
+    prepared: Prepared | None
     title: str
     duration_s: float
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -86,12 +88,12 @@ class Job:
 
     def header(self) -> dict[str, Any] | None:
         """Give the header of the growing run; nothing once it is over."""
-        plan = self.plan
-        return None if plan is None or self.is_over else plan_header(plan, name=self.name)
+        prepared = self.prepared
+        return None if prepared is None or self.is_over else prepared.header | {"name": self.name}
 
 
 class Jobs:
-    """All jobs, and the threads that run them.
+    """All jobs, and the threads that look after their processes.
 
     Parameters
     ----------
@@ -99,10 +101,13 @@ class Jobs:
         Where runs are written.
     at_once : int
         So many run at a time.
+    memory : str or None
+        The most that each may take; 70 % of what is free when it begins if None.
     """
 
-    def __init__(self, folder: Path, at_once: int) -> None:
+    def __init__(self, folder: Path, at_once: int, memory: str | None = None) -> None:
         self.folder = folder
+        self.memory = memory
         self.at_once = at_once
         self.known: dict[str, Job] = {}
         self.waiting: deque[Job] = deque()
@@ -112,7 +117,7 @@ class Jobs:
         for thread in self.threads:
             thread.start()
 
-    def start(self, plan: Plan, name: str | None) -> Job:
+    def start(self, prepared: Prepared, name: str | None) -> Job:
         """Take in a job.
 
         Raises
@@ -126,8 +131,8 @@ class Jobs:
             if len(self.waiting) >= MOST_WAITING:
                 raise ScenarioError(f"{MOST_WAITING} jobs wait already; stop some, or wait until they have run")
             taken = {job.name for job in self.known.values() if not job.is_over}
-            own = new_name(name or plan.title or "run", taken, self.folder)
-            job = Job(own, plan, plan.title, plan.core.duration_s)
+            own = new_name(name or prepared.title or "run", taken, self.folder)
+            job = Job(own, prepared, prepared.title, prepared.duration_s)
             self.known[job.id] = job
             over = [known for known in self.known.values() if known.is_over]
             for old in over[: max(len(over) - MOST_KEPT, 0)]:
@@ -176,38 +181,49 @@ class Jobs:
                 _end(job, "failed", " ".join(str(error).split()) or type(error).__name__)
 
     def _run(self, job: Job) -> None:
-        assert job.plan is not None
-        samples = job.samples = Growing(job.plan)
-
-        def progress(time_s: float, _duration_s: float, events: int) -> None:
-            job.time_s, job.events = time_s, events
-            if job.is_called_off:
-                raise KeyboardInterrupt
-
-        def take(new: dict[str, NDArray[Any]]) -> None:
-            samples.add(new)
-            job.count = len(samples)
-
+        prepared = job.prepared
+        assert prepared is not None
+        job.samples = Growing(prepared.capacity_bps, has_data=prepared.has_data)
         threads = None if self.at_once == 1 else max((os.cpu_count() or 1) // self.at_once, 1)
+        aside = self.folder / f".{job.id}"
+        child = Child(work.run, prepared.resolved, aside, threads, memory=self.memory)
         try:
-            result = run_plan(job.plan, threads=threads, progress=progress, samples=take)
-            state: State = "done"
-        except RunInterrupted as error:
-            result, state = error.result, "stopped"
-        job.name = self._write(result, job)
+            facts = self._followed(job, child)
+            job.name = self._put(aside, job)
+        finally:
+            child.close()
+            shutil.rmtree(aside, ignore_errors=True)
         job.run = address((job.name,))
-        job.time_s, job.events = result.meta["reached_s"], result.meta["events"]
-        _end(job, state)
+        job.time_s, job.events = facts["time_s"], facts["events"]
+        _end(job, facts["state"])
 
-    def _write(self, result: Result, job: Job) -> str:
-        """Write a run under the job's name, or one like it if somebody has taken that meanwhile; give the name."""
+    def _followed(self, job: Job, child: Child) -> dict[str, Any]:
+        """Take in what the process of a job tells until its end; give the facts of its run."""
+        samples = job.samples
+        assert samples is not None
+        is_told = False
+        while True:
+            if job.is_called_off and not is_told:
+                is_told = True
+                child.stop()
+            match child.heard(LOOK_S):
+                case "progress", (time_s, events):
+                    job.time_s, job.events = time_s, events
+                case "samples", new:
+                    samples.add(new)
+                    job.count = len(samples)
+                case "done", facts:
+                    return dict(facts)
+
+    def _put(self, aside: Path, job: Job) -> str:
+        """Give a run the job's name, or one like it if somebody has taken that meanwhile; give the name."""
         for _ in range(NAMES_TO_TRY):
             with self.changed:
                 taken = {other.name for other in self.known.values() if not other.is_over and other is not job}
             name = new_name(job.name, taken, self.folder)
             try:
-                result.write(self.folder / name)
-            except ScenarioError:
+                aside.rename(self.folder / name)
+            except OSError:
                 if not os.path.lexists(self.folder / name):
                     raise
                 continue
@@ -219,4 +235,4 @@ def _end(job: Job, state: State, error: str | None = None) -> None:
     job.error, job.end = error, time.monotonic()
     # Last, since whoever sees the state may look at the rest.
     job.state = state
-    job.plan, job.samples = None, None
+    job.prepared, job.samples = None, None

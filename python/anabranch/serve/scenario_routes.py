@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from anabranch import _core
+from anabranch.serve import work
 from anabranch.serve.apart import apart
 from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText, Source
 
@@ -40,4 +41,5 @@ def scenario(request: Request, id: str) -> ScenarioText:
 @router.post("/api/check", summary="Whether a scenario is right; if not, what, where, and what would do")
 async def check(request: Request, source: Source) -> CheckAnswer:
     """Read a scenario as a run of it would, without running it."""
-    return await apart(lambda: request.app.state.desk.scenarios.check(source))
+    desk = request.app.state.desk
+    return await apart(work.check, desk.scenarios, source, memory=desk.jobs.memory)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
+from anabranch.memory import ask_for_memory
 from anabranch.scenario import plan_facts, read_plan
 from anabranch.serve.as_toml import as_toml
 from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText
@@ -79,7 +80,9 @@ class Scenarios:
             if not isinstance(source.scenario, str):
                 lines = as_toml(source.scenario)
                 keys, text = lines.keys, lines.text
-            facts = plan_facts(self.plan(source))
+            plan = self.plan(source)
+            ask_for_memory(plan.core.memory(), "a run of it")
+            facts = plan_facts(plan)
         except ScenarioError as error:
             return CheckAnswer(right=False, problem=problem_of(error, keys), text=text, value=value)
         return CheckAnswer(right=True, facts=facts, text=text, value=value)

@@ -1,0 +1,93 @@
+"""What children of the server do: check a scenario, make one ready, run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import RunInterrupted
+from anabranch.memory import ask_for_memory
+from anabranch.page import plan_header
+from anabranch.scenario import read_plan
+from anabranch.simulate import held_interrupts, run_plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from anabranch.serve.child import Teller
+    from anabranch.serve.models import CheckAnswer, Source
+    from anabranch.serve.scenarios import Scenarios
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A scenario that can be run, and what the page shows of it before.
+
+    Attributes
+    ----------
+    title : str
+    resolved : str
+        All of it in one text.
+    duration_s : float
+    header : dict
+        Of the growing run, still without a name.
+    capacity_bps : ndarray of float64, shape (links,)
+    has_data : bool
+        Whether data packets are sent.
+    """
+
+    title: str
+    resolved: str
+    duration_s: float
+    header: dict[str, Any]
+    capacity_bps: NDArray[np.float64]
+    has_data: bool
+
+
+def check(_teller: Teller, scenarios: Scenarios, source: Source) -> CheckAnswer:
+    """Say what a scenario has, or what is wrong with it and where."""
+    return scenarios.check(source)
+
+
+def prepare(_teller: Teller, scenarios: Scenarios, source: Source) -> Prepared:
+    """Make a scenario ready.
+
+    Raises
+    ------
+    ScenarioError
+        The first mistake, or it would take more memory than there is.
+    """
+    plan = scenarios.plan(source)
+    ask_for_memory(plan.core.memory(), "a run of it")
+    return Prepared(
+        plan.title,
+        plan.resolved,
+        plan.core.duration_s,
+        plan_header(plan),
+        plan.network.core.capacity_bps,
+        plan.core.has_data,
+    )
+
+
+def run(teller: Teller, scenario: str, place: Path, threads: int | None) -> dict[str, Any]:
+    """Run a scenario, tell how far it is and what is sampled, write what comes of it to a new folder, and give facts.
+
+    When it is told to stop, what there is until then is written.
+    """
+    plan = read_plan(f"{scenario}\n")
+    with held_interrupts():
+        try:
+            result = run_plan(
+                plan,
+                threads=threads,
+                progress=lambda time_s, _duration_s, events: teller.tell("progress", (time_s, events)),
+                samples=lambda new: teller.tell("samples", new),
+            )
+            state = "done"
+        except RunInterrupted as error:
+            result, state = error.result, "stopped"
+        result.write(place)
+    return {"state": state, "time_s": result.meta["reached_s"], "events": result.meta["events"]}
