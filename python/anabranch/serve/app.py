@@ -47,6 +47,9 @@ NO_JSON = (
     "the body cannot be read as JSON; send text in UTF-8, not deeper than a scenario is, and whole numbers below 2^63"
 )
 
+FASTAPI_NO_JSON = "There was an error parsing the body"
+"""What FastAPI says of such a body, which tells nobody what would do."""
+
 PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 """What all refusals hold, also on routes that answer with something else than JSON."""
 
@@ -156,7 +159,7 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     match error.status_code:
-        case 400:
+        case 400 if error.detail == FASTAPI_NO_JSON:
             words = NO_JSON
         case 405:
             words = f"{request.method} is not served here; there is {headers['Allow']}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from starlette.exceptions import HTTPException
 
 MOST_SETS = 100
+DEEPEST = 64
 MOST_SEED = 2**63 - 1
 
 DIGITS = r"[0-9]{1,19}"
@@ -102,6 +104,32 @@ class Source(Strict):
     origin: str | None = Field(
         default=None, max_length=2_000, description="Id of the scenario from whose folder files are seen."
     )
+
+
+    @model_validator(mode="after")
+    def _is_text(self) -> Source:
+        """Refuse what no file can hold: halves of characters, and values within values without end."""
+        waiting: list[tuple[object, int]] = [(self.model_dump(exclude={"scenario"}), 0), (self.scenario, 0)]
+        while waiting:
+            value, depth = waiting.pop()
+            if depth > DEEPEST:
+                raise ValueError(f"values lie more than {DEEPEST} deep within each other; a scenario has six levels")
+            match value:
+                case str():
+                    _check_text(value)
+                case dict():
+                    waiting += [(inner, depth + 1) for pair in value.items() for inner in pair]
+                case list():
+                    waiting += [(inner, depth + 1) for inner in value]
+        return self
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start].encode("unicode_escape").decode()
+        raise HTTPException(400, f"a text holds `{half}`, which is half of a character; write the character") from error
 
 
 class NewJob(Source):

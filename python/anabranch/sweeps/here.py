@@ -126,7 +126,7 @@ class _Workers:
             written, tables = files_of(result), tables_of(result)
         if not self.store.put(run, written):
             return Made(point, key, run, files)
-        facts: dict[str, Any] = facts_of(result, sum(map(len, written.values())))
+        facts: dict[str, Any] = facts_of(result, written)
         return Made(point, key, run, files, is_new=True, facts=facts, tables=tables)
 
     def _tell(self, number: int, duration_s: float) -> Callable[[float, int], None]:

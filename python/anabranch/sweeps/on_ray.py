@@ -204,7 +204,7 @@ def simulate(scenario: str, run: str, place: str | None) -> Sent:
         raise
     except BaseException as error:  # a panic is no Exception
         return Sent({}, {}, error_text(error), "", code_version())
-    facts = facts_of(result, sum(map(len, files.values())))
+    facts = facts_of(result, files)
     return Sent({} if place is not None else files, facts, "", "", code_version())
 
 

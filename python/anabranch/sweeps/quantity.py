@@ -35,6 +35,9 @@ EACH = "each"
 JOINS = ("mean", "median", "sum", "least", "most", "jain", "count", "first", "last", EACH)
 """How values become one number, besides percentiles."""
 
+LONGEST_SQL = 1000
+"""Characters of an expression: each term lies within the next, and thousands within each other exhaust the stack."""
+
 PERCENTILE = re.compile(r"p([1-9]\d?)")
 
 LIKE_PERCENTILE = re.compile(r"p(-?\d+(?:\.\d+)?)")
@@ -73,6 +76,8 @@ def _joined(join: str) -> str:
 
 def _sql(text: str) -> str:
     """Make sure that it is an SQL expression; whether its columns are there is seen when the runs are."""
+    if len(text) > LONGEST_SQL:
+        raise ValueError(f"it has {len(text)} characters; write an expression of at most {LONGEST_SQL}")
     try:
         pl.sql_expr(text)
     except pl.exceptions.ColumnNotFoundError:

@@ -20,11 +20,12 @@ from anabranch.sweeps.rounds import first_seeds, unsure
 from anabranch.sweeps.store import Store, opened
 from anabranch.sweeps.summaries import check_columns, write_all
 from anabranch.sweeps.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
+from anabranch.sweeps.turns import Turns
 from anabranch.sweeps.version import code_version
 from anabranch.sweeps.work import Base, Digests, Failed, Made, read_base
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from anabranch.sweeps.points import Axis, Point
 
@@ -208,6 +209,7 @@ class _Runner:
         self.kept_together = runs_together(store.folder)
         self.begin = time.perf_counter()
         self.known = self._known()
+        self.as_written: set[str] = set()
         self.failed_before = set(store.failures())
 
     def go(self) -> None:
@@ -232,10 +234,13 @@ class _Runner:
             else:
                 new.append(point)
         self._tell(None)
+        turns = Turns([self.base.key(point) for point in new])
         try:
             for outcome in self._outcomes(new):
                 self._take(outcome)
+                self._keep(turns.after(outcome))
         finally:
+            self._keep(turns.rest())
             self._flush()
 
     def _outcomes(self, points: Sequence[Point]) -> Iterator[Made | Failed]:
@@ -261,17 +266,21 @@ class _Runner:
                 check_columns(self.checked.sweep, alone(self.store.folder, outcome.point, outcome.run))
             self.new += outcome.is_new
             line = {"key": outcome.key, "run": outcome.run, "code": code_version(), "files": outcome.files}
-            facts = outcome.facts or {"bytes": self.store.size(outcome.run)}
+            facts = outcome.facts or {"bytes": self.store.size(outcome.run), "digest": self.store.digest(outcome.run)}
             self.store.note({**line, **facts})
             if outcome.key in self.failed_before:
                 self.store.forget_failure(outcome.key)
+        self._tell(outcome)
+
+    def _keep(self, outcomes: Iterable[Made]) -> None:
+        """Keep the tables of runs to be written together."""
+        for outcome in outcomes:
             if outcome.tables and outcome.run not in self.kept_together:
                 self.kept_together.add(outcome.run)
                 self.pending.append((outcome.run, outcome.tables))
                 self.rows += sum(map(len, outcome.tables.values()))
             if len(self.pending) >= RUNS or self.rows >= ROWS:
                 self._flush()
-        self._tell(outcome)
 
     def _flush(self) -> None:
         """Write the tables of the runs of late together."""
@@ -291,24 +300,25 @@ class _Runner:
         keys = [self.base.key(point) for point in self.points]
         self.store.put_frame(POINTS, pl.DataFrame({"key": keys, **values}, strict=False))
 
-    def _known(self) -> dict[str, tuple[str, int, dict[str, str]]]:
-        """Give the runs that are there, by key: name, size, and digests of files."""
+    def _known(self) -> dict[str, dict[str, Any]]:
+        """Give the lines of the journal on runs that are there, by key."""
         there = self.store.names()
-        return {
-            line["key"]: (line["run"], line["bytes"], line["files"])
-            for line in self.store.lines()
-            if line["run"] in there
-        }
+        return {line["key"]: line for line in self.store.lines() if line["run"] in there}
 
     def _is_there(self, point: Point) -> bool:
         """Tell whether the run of a point is there, whole, and of files that have not changed."""
-        run, size, files = self.known.get(self.base.key(point), ("", -1, {}))
-        if not run or not self.digests.hold(files):
+        line = self.known.get(self.base.key(point))
+        if line is None or not self.digests.hold(line["files"]):
             return False
-        if self.store.size(run) != size:
-            # As after a loss of power: it is made again.
+        run = line["run"]
+        if run in self.as_written:
+            return True
+        # As after a loss of power, or on a disk that rots: it is made again. Sizes tell sooner, where they tell.
+        is_same = self.store.size(run) == line["bytes"] and line.get("digest") in (None, self.store.digest(run))
+        if not is_same:
             self.store.remove(run)
             return False
+        self.as_written.add(run)
         return True
 
     def _hear(self, shares: dict[int, float]) -> None:

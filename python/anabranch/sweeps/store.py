@@ -4,7 +4,7 @@
 
     runs/1f2e3d4c5b6a79880102/     what `Result.write` writes, named by scenario and code
     failed/0a1b2c3d4e5f.json       why a run failed
-    journal.jsonl                  a line for each run that is there: for which values it was made
+    journal.jsonl                  a line for each run that is there: for which values it was made, and its digest
     points.parquet                 the values of each point
     tables/000001/                 tables of many runs together
     sweep.toml                     the file of the sweep
@@ -18,6 +18,7 @@ import os
 import secrets
 import shutil
 from contextlib import closing, contextmanager, suppress
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -42,6 +43,9 @@ FOLDERS = ("runs", "failed", "tables", "summary")
 
 ALWAYS_TOGETHER = ("runs", "connections", "subflows", "links")
 """The tables that there are of any runs together."""
+
+DIGEST, DIGEST_BYTES = "digest", 16
+"""The file beside tables of many runs together that has their digest."""
 
 ASIDE = "."
 """What the names of folders begin with that are not yet whole."""
@@ -116,7 +120,7 @@ class Store:
         self._journal: io.FileIO | None = None
 
     def sweep_up(self) -> None:
-        """Remove what a process left unfinished that was ended from outside, and tables that are not whole."""
+        """Remove what a process left unfinished that was ended from outside, and tables that are not as written."""
         for place in (self.folder, *(self.folder / own for own in FOLDERS)):
             for entry in _entries(place):
                 is_aside = entry.name.startswith(ASIDE) and entry.name != LOCK
@@ -126,7 +130,7 @@ class Store:
                     with suppress(OSError):
                         os.unlink(entry.path)
         for own in tables_folders(self.folder):
-            if not is_whole_of_many(own):
+            if not (is_whole_of_many(own) and _is_as_written(own)):
                 shutil.rmtree(own, ignore_errors=True)
 
     def names(self) -> set[str]:
@@ -145,6 +149,14 @@ class Store:
             return sum(entry.stat().st_size for entry in _entries(self.place(run)))
         except OSError:
             return -1
+
+    def digest(self, run: str) -> str:
+        """Give the digest of the files of a run; empty if they cannot be read."""
+        place = self.place(run)
+        try:
+            return digest_of({entry.name: (place / entry.name).read_bytes() for entry in _entries(place)})
+        except OSError:
+            return ""
 
     def is_whole(self, run: str) -> bool:
         """Tell whether a run is there; one that a crash of the machine has left with broken files is removed.
@@ -199,7 +211,8 @@ class Store:
         """Write tables of many runs together, as a new folder."""
         numbers = [int(entry.name) for entry in _entries(self.folder / "tables") if entry.name.isdigit()]
         place = self.folder / "tables" / f"{max(numbers, default=0) + 1:06}"
-        self._put_folder(place, {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()})
+        files = {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()}
+        self._put_folder(place, {**files, DIGEST: digest_of(files).encode()})
 
     def put_frame(self, name: str, frame: pl.DataFrame) -> None:
         """Write a table whole, in place of one that is there.
@@ -288,6 +301,26 @@ class Store:
                     if isinstance(failure, dict):
                         found[entry.name.removesuffix(".json")] = failure
         return found
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Give a digest of files by their names and what is in them."""
+    digest = blake2b(digest_size=DIGEST_BYTES)
+    for name in sorted(files):
+        digest.update(blake2b(name.encode(), digest_size=DIGEST_BYTES).digest())
+        digest.update(blake2b(files[name], digest_size=DIGEST_BYTES).digest())
+    return digest.hexdigest()
+
+
+def _is_as_written(folder: Path) -> bool:
+    """Tell whether tables of many runs together have the digest that they were written with, if they were with one."""
+    try:
+        if not (folder / DIGEST).is_file():
+            return True
+        files = {entry.name: (folder / entry.name).read_bytes() for entry in _entries(folder) if entry.name != DIGEST}
+        return (folder / DIGEST).read_text(encoding="utf-8", errors="replace") == digest_of(files)
+    except OSError:
+        return False
 
 
 def tables_folders(folder: Path) -> list[Path]:

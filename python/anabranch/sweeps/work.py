@@ -14,9 +14,11 @@ from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.result import OF_MACHINE
 from anabranch.scenario import read_plan
+from anabranch.sweeps.store import digest_of
 from anabranch.sweeps.version import code_version
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from anabranch.result import Result
@@ -150,7 +152,7 @@ class Made:
     is_new : bool
         Whether it was simulated now.
     facts : dict
-        Of a new one: of the computer's time, and its size in bytes.
+        Of a new one: of the computer's time, and the size and digest of its files.
     tables : dict
         Of a new one: the tables that are kept together, and ``runs``.
     """
@@ -183,9 +185,10 @@ def files_of(result: Result) -> dict[str, bytes]:
     return {name: content for name, content in result.files().items() if name != "machine.json"}
 
 
-def facts_of(result: Result, size: int) -> dict[str, Any]:
-    """Give the facts that are not of the scenario."""
-    return {"bytes": size, **{name: result.meta[name] for name in OF_MACHINE}}
+def facts_of(result: Result, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Give the facts that are not of the scenario: of its files, and of the machine."""
+    size = sum(map(len, files.values()))
+    return {"bytes": size, "digest": digest_of(files), **{name: result.meta[name] for name in OF_MACHINE}}
 
 
 def tables_of(result: Result) -> dict[str, pl.DataFrame]:
