@@ -18,9 +18,9 @@ LONG = ['run.duration="1000000 s"', 'run.sample="5 s"', 'run.record=["connection
 
 
 @contextmanager
-def served(folder, *, token=None, scenarios=SCENARIOS, at_once=1):
+def served(folder, *, token=None, scenarios=SCENARIOS, at_once=1, memory=None):
     """Give a client of a server over a folder; no answer may have the status 500."""
-    app = make_app(Settings(folder, scenarios, at_once, token))
+    app = make_app(Settings(folder, scenarios, at_once, token, memory))
     with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=True) as client:
         yield client
 

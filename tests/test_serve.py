@@ -402,15 +402,15 @@ def test_the_end_of_the_server_stops_jobs_and_keeps_what_they_have(tmp_path):
     assert not read_result(tmp_path / "kept").meta["finished"]
 
 
-def test_a_run_that_cannot_be_written_has_failed_and_the_next_one_runs(client, folder, monkeypatch):
-    def refuse(_self, _folder):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("anabranch.result.Result.write", refuse)
-        job = ran(client, name="full")
+def test_a_run_that_cannot_be_written_has_failed_and_the_next_one_runs(client, folder):
+    away = folder.with_name("away")
+    folder.rename(away)
+    folder.write_text("no folder")
+    job = ran(client, name="nowhere")
+    folder.unlink()
+    away.rename(folder)
     assert job["state"] == "failed"
-    assert "No space left" in job["error"]
+    assert "Not a directory" in job["error"]
     assert [kind for kind, _, _ in events_of(client, job)] == ["failed"]
     assert ran(client, name="next")["state"] == "done"
 

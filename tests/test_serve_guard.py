@@ -362,8 +362,19 @@ def test_other_commands_do_not_wait_for_the_server_to_load():
     assert told.strip() == "set()"
 
 
-def test_a_scenario_that_cannot_be_read_in_time_is_refused(client, monkeypatch):
-    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.2)
-    monkeypatch.setattr("anabranch.serve.scenarios.Scenarios.check", lambda *_: time.sleep(1))
-    answer = client.post("/api/check", json={"scenario": JOIN})
-    assert (answer.status_code, "cannot be read in 0.2 s" in answer.text) == (422, True)
+@pytest.mark.parametrize("route", ["check", "jobs"])
+@pytest.mark.parametrize("scenario", ["title = '\ud800'\n", {"title": "\ud800"}, {"\ud800": 1}])
+def test_half_a_character_is_a_bad_request(client, route, scenario):
+    answer = client.post(f"/api/{route}", content=json.dumps({"scenario": scenario}), headers=AS_JSON)
+    reason = "a text holds `\\ud800`, which is half of a character; write the character"
+    assert (answer.status_code, answer.json()["error"]) == (400, reason)
+
+
+def test_messages_repeat_the_beginning_of_what_is_long(client):
+    text = f"[run]\nseed = {'1' * 5000}\n"
+    told = client.post("/api/check", json={"scenario": text}).json()["problem"]["error"]
+    assert "1111..." in told
+    assert len(told) < 300
+
+
+AS_JSON = {"content-type": "application/json"}

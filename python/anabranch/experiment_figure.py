@@ -222,7 +222,7 @@ class Figure:
 
     def write(self, folder: Path) -> None:
         """Write it into a folder as SVG and PNG, and its numbers as CSV."""
-        self.frame.write_csv(folder / f"{self.plan.file}.csv")
+        (folder / f"{self.plan.file}.csv").write_text(self.frame.write_csv(), encoding="utf-8")
         for suffix in (".svg", ".png"):
             self._draw(folder / f"{self.plan.file}{suffix}")
 

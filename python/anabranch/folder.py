@@ -85,8 +85,9 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
 
 def not_written(target: Path, error: OSError, remedy: str) -> ScenarioError | StorageError:
     """Give the error to raise where a file or folder could not be written: the disk's fault, or that of its name."""
-    if error.errno in OF_DISK:
-        return StorageError(f"{target}: it cannot be written ({error.strerror}); make room, and do it again")
+    if isinstance(error, StorageError) or error.errno in OF_DISK:
+        reason = error.strerror or str(error).partition("; ")[0]
+        return StorageError(f"{target}: it cannot be written ({reason}); make room, and do it again")
     return ScenarioError(f"{target}: it cannot be written ({error.strerror or error}); {remedy}")
 
 

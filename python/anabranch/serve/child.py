@@ -155,7 +155,8 @@ def _listen(pipe: Connection) -> None:
     """Stop when told to, and end at once when nobody is there any more."""
     try:
         while pipe.recv() == "stop":
-            signal.raise_signal(signal.SIGINT)
+            # To the process: a signal to this thread would not wake the main one.
+            os.kill(os.getpid(), signal.SIGINT)
     finally:
         os._exit(1)
 

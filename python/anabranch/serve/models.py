@@ -105,7 +105,6 @@ class Source(Strict):
         default=None, max_length=2_000, description="Id of the scenario from whose folder files are seen."
     )
 
-
     @model_validator(mode="after")
     def _is_text(self) -> Source:
         """Refuse what no file can hold: halves of characters, and values within values without end."""

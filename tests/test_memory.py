@@ -1,0 +1,160 @@
+"""Memory is estimated before it is taken, watched meanwhile, and told of in a sentence."""
+
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from anabranch import _core, memory
+from anabranch.errors import ScenarioError
+from anabranch.scenario import plan_facts, read_plan
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1 ms"\n'
+TRAFFIC = '[[traffic]]\ncount = 30\nprotocol = "reno"\nfrom = ["a"]\nto = ["b"]\n'
+WINDOWS = "[run]\nduration = '1 ms'\ntransport.first_window = 1000000\n" + PAIR + TRAFFIC
+"""30 connections, each with a million packets at once."""
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    yield
+    ab.allow_memory(None)
+    _core.limit_memory(0)
+
+
+def bytes_of(text):
+    return plan_facts(read_plan(text))["memory_bytes"]
+
+
+def told(*arguments, **rest):
+    command = [Path(sys.executable).with_name("anabranch"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **rest)
+
+
+def test_windows_of_a_million_packets_are_six_gigabytes():
+    # 30 million packets of 200 bytes; some 5.9 GB were measured.
+    assert 5e9 < bytes_of(WINDOWS) < 7e9
+
+
+def test_a_window_is_no_larger_than_what_is_to_be_sent():
+    assert bytes_of(WINDOWS + 'amount = "15 kB"\n') < 1e7
+
+
+def test_windows_that_do_not_overlap_are_not_counted_together():
+    apart = "".join(
+        f'[[connection]]\nsource = "a"\ntarget = "b"\nprotocol = "reno"\namount = "150 MB"\nstart = "{i * 1000} s"\n'
+        for i in range(10)
+    )
+    run = "[run]\nduration = '10000 s'\nsample = '100 s'\ntransport.first_window = 100000\n"
+    alone = "".join(apart.partition("[[connection]]\n")[1:])[: apart.index("[[connection]]", 5)]
+    assert bytes_of(run + PAIR + apart) < 1.2 * bytes_of(run + PAIR + alone)
+
+
+def test_samples_are_counted_by_what_is_recorded():
+    begin = "[run]\nduration = '1 s'\nsample = '5 us'\n"
+    # 200,001 samples of 30 connections, 30 paths, 2 links and the run; of 30 connections.
+    all_things, few = (bytes_of(begin + record + PAIR + TRAFFIC) for record in ("", "record = ['connections']\n"))
+    assert 2e9 / 2 < all_things < 2e9 * 2
+    assert 1.8 < all_things / few < 2.4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(WINDOWS.replace("1000000", "40000"), id="windows"),
+        pytest.param("[run]\nduration = '1 s'\nsample = '100 us'\n" + PAIR + TRAFFIC, id="samples"),
+    ],
+)
+def test_estimates_are_right_to_a_factor_of_two(tmp_path, text):
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    code = (
+        "import resource, sys; import anabranch as ab; from pathlib import Path;"
+        "from anabranch.scenario import plan_facts, read_plan;"
+        "plan = read_plan(Path(sys.argv[1]));"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; ab.run(Path(sys.argv[1]));"
+        "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "print(plan_facts(plan)['memory_bytes'] / (1024 * (after - before)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, tmp_path / "s.toml"], capture_output=True, text=True, check=True)
+    assert 0.5 < float(ran.stdout) < 2.0
+
+
+@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
+def test_examples_need_no_more_than_a_gigabyte(file):
+    try:
+        plan = read_plan(file)
+    except ScenarioError:
+        pytest.skip("it is for the solver alone")
+    assert plan_facts(plan)["memory_bytes"] < 1e9
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_what_would_take_too_much_is_refused_with_what_would_do(tmp_path, command):
+    (tmp_path / "s.toml").write_text(WINDOWS, encoding="utf-8")
+    refused = told(command, tmp_path / "s.toml", "--memory", "2GB")
+    assert refused.returncode == 2
+    assert re.search(
+        r"run.* would take some 6.0 GB of memory, and may take 1.9 GB; 30000000 packets of first windows.*: lower "
+        r"`run.transport.first_window`.*; or allow more, as by `--memory 7.3GB`\n$",
+        refused.stderr,
+    )
+
+
+def test_a_limit_of_the_system_counts(tmp_path):
+    (tmp_path / "s.toml").write_text(WINDOWS, encoding="utf-8")
+    most = 4 << 30
+    refused = told("run", tmp_path / "s.toml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+    assert (refused.returncode, "may take" in refused.stderr) == (2, True)
+
+
+def test_many_paths_are_refused_before_they_are_solved(monkeypatch):
+    scenario = ab.read_scenario(SCENARIOS / "continent.toml")
+    demands = ab.gravity(scenario.network, "1 Tbit/s", seed=1)
+    paths = ab.find_paths(demands, 100)
+    ab.allow_memory(_core.memory_in_use()[0] + 1e6)
+    monkeypatch.setattr(memory, "SMALL_BYTES", 1 << 20)
+    with pytest.raises(ScenarioError, match=r"the solver would take .*paths over .* links.*ask for fewer `paths`"):
+        ab.solve(scenario.network, demands, paths=paths)
+
+
+def test_a_search_for_paths_that_takes_too_much_is_ended():
+    scenario = ab.read_scenario(SCENARIOS / "continent.toml")
+    demands = ab.gravity(scenario.network, "1 Tbit/s", seed=1)
+    ab.allow_memory(_core.memory_in_use()[0] + 30e6)
+    with pytest.raises(MemoryError, match=r"it has taken .* GB of memory by now.*allow more"):
+        ab.find_paths(demands, 65_536)
+
+
+def test_a_run_that_turns_out_to_take_too_much_is_ended():
+    # Nobody knows before how long a queue without a limit grows: 10 s at 1 Gbit/s are a million packets.
+    text = f"[run]\nduration = '1000 s'\n{PAIR.replace('10 Mbit/s', '1 Gbit/s')}queue = 'unlimited'\n" + TRAFFIC
+    plan = read_plan(text)
+    ab.allow_memory(_core.memory_in_use()[0] + 150e6)
+    with pytest.raises(MemoryError, match="it has taken"):
+        ab.run(text)
+    assert plan_facts(plan)["memory_bytes"] < 100e6
+
+
+def test_the_least_of_all_limits_counts(tmp_path, monkeypatch):
+    group = tmp_path / "group"
+    group.mkdir()
+    for place, most in ((tmp_path, "max"), (group, str(3 << 30))):
+        (place / "memory.max").write_text(f"{most}\n")
+        (place / "memory.current").write_text(f"{1 << 30}\n")
+        (place / "memory.stat").write_text(f"anon 5\ninactive_file {1 << 29}\n")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path)
+    assert memory._left(group / "memory.max", group / "memory.current", group / "memory.stat", "inactive_file ") == (
+        (2 << 30) + (1 << 29)
+    )
+    assert memory._left(tmp_path / "memory.max", tmp_path / "memory.current", tmp_path / "memory.stat", "x ") is None
+
+
+@pytest.mark.parametrize("most", ["0 B", "-1", "much", 0])
+def test_no_memory_at_all_cannot_be_allowed(most):
+    with pytest.raises(ValueError, match=r"it must be over 0|is not a size|`|size"):
+        ab.allow_memory(most)

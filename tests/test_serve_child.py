@@ -1,0 +1,159 @@
+"""What the server is asked happens in processes of their own: whatever these take or break, it goes on."""
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from anabranch.serve.child import NICE, Child, ChildError
+from served import JOIN, LONG, command, ran, served, wait_for
+from test_memory import PAIR, WINDOWS
+
+MANY = PAIR + '[[traffic]]\ncount = 2000000\nprotocol = "d-slen"\nfrom = ["a"]\nto = ["b"]\n'
+"""What takes many seconds to read."""
+
+
+@pytest.fixture
+def client(tmp_path):
+    with served(tmp_path) as client:
+        yield client
+
+
+def broken(_teller):
+    os.abort()
+
+
+def refusing(_teller):
+    raise RuntimeError("it does not want to")
+
+
+def greedy(_teller):
+    return len(b"1" * (64 << 30))
+
+
+def patient(teller):
+    teller.tell("there")
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        return "stopped"
+    return "slept"
+
+
+def niceness(_teller):
+    return os.nice(0), os.getsid(0) == os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        (broken, "its process was ended by SIGABRT, most likely since it took more memory than there is"),
+        (refusing, "it does not want to"),
+        (greedy, "MemoryError"),
+    ],
+)
+def test_a_child_that_breaks_says_why(work, words):
+    child = Child(work)
+    with pytest.raises(ChildError, match=words):
+        child.answer(30.0)
+    child.close()
+
+
+def test_a_child_stops_when_it_is_told_to():
+    child = Child(patient)
+    assert child.heard(30.0) == ("there", None)
+    child.stop()
+    assert child.answer(30.0) == "stopped"
+    child.close()
+
+
+def test_a_child_that_takes_too_long_is_ended():
+    child = Child(patient)
+    assert child.answer(0.1) is None
+    child.close()
+    assert child.process.exitcode == -signal.SIGKILL
+
+
+def test_a_child_is_nice_and_has_a_session_of_its_own():
+    child = Child(niceness)
+    nice, leads = child.answer(30.0)
+    child.close()
+    assert (nice - os.nice(0), leads) == (min(NICE, 19 - os.nice(0)), True)
+
+
+def test_a_job_whose_process_is_killed_has_failed_and_the_next_one_runs(client, tmp_path):
+    job = client.post("/api/jobs", json={"scenario": JOIN, "sets": LONG}).json()
+    wait_for(client, job, "running", samples=2)
+    [process] = multiprocessing.active_children()
+    os.kill(process.pid, signal.SIGKILL)
+    failed = wait_for(client, job, "failed")
+    assert "its process was ended by SIGKILL" in failed["error"]
+    assert list(tmp_path.iterdir()) == []
+    assert ran(client, name="next")["state"] == "done"
+
+
+def test_what_takes_too_much_memory_is_refused_before_it_runs(tmp_path):
+    with served(tmp_path, memory="2GB") as client:
+        answer = client.post("/api/jobs", json={"scenario": WINDOWS})
+        assert answer.status_code == 422
+        assert re.search(
+            r"would take some 6.0 GB of memory.*lower `run.transport.first_window`", answer.json()["error"]
+        )
+        checked = client.post("/api/check", json={"scenario": WINDOWS}).json()
+        assert (checked["right"], "6.0 GB" in checked["problem"]["error"]) == (False, True)
+
+
+def test_a_scenario_that_cannot_be_read_in_time_is_refused_and_its_process_ended(client, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.3)
+    answer = client.post("/api/check", json={"scenario": MANY})
+    assert (answer.status_code, "cannot be read in 0.3 s" in answer.text) == (422, True)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="it looks for processes in /proc")
+def test_nothing_is_left_of_a_server_that_is_killed(tmp_path):
+    server = command(tmp_path, "--port", "0")
+    try:
+        address = re.search(r"http://\S+", server.stdout.readline())[0]
+        body = json.dumps({"scenario": JOIN, "sets": LONG}).encode()
+        request = urllib.request.Request(f"{address}api/jobs", body, {"content-type": "application/json"})
+        assert urllib.request.urlopen(request).status == 201
+        end = time.monotonic() + 60
+        while len(beneath(server.pid)) < 3 and time.monotonic() < end:
+            time.sleep(0.05)
+        family = beneath(server.pid)
+        # The process that makes children, one that looks after what they share, and the job.
+        assert len(family) >= 2
+    finally:
+        server.kill()
+        server.communicate()
+    end = time.monotonic() + 60
+    while any(map(is_alive, family)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(is_alive, family))
+
+
+def beneath(pid):
+    """Give the processes that a process has begun, and those that these have."""
+    found = [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and parent_of(entry) == pid]
+    return found + [other for own in found for other in beneath(own)]
+
+
+def parent_of(pid):
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return -1
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
