@@ -8,13 +8,15 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use anabranch_core::NodeId;
 use nix::sched::{CloneFlags, unshare};
 
-use crate::kernel::{end_with_thread, open_tun};
+use crate::kernel::open_tun;
+use crate::processes::Processes;
 
 /// The name of the TUN device in each host.
 pub const DEVICE: &str = "lab0";
@@ -29,6 +31,7 @@ pub struct Host {
     /// Which.
     pub node: NodeId,
     jobs: Sender<Job>,
+    processes: Arc<Processes>,
 }
 
 /// What a host begins with.
@@ -41,14 +44,14 @@ pub(crate) struct Setup {
 }
 
 impl Host {
-    /// Makes a host; gives the TUN device with it.
-    pub(crate) fn start(setup: &Setup) -> io::Result<(Self, File)> {
+    /// Makes a host of a lab, whose programs are among the lab's processes; gives the TUN device with it.
+    pub(crate) fn start(setup: &Setup, processes: Arc<Processes>) -> io::Result<(Self, File)> {
         let (jobs, todo) = channel::<Job>();
         let (tell, told) = channel();
         let script = script(setup);
         thread::Builder::new().name(format!("host-{}", setup.node.0)).spawn(move || live(&script, &tell, todo))?;
         let file = told.recv().unwrap_or_else(|_| Err(io::Error::other("the thread of a host has ended")))?;
-        Ok((Self { node: setup.node, jobs }, file))
+        Ok((Self { node: setup.node, jobs, processes }, file))
     }
 
     /// Starts a thread in the host: sockets that it makes, and threads and programs that it starts, belong there.
@@ -64,10 +67,13 @@ impl Host {
         self.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Starts a program in the host; it is killed if it is still there when the host ends.
-    pub fn command(&self, mut command: Command) -> io::Result<Child> {
-        end_with_thread(&mut command);
-        self.ask(move || command.spawn())
+    /// Starts a program in the host; with all that it starts it is killed when the lab ends, however that ends.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or the kernel refuses a process namespace.
+    pub fn command(&self, command: Command) -> io::Result<Child> {
+        let processes = self.processes.clone();
+        self.run(move || processes.start(command))
     }
 
     /// Packets that the kernel dropped before the emulator had them.

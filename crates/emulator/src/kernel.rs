@@ -1,4 +1,5 @@
-//! What is asked of the kernel by calls that Rust cannot check: TUN devices, precedence, children that end with us.
+//! What is asked of the kernel by calls that Rust cannot check: TUN devices, precedence, what children do before they are
+//! programs.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -8,6 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
@@ -56,4 +59,25 @@ pub fn take_precedence(rank: i32) -> io::Result<()> {
 pub fn end_with_thread(command: &mut Command) {
     // SAFETY: between fork and exec the closure makes one system call, and neither allocates nor locks.
     unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
+}
+
+/// Shows the program the processes of its own namespace in `/proc`, which no other program sees.
+///
+/// Where the kernel refuses, as in some containers, the program sees the `/proc` of its parent.
+pub fn show_own_processes(command: &mut Command) {
+    let show = || {
+        unshare(CloneFlags::CLONE_NEWNS)?;
+        // Mounts that come later outside are seen inside, but not the other way round.
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>)
+    };
+    // SAFETY: between fork and exec the closure makes system calls alone, and neither allocates nor locks: paths as short
+    // as these are put on the stack.
+    unsafe {
+        command.pre_exec(move || {
+            let _ = show();
+            Ok(())
+        })
+    };
 }

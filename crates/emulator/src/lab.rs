@@ -18,6 +18,7 @@ use crate::driver::{Driven, Driver, time_since};
 use crate::hops::{Hop, hops};
 use crate::host::{Host, Setup};
 use crate::network::Network;
+use crate::processes::Processes;
 use crate::report::{LinkReport, Report, faults};
 use crate::sample::Sample;
 
@@ -82,7 +83,7 @@ pub struct Lab {
 pub fn lab_refusal() -> Option<String> {
     let setup = Setup { node: NodeId(0), mtu: LEAST_MTU, addresses: vec![addresses(0)] };
     let refused = |error| format!("{error}; the emulator needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN");
-    Host::start(&setup).err().map(refused)
+    Host::start(&setup, Arc::default()).err().map(refused)
 }
 
 impl Lab {
@@ -115,9 +116,11 @@ impl Lab {
         let setups = setups(plan, &hops, options.mtu)?;
         let mut hosts = Vec::new();
         let mut tuns = Vec::new();
+        let processes: Arc<Processes> = Arc::default();
         for setup in &setups {
             let node = || plan.network.node(setup.node).name.clone();
-            let (host, tun) = Host::start(setup).map_err(|source| LabError::Host { node: node(), source })?;
+            let (host, tun) =
+                Host::start(setup, processes.clone()).map_err(|source| LabError::Host { node: node(), source })?;
             hosts.push(host);
             tuns.push((setup.node, tun));
         }

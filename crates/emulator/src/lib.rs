@@ -28,6 +28,7 @@ mod kernel;
 mod lab;
 pub mod network;
 pub mod packet;
+mod processes;
 mod queue;
 mod report;
 pub mod sample;

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -193,6 +193,39 @@ fn a_program_runs_in_a_host_and_ends_with_it() {
     let mut sleeper = lab.host(NodeId(0)).unwrap().command(sleep).unwrap();
     drop(lab);
     assert!(!sleeper.wait().unwrap().success() && begin.elapsed() < Duration::from_secs(30));
+}
+
+/// Starts a command line in the host of a node; what it prints is kept.
+fn shell(lab: &Lab, node: usize, line: &str) -> Child {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).stdout(Stdio::piped());
+    lab.host(NodeId::new(node)).unwrap().command(command).unwrap()
+}
+
+#[test]
+fn what_a_program_starts_as_a_session_of_its_own_ends_with_the_lab() {
+    let Some(_turn) = turn() else { return };
+    let (lab, ..) = start(&pair("100 Mbit/s"));
+    let mut left = shell(&lab, 1, "trap '' TERM HUP; setsid sleep 60 &");
+    assert!(left.wait().unwrap().success());
+    let begin = Instant::now();
+    drop(lab);
+    // What sleeps has the pipe, and nobody else; so the pipe ends when it does.
+    left.stdout.unwrap().read_to_end(&mut Vec::new()).unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn programs_of_a_lab_see_each_other_and_no_process_outside() {
+    let Some(_turn) = turn() else { return };
+    let (lab, ..) = start(&pair("100 Mbit/s"));
+    let text = |child: Child| String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let namespaces = [0, 1].map(|node| text(shell(&lab, node, "readlink /proc/self/ns/pid; kill -0 1 && echo seen")));
+    assert_eq!(namespaces[0], namespaces[1]);
+    assert!(namespaces[0].ends_with("seen\n"), "{namespaces:?}");
+    let ours = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    assert_ne!(namespaces[0].lines().next(), ours.to_str());
+    lab.finish();
 }
 
 #[test]
