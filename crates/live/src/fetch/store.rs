@@ -4,19 +4,22 @@
 //! that are there. A chunk is listed after it has reached the disk; a crash, even of the machine, leaves no chunk listed
 //! that is not there. The file takes its name when it is whole.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anabranch_transfer::journal::{self, JournalError};
 use anabranch_transfer::{Digests, Root};
+use nix::libc::O_NONBLOCK;
 use thiserror::Error;
+
+use super::place::{Place, at, is_same, open, what};
 
 /// The unfinished file and its journal.
 #[derive(Debug)]
 pub struct Store {
-    target: PathBuf,
+    place: Place,
     part: File,
     journal: File,
     root: Root,
@@ -45,6 +48,10 @@ pub enum StoreError {
     #[error("{path} is there without its journal, so it may be something else; remove it to begin anew, or choose \
              another name", path = .0.display())]
     Unlisted(PathBuf),
+    #[error("{path} is {what}, which is not written to; remove it, or choose another name", path = path.display())]
+    NotPlain { path: PathBuf, what: &'static str },
+    #[error("{path} was replaced by something else meanwhile; fetch the file again", path = .0.display())]
+    Replaced(PathBuf),
 }
 
 /// What lies where a file is to be.
@@ -56,48 +63,17 @@ pub enum Opened {
     Part(Store, Vec<u32>),
 }
 
-/// A path with something added to its last name.
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
-
-/// Puts the path to an error of the system.
-fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
-    result.map_err(|error| StoreError::Io { path: path.into(), error })
-}
-
-fn open(path: &Path) -> Result<File, StoreError> {
-    at(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path))
-}
-
-/// That what was made or renamed in the directory of `path` stays so.
-fn sync_directory(path: &Path) -> Result<(), StoreError> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    at(directory, File::open(directory).and_then(|directory| directory.sync_all()))
-}
-
-/// Whether a file is the one with these digests.
-fn is_whole(path: &Path, digests: &Digests) -> Result<bool, StoreError> {
-    let file = at(path, File::open(path))?;
-    if at(path, file.metadata())?.len() != digests.size() {
-        return Ok(false);
+/// Whether something lies at a path that is the file with these digests; `None` if nothing does.
+fn is_whole(path: &Path, digests: &Digests) -> Result<Option<bool>, StoreError> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
+    let Ok(metadata) = fs::metadata(path) else {
+        return Err(StoreError::NotPlain { path: path.into(), what: what(found.file_type()) });
+    };
+    if !metadata.is_file() || metadata.len() != digests.size() {
+        return Ok(Some(false));
     }
-    Ok(at(path, Digests::of(digests.size(), file))?.root() == digests.root())
-}
-
-/// Whether a path leads to this file.
-fn is_same(file: &Metadata, path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino()))
-}
-
-/// A crash may have left the other name of a file that is whole, and its journal: they go, if they can.
-fn remove_other_name(target: &Path) {
-    let part = beside(target, ".part");
-    if fs::metadata(target).is_ok_and(|file| is_same(&file, &part)) {
-        let _ = fs::remove_file(&part).and_then(|()| fs::remove_file(beside(target, ".part.journal")));
-    }
+    let file = at(path, OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path))?;
+    Ok(Some(at(path, Digests::of(digests.size(), file))?.root() == digests.root()))
 }
 
 impl Store {
@@ -106,35 +82,32 @@ impl Store {
     /// # Errors
     /// If something else lies there, another fetch is writing it, or the disk refuses.
     pub fn open(target: &Path, digests: &Digests) -> Result<Opened, StoreError> {
-        if target.exists() {
-            if !is_whole(target, digests)? {
-                return Err(StoreError::Exists(target.into()));
+        let place = Place::of(target);
+        match is_whole(target, digests)? {
+            Some(true) => {
+                place.remove_other_name();
+                return Ok(Opened::Whole);
             }
-            remove_other_name(target);
-            return Ok(Opened::Whole);
+            Some(false) => return Err(StoreError::Exists(target.into())),
+            None => {}
         }
-        let (part_path, journal_path) = (beside(target, ".part"), beside(target, ".part.journal"));
-        let mut journal = open(&journal_path)?;
-        match journal.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(journal_path)),
-            Err(TryLockError::Error(error)) => return Err(StoreError::Io { path: journal_path, error }),
-        }
-        // Another fetch may have ended, and removed it, between the two.
-        if !is_same(&at(&journal_path, journal.metadata())?, &journal_path) {
-            return Err(StoreError::Busy(journal_path));
-        }
-        let part = open(&part_path)?;
-        // A journal is begun before anything is written, so this is not ours.
-        if at(&journal_path, journal.metadata())?.len() == 0 && at(&part_path, part.metadata())?.len() > 0 {
-            at(&journal_path, fs::remove_file(&journal_path))?;
-            return Err(StoreError::Unlisted(part_path));
-        }
-        let listed = listed(&mut journal, &journal_path, digests)?;
+        let mut journal = locked(&place)?;
+        let is_begun = at(&place.journal, journal.metadata())?.len() > 0;
+        let part = match open_part(&place, is_begun) {
+            Ok(part) => part,
+            Err(error) => {
+                // What was made just now is not left behind.
+                if !is_begun {
+                    at(&place.journal, fs::remove_file(&place.journal))?;
+                }
+                return Err(error);
+            }
+        };
+        let listed = listed(&mut journal, &place.journal, digests)?;
         // The journal stays, even if the machine crashes now, before there is something to list.
-        sync_directory(target)?;
-        at(&part_path, part.set_len(digests.size()))?;
-        let store = Self { target: target.into(), part, journal, root: digests.root(), written: Vec::new() };
+        place.sync()?;
+        at(&place.part, part.set_len(digests.size()))?;
+        let store = Self { place, part, journal, root: digests.root(), written: Vec::new() };
         let there = store.verified(&listed, digests);
         Ok(Opened::Part(store, there))
     }
@@ -158,7 +131,7 @@ impl Store {
     /// # Errors
     /// If the disk refuses.
     pub fn write(&mut self, chunk: u32, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        at(&beside(&self.target, ".part"), self.part.write_all_at(bytes, offset))?;
+        at(&self.place.part, self.part.write_all_at(bytes, offset))?;
         self.written.push(chunk);
         Ok(())
     }
@@ -171,10 +144,9 @@ impl Store {
         if self.written.is_empty() {
             return Ok(Vec::new());
         }
-        at(&beside(&self.target, ".part"), self.part.sync_data())?;
+        at(&self.place.part, self.part.sync_data())?;
         let records: Vec<u8> = self.written.iter().flat_map(|&chunk| journal::record(self.root, chunk)).collect();
-        let path = beside(&self.target, ".part.journal");
-        at(&path, self.journal.write_all(&records).and_then(|()| self.journal.sync_data()))?;
+        at(&self.place.journal, self.journal.write_all(&records).and_then(|()| self.journal.sync_data()))?;
         Ok(std::mem::take(&mut self.written))
     }
 
@@ -184,20 +156,42 @@ impl Store {
     /// If the disk refuses, or something has taken the name meanwhile.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.sync()?;
-        let part = beside(&self.target, ".part");
-        at(&part, self.part.sync_all())?;
-        // A link, unlike a new name, does not take the place of what is there.
-        match fs::hard_link(&part, &self.target) {
-            Ok(()) => at(&part, fs::remove_file(&part))?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::Exists(self.target));
-            }
-            Err(_) => at(&part, fs::rename(&part, &self.target))?,
+        let Self { place, part, .. } = self;
+        at(&place.part, part.sync_all())?;
+        if !is_same(&at(&place.part, part.metadata())?, &place.part) {
+            return Err(StoreError::Replaced(place.part));
         }
-        let journal = beside(&self.target, ".part.journal");
-        at(&journal, fs::remove_file(&journal))?;
-        sync_directory(&self.target)
+        // A link, unlike a new name, does not take the place of what is there.
+        match fs::hard_link(&place.part, &place.target) {
+            Ok(()) => at(&place.part, fs::remove_file(&place.part))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::Exists(place.target));
+            }
+            Err(_) => at(&place.part, fs::rename(&place.part, &place.target))?,
+        }
+        at(&place.journal, fs::remove_file(&place.journal))?;
+        place.sync()
     }
+}
+
+/// The journal of a place, for one fetch at a time.
+fn locked(place: &Place) -> Result<File, StoreError> {
+    let path = &place.journal;
+    let journal = open(path)?;
+    match journal.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(path.clone())),
+        Err(TryLockError::Error(error)) => return Err(StoreError::Io { path: path.clone(), error }),
+    }
+    // Another fetch may have ended, and removed it, between the two.
+    if is_same(&at(path, journal.metadata())?, path) { Ok(journal) } else { Err(StoreError::Busy(path.clone())) }
+}
+
+/// The unfinished file of a place. A journal is begun before anything is written, so without one it is something else.
+fn open_part(place: &Place, is_begun: bool) -> Result<File, StoreError> {
+    let part = open(&place.part)?;
+    let is_empty = at(&place.part, part.metadata())?.len() == 0;
+    if is_begun || is_empty { Ok(part) } else { Err(StoreError::Unlisted(place.part.clone())) }
 }
 
 /// The chunks that a journal lists; one that is empty begins with the header of this file.
@@ -230,6 +224,10 @@ mod tests {
     use super::*;
 
     const CHUNK: usize = 256 << 10;
+
+    fn beside(target: &Path, end: &str) -> PathBuf {
+        target.with_file_name(format!("{}{end}", target.file_name().unwrap().to_str().unwrap()))
+    }
 
     fn content() -> Vec<u8> {
         (0..3 * CHUNK + 10).map(|at| (at ^ (at >> 8) ^ (at >> 16).wrapping_mul(77)) as u8).collect()
@@ -385,5 +383,93 @@ mod tests {
         assert!(there.is_empty());
         store.finish().unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"");
+    }
+
+    #[test]
+    fn no_link_leads_out_of_the_folder() {
+        use std::os::unix::fs::symlink;
+        let outside = tempfile::tempdir().unwrap();
+        let victim = outside.path().join("precious");
+        fs::write(&victim, b"").unwrap();
+        for end in [".part", ".part.journal"] {
+            // To nothing, to an empty file, to a folder, and to nothing by way of another link.
+            let nothing = outside.path().join("new");
+            symlink(&nothing, outside.path().join("link")).ok();
+            for aim in [&nothing, &victim, outside.path(), &outside.path().join("link")] {
+                let folder = tempfile::tempdir().unwrap();
+                let target = folder.path().join("x");
+                symlink(aim, beside(&target, end)).unwrap();
+                let error = Store::open(&target, &digests()).unwrap_err().to_string();
+                assert!(error.contains("is a symbolic link, which is not written to"), "{error}");
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+            }
+            // Another name of a file, a folder and a pipe.
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("x");
+            fs::hard_link(&victim, beside(&target, end)).unwrap();
+            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { .. })));
+            fs::remove_file(beside(&target, end)).unwrap();
+            fs::create_dir(beside(&target, end)).unwrap();
+            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { what: "a folder", .. })));
+            fs::remove_dir(beside(&target, end)).unwrap();
+            nix::unistd::mkfifo(&beside(&target, end), nix::sys::stat::Mode::S_IRWXU).unwrap();
+            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { what: "a pipe", .. })));
+        }
+        assert_eq!(fs::metadata(&victim).unwrap().len(), 0);
+        assert!(!outside.path().join("new").exists());
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_in_the_place_of_the_file_is_refused_before_anything_is_fetched() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        std::os::unix::fs::symlink("nowhere", &target).unwrap();
+        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { what: "a symbolic link", .. })));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
+        // A pipe is not waited for.
+        fs::remove_file(&target).unwrap();
+        nix::unistd::mkfifo(&target, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Exists(_))));
+    }
+
+    #[test]
+    fn a_link_to_the_unfinished_file_does_not_make_it_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        (0..4).for_each(|chunk| write(&mut store, chunk));
+        store.sync().unwrap();
+        drop(store);
+        std::os::unix::fs::symlink("x.part", &target).unwrap();
+        assert!(matches!(Store::open(&target, &digests()).unwrap(), Opened::Whole));
+        assert_eq!(fs::read(&target).unwrap(), content(), "what the link leads to is still there");
+    }
+
+    #[test]
+    fn what_takes_the_place_of_the_unfinished_file_is_not_given_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let (mut store, _) = part(&target);
+        (0..4).for_each(|chunk| write(&mut store, chunk));
+        fs::remove_file(beside(&target, ".part")).unwrap();
+        fs::write(beside(&target, ".part"), b"another").unwrap();
+        assert!(matches!(store.finish(), Err(StoreError::Replaced(_))));
+        assert!(!target.exists());
+    }
+
+    #[test]
+    fn a_file_whose_name_is_as_long_as_names_may_be_is_stored() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("n".repeat(255));
+        let (mut store, _) = part(&target);
+        write(&mut store, 2);
+        store.sync().unwrap();
+        drop(store);
+        let (mut store, there) = part(&target);
+        assert_eq!(there, [2], "it goes on from there");
+        [0, 1, 3].into_iter().for_each(|chunk| write(&mut store, chunk));
+        store.finish().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), content());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
     }
 }
