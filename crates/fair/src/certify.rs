@@ -1,21 +1,28 @@
 //! Checks an allocation from the definitions alone; shares no code with the solvers.
 //!
 //! ```text
-//! load[l]   sum over the paths on l of coefficient * rate;  overload = (load - capacity) / capacity
-//! level[c]  rate of connection c / its weight
-//! top[l]    greatest level of a connection with a path on l that carries more than `tolerance` of its rate
-//! shortfall[p, l] = max(1 - load[l] / capacity[l],  1 - level[c] / top[l])        at least 0
-//! shortfall[p]    = least over the links of p, and over c's demand: 1 - rate[c] / demand[c]
-//! residual        = greatest shortfall[p]
+//! load[l]            sum over the paths on l of coefficient * rate;  overload = (load - capacity) / capacity
+//! level[c]           rate of connection c / its weight
+//! larger[c, l, x]    what connections with a level over level[c] / (1 - x) carry on l together
+//! own[p, l]          coefficient * rate of the connection of p, at most the capacity
+//! shortfall[p, l]    least x for which  1 - load / capacity <= x  and  larger[c, l, x] <= x * own[p, l];  at least 0
+//! shortfall[p]       least over the links of p, and over c's demand: 1 - rate[c] / demand[c]
+//! residual           greatest shortfall[p]
 //! ```
 //!
 //! Link l is a bottleneck of path p if `shortfall[p, l]` is 0: l is saturated, and no other connection on it has a
 //! greater level [ludena2021, def. 1]. An allocation without overload in which every path has a bottleneck, or its
 //! connection's demand, is upward max-min fair [danna2017]; where each connection has one path, it is max-min
-//! fair [bertsekas1992, sec. 6.5.2]. A path that carries next to nothing is not counted in `top`: it is about to vanish,
-//! and at rate 0 the definition does not count it.
+//! fair [bertsekas1992, sec. 6.5.2].
+//!
+//! A path that is about to vanish still carries something, and its connection may have a far greater level. It is left out
+//! of account only as far as it makes no difference: if all that larger connections carry on l were given to the one that l
+//! holds back, this one would gain no more than the part x of its rate.
+
+mod larger;
 
 use crate::problem::Problem;
+use larger::LargerOnLinks;
 
 /// What holds a path back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,25 +92,10 @@ pub fn certify(problem: &Problem, path_rates: &[f64], tolerance: f64) -> Certifi
     let (over_demand, over_demand_connection) =
         worst((0..problem.connections()).map(|c| excess(rates[c], problem.demand(c))));
 
-    let mut top = vec![0.0f64; problem.links()];
-    for (path, &rate) in path_rates.iter().enumerate() {
-        let c = problem.connection(path);
-        if rate > tolerance * rates[c] {
-            for &link in problem.links_of(path) {
-                top[link as usize] = top[link as usize].max(levels[c]);
-            }
-        }
-    }
-    let mut bottlenecks = Vec::with_capacity(problem.paths());
-    let (mut residual, mut worst_path) = (0.0, None);
-    for path in 0..problem.paths() {
-        let c = problem.connection(path);
-        let (shortfall, bottleneck) = best_bottleneck(problem, path, rates[c], levels[c], &loads, &top);
-        bottlenecks.push(if shortfall <= tolerance { bottleneck } else { Bottleneck::None });
-        if is_worse(shortfall, residual) {
-            (residual, worst_path) = (shortfall, Some(path));
-        }
-    }
+    let given = Given { problem, path_rates, rates: &rates, levels: &levels, loads: &loads };
+    let held = given.bottlenecks();
+    let bottlenecks = held.iter().map(|&(short, by)| if short <= tolerance { by } else { Bottleneck::None }).collect();
+    let (residual, worst_path) = worst(held.iter().map(|&(shortfall, _)| shortfall));
     Certificate {
         overload,
         overloaded_link,
@@ -156,116 +148,92 @@ pub(crate) fn is_worse(value: f64, other: f64) -> bool {
     value.is_nan() || value > other
 }
 
-fn best_bottleneck(
-    problem: &Problem,
-    path: usize,
-    rate: f64,
-    level: f64,
-    loads: &[f64],
-    top: &[f64],
-) -> (f64, Bottleneck) {
-    let demand = problem.demand(problem.connection(path));
-    let unmet = if demand > 0.0 { 1.0 - rate / demand } else { 0.0 };
-    // A demand that is met but for rounding is the reason, though a link may hold the path back as well.
-    let unmet = if unmet <= ROUNDING { 0.0 } else { unmet };
-    let mut best = (unmet, if demand.is_finite() { Bottleneck::Demand } else { Bottleneck::None });
-    for &link in problem.links_of(path) {
-        let l = link as usize;
-        let capacity = problem.capacity(l);
-        if capacity.is_infinite() {
-            continue;
+/// The rates to be checked, and what follows from them.
+struct Given<'a> {
+    problem: &'a Problem,
+    path_rates: &'a [f64],
+    rates: &'a [f64],
+    levels: &'a [f64],
+    loads: &'a [f64],
+}
+
+impl Given<'_> {
+    /// Of each path: its shortfall, and what holds it back to that.
+    fn bottlenecks(&self) -> Vec<(f64, Bottleneck)> {
+        let top = self.tops();
+        let paths = 0..self.problem.paths();
+        let sure: Vec<(f64, Bottleneck)> = paths.clone().map(|path| self.best_without_rivals(path, &top)).collect();
+        // What larger connections carry matters on links that are fuller than the best that is found without them.
+        let mut is_open = vec![false; self.problem.links()];
+        for (path, (shortfall, _)) in sure.iter().enumerate() {
+            let level = self.level_of(path);
+            for &link in self.problem.links_of(path) {
+                let l = link as usize;
+                is_open[l] |= top[l] > level && self.slack(l) < *shortfall;
+            }
         }
-        let slack = if capacity > 0.0 { (1.0 - loads[l] / capacity).max(0.0) } else { 0.0 };
-        let outdone = if top[l] > level { 1.0 - level / top[l] } else { 0.0 };
-        let shortfall = slack.max(outdone);
-        if shortfall < best.0 {
-            best = (shortfall, Bottleneck::Link(link));
+        let larger = LargerOnLinks::new(self.problem, self.path_rates, self.levels, &is_open);
+        paths.map(|path| self.best(path, sure[path], &top, &larger)).collect()
+    }
+
+    /// On each link the greatest level of a connection that carries something there.
+    fn tops(&self) -> Vec<f64> {
+        let mut top = vec![0.0f64; self.problem.links()];
+        for path in (0..self.problem.paths()).filter(|&path| self.path_rates[path] > 0.0) {
+            for &link in self.problem.links_of(path) {
+                top[link as usize] = top[link as usize].max(self.level_of(path));
+            }
+        }
+        top
+    }
+
+    fn level_of(&self, path: usize) -> f64 {
+        self.levels[self.problem.connection(path)]
+    }
+
+    /// The part of a capacity that is not used; infinite for a link that never binds.
+    fn slack(&self, link: usize) -> f64 {
+        match self.problem.capacity(link) {
+            f64::INFINITY => f64::INFINITY,
+            0.0 => 0.0,
+            capacity => (1.0 - self.loads[link] / capacity).max(0.0),
         }
     }
-    best
+
+    /// The shortfall by the demand, and by links on which nobody has a greater level.
+    fn best_without_rivals(&self, path: usize, top: &[f64]) -> (f64, Bottleneck) {
+        let c = self.problem.connection(path);
+        let demand = self.problem.demand(c);
+        let unmet = if demand > 0.0 { 1.0 - self.rates[c] / demand } else { 0.0 };
+        // A demand that is met but for rounding is the reason, though a link may hold the path back as well.
+        let unmet = if unmet <= ROUNDING { 0.0 } else { unmet };
+        let mut best = (unmet, if demand.is_finite() { Bottleneck::Demand } else { Bottleneck::None });
+        for &link in self.problem.links_of(path) {
+            let slack = self.slack(link as usize);
+            if slack < best.0 && top[link as usize] <= self.levels[c] {
+                best = (slack, Bottleneck::Link(link));
+            }
+        }
+        best
+    }
+
+    /// The least shortfall of a path, given the best without rivals.
+    fn best(&self, path: usize, sure: (f64, Bottleneck), top: &[f64], larger: &LargerOnLinks) -> (f64, Bottleneck) {
+        let c = self.problem.connection(path);
+        let mut best = sure;
+        for (l, coefficient) in self.problem.uses_of(path).filter(|&(l, _)| top[l] > self.levels[c]) {
+            let slack = self.slack(l);
+            if slack < best.0 {
+                let own = (coefficient * self.rates[c]).min(self.problem.capacity(l));
+                let shortfall = slack.max(larger.outdone(l, self.levels[c], own));
+                if shortfall < best.0 {
+                    best = (shortfall, Bottleneck::Link(l as u32));
+                }
+            }
+        }
+        best
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::problem::ProblemParts;
-
-    /// Links of 10 and 4; connection 0 crosses both, 1 the first, 2 the second.
-    fn chain(demand: f64) -> Problem {
-        Problem::new(ProblemParts {
-            capacity: vec![10.0, 4.0],
-            path_offsets: vec![0, 2, 3, 4],
-            path_links: vec![0, 1, 0, 1],
-            path_connection: vec![0, 1, 2],
-            demand: vec![demand, f64::INFINITY, f64::INFINITY],
-            weight: vec![1.0; 3],
-            coefficient: vec![],
-        })
-        .unwrap()
-    }
-
-    #[test]
-    fn a_fair_allocation_names_a_bottleneck_for_every_path() {
-        let certificate = certify(&chain(f64::INFINITY), &[2.0, 8.0, 2.0], 1e-6);
-        assert!(certificate.holds());
-        assert_eq!(certificate.bottlenecks, [Bottleneck::Link(1), Bottleneck::Link(0), Bottleneck::Link(1)]);
-        assert_eq!((certificate.residual, certificate.worst_path), (0.0, None));
-    }
-
-    #[test]
-    fn a_met_demand_counts_as_a_bottleneck() {
-        let certificate = certify(&chain(1.0), &[1.0, 9.0, 3.0], 1e-6);
-        assert!(certificate.holds());
-        assert_eq!(certificate.bottlenecks[0], Bottleneck::Demand);
-    }
-
-    #[test]
-    fn the_worst_path_is_named_with_its_shortfall() {
-        // Connection 2 has 3 of link 1 and connection 0 has 1: 0 is outdone by two thirds there, and at the first
-        // link, where its rival has 9, by 8/9. So its best candidate is link 1 with a shortfall of 2/3.
-        let certificate = certify(&chain(f64::INFINITY), &[1.0, 9.0, 3.0], 1e-6);
-        assert!(certificate.is_feasible() && !certificate.holds());
-        assert_eq!(certificate.worst_path, Some(0));
-        assert!((certificate.residual - 2.0 / 3.0).abs() < 1e-12);
-        assert_eq!(certificate.bottlenecks[0], Bottleneck::None);
-    }
-
-    #[test]
-    fn slack_is_a_shortfall() {
-        // Everyone could have twice as much: the best link of path 1 is half empty.
-        let certificate = certify(&chain(f64::INFINITY), &[1.0, 4.0, 1.0], 1e-6);
-        assert!((certificate.residual - 0.5).abs() < 1e-12);
-    }
-
-    #[test]
-    fn overloads_excess_demands_and_bad_rates_are_infeasible() {
-        let overloaded = certify(&chain(f64::INFINITY), &[3.0, 8.0, 2.0], 1e-6);
-        assert_eq!(overloaded.overloaded_link, Some(1));
-        assert!((overloaded.overload - 0.25).abs() < 1e-12 && !overloaded.is_feasible());
-        let greedy = certify(&chain(1.0), &[2.0, 8.0, 2.0], 1e-6);
-        assert_eq!((greedy.over_demand, greedy.over_demand_connection), (1.0, Some(0)));
-        for bad in [f64::NAN, -1.0, f64::INFINITY] {
-            let certificate = certify(&chain(f64::INFINITY), &[2.0, bad, 2.0], 1e-6);
-            assert_eq!(certificate.bad_rate, Some(1));
-            assert!(!certificate.holds());
-        }
-    }
-
-    #[test]
-    fn a_path_about_to_vanish_is_not_counted_among_the_others() {
-        // Connection 0 has 1e-5 of its level on link 0 and the rest on link 1; 1 has all of link 0 at a lower level.
-        let problem = Problem::new(ProblemParts {
-            capacity: vec![1.0, 10.0],
-            path_offsets: vec![0, 1, 2, 3],
-            path_links: vec![0, 1, 0],
-            path_connection: vec![0, 0, 1],
-            demand: vec![f64::INFINITY; 2],
-            weight: vec![1.0; 2],
-            coefficient: vec![],
-        })
-        .unwrap();
-        let rates = [1e-5, 10.0, 1.0 - 1e-5];
-        assert!(certify(&problem, &rates, 1e-3).holds());
-        assert!(!certify(&problem, &rates, 1e-7).holds());
-    }
-}
+mod tests;

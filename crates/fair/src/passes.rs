@@ -26,19 +26,24 @@ pub trait Passes {
     fn has_met(&self, stop: Stop) -> bool;
 
     /// The rates after the last pass; `converged` is the caller's word for whether its stop rule was met, and
-    /// `tolerance` tells from what share of its connection on a subflow counts in the residual.
+    /// the residual is reckoned by the certificate of this `tolerance`.
     fn allocation(&self, converged: bool, tolerance: f64) -> Allocation;
 
     /// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
     fn run(&mut self, stop: Stop, most: usize) -> bool {
-        while !self.has_met(stop) {
-            if self.passes() >= most {
-                return false;
-            }
-            self.pass();
-        }
-        true
+        run(self, stop, most)
     }
+}
+
+/// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
+pub(crate) fn run<P: Passes + ?Sized>(solver: &mut P, stop: Stop, most: usize) -> bool {
+    while !solver.has_met(stop) {
+        if solver.passes() >= most {
+            return false;
+        }
+        solver.pass();
+    }
+    true
 }
 
 /// What a pass leaves behind, in the grouped order of the problem's paths.

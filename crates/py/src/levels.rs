@@ -115,6 +115,12 @@ impl PyAllocator {
         self.0.exchanges()
     }
 
+    /// Whether the rates are proved to a millionth.
+    #[getter]
+    fn is_proved(&self) -> bool {
+        self.0.is_proved()
+    }
+
     /// The rates of paths too, and their levels.
     fn levelled(&mut self, py: Python<'_>) -> PyLevelled {
         PyLevelled(py.detach(|| self.0.levelled()))

@@ -23,8 +23,6 @@ use crate::summary::Summary;
 const TOLERANCE: f64 = 1e-6;
 /// The most passes spent on them.
 const PASSES: usize = 2000;
-/// Paths with a lesser share of their connection count as carrying nothing.
-const SHARE: f64 = 1e-3;
 
 /// A link that fair rates load to this share of its capacity is a bottleneck.
 const BOTTLENECK: f64 = 1.0 - 1e-5;
@@ -97,7 +95,7 @@ impl Fairness {
     pub fn gauge(&self, granted: &[f64]) -> Gauge {
         let Some(problem) = &self.problem else { return Gauge::default() };
         let rates: Vec<f64> = self.subflows.iter().map(|&s| granted[s as usize]).collect();
-        let certificate = certify(problem, &rates, SHARE);
+        let certificate = certify(problem, &rates, TOLERANCE);
         Gauge {
             residual: certificate.residual,
             overload: if certificate.overload.is_finite() { certificate.overload } else { 1.0 },

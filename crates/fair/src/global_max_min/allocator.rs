@@ -13,12 +13,18 @@ use crate::problem::{Changes, Problem, ProblemError};
 pub struct Allocator {
     problem: Arc<Problem>,
     filling: Filling,
+    is_proved: bool,
 }
+
+/// To which relative tolerance the rates after a change are proved.
+const TOLERANCE: f64 = 1e-6;
 
 impl Allocator {
     /// Solves the problem.
     pub fn new(problem: &Arc<Problem>) -> Self {
-        Self { problem: Arc::clone(problem), filling: solved(problem) }
+        let mut filling = solved(problem);
+        let is_proved = filling.is_proved(TOLERANCE);
+        Self { problem: Arc::clone(problem), filling, is_proved }
     }
 
     /// The problem as it is now.
@@ -38,7 +44,8 @@ impl Allocator {
     /// Goes over to another problem.
     ///
     /// Numbers are followed where the paths are those of [`Problem::changed`]. With other paths or connections, or where
-    /// a capacity becomes infinite or ceases to be, all is solved from the beginning.
+    /// a capacity becomes infinite or ceases to be, all is solved from the beginning; so it is where the rates are not
+    /// proved, since rounding on the way there may be why.
     pub fn follow(&mut self, problem: &Arc<Problem>) {
         let before = std::mem::replace(&mut self.problem, Arc::clone(problem));
         let filling = &mut self.filling;
@@ -46,9 +53,16 @@ impl Allocator {
         if can_follow {
             filling.follow();
         }
-        if !can_follow || !filling.is_sound {
+        self.is_proved = can_follow && filling.is_proved(TOLERANCE);
+        if !self.is_proved {
             self.filling = solved(problem);
+            self.is_proved = self.filling.is_proved(TOLERANCE);
         }
+    }
+
+    /// Whether the rates of all connections are proved to a millionth; if not, numbers lie too far apart.
+    pub fn is_proved(&self) -> bool {
+        self.is_proved
     }
 
     /// The rate of each connection.

@@ -1,7 +1,8 @@
 //! Whether every subflow seems to have a bottleneck after a pass: the quick half of the stop rule.
 //!
-//! It reckons with the pairs and the free capacity that the pass left, so it costs a fraction of a pass. The
-//! definitions are those of [`crate::certify()`], which has the last word before the solver stops.
+//! It reckons with the pairs and the free capacity that the pass left, so it costs a fraction of a pass. It overlooks
+//! each subflow with no more than `tolerance` of its connection's rate, which is what shrinks for ever: how little that must
+//! be beside others is for [`crate::certify()`] to say, which has the last word before the solver stops.
 
 use super::CSlen;
 
@@ -12,7 +13,7 @@ impl CSlen {
     }
 
     /// On each link the greatest level of a connection with a subflow there of more than `tolerance` of its rate.
-    fn top_levels(&self, tolerance: f64) -> Vec<f64> {
+    pub(super) fn top_levels(&self, tolerance: f64) -> Vec<f64> {
         let mut top = vec![0.0f64; self.problem.links()];
         for group in 0..self.incidence.groups() {
             let c = self.incidence.connection_of(group);
@@ -46,22 +47,25 @@ impl CSlen {
         slack.max(excess)
     }
 
+    /// The subflows of a group that have a bottleneck to the tolerance, a bit each, as far as the pass can tell.
+    pub(super) fn held(&self, group: usize, tops: &[f64], tolerance: f64) -> u32 {
+        let c = self.incidence.connection_of(group);
+        if self.has_its_demand(c, tolerance) {
+            return u32::MAX;
+        }
+        let level = self.level(c);
+        self.incidence.watched(group).iter().chain(self.incidence.unwatched(group)).fold(0, |held, pair| {
+            let link = pair.link as usize;
+            let holds = self.shortfall(link, level, tops[link]) <= tolerance;
+            if holds { held | pair.mask } else { held }
+        })
+    }
+
     /// Whether every subflow has a bottleneck to the tolerance, as far as the pass can tell.
-    pub(super) fn seems_certified(&self, tolerance: f64) -> bool {
-        let top = self.top_levels(tolerance);
+    pub(super) fn seems_certified(&self, tops: &[f64], tolerance: f64) -> bool {
         (0..self.incidence.groups()).all(|group| {
-            let c = self.incidence.connection_of(group);
-            if self.has_its_demand(c, tolerance) {
-                return true;
-            }
-            let level = self.level(c);
-            let held =
-                self.incidence.watched(group).iter().chain(self.incidence.unwatched(group)).fold(0, |held, pair| {
-                    let link = pair.link as usize;
-                    let holds = self.shortfall(link, level, top[link]) <= tolerance;
-                    if holds { held | pair.mask } else { held }
-                });
-            held.count_ones() as usize == self.incidence.paths_of(group).len()
+            let paths = self.incidence.paths_of(group).len();
+            self.held(group, tops, tolerance).trailing_ones() as usize >= paths
         })
     }
 }

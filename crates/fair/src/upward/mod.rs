@@ -20,12 +20,14 @@
 //! differs: the stop rule is the certificate, "every subflow has a bottleneck", not a small change between passes;
 //! a small change may come long before the answer. The paper's rule is there for comparison ([`Stop::Change`]).
 //!
-//! The limit depends on the start (see [`Start`]); a portion that reaches 0 stays there.
+//! The limit depends on the start (see [`Start`]); a portion that reaches 0 stays there, unless the stop rule took it
+//! there (see [`vanishing`]).
 
 mod bottlenecks;
 mod filling;
 mod pass;
 mod sums;
+mod vanishing;
 mod watch;
 
 use std::sync::Arc;
@@ -33,7 +35,7 @@ use std::sync::Arc;
 use crate::allocation::Allocation;
 use crate::certify::certify;
 use crate::incidence::Incidence;
-use crate::passes::{Outcome, Passes, Stop};
+use crate::passes::{self, Outcome, Passes, Stop};
 use crate::problem::{Problem, trim};
 use crate::start::{self, Start, StartError};
 
@@ -50,6 +52,7 @@ pub struct CSlen {
     free: Vec<f64>,
     state: pass::State,
     sums: sums::Sums,
+    vanishing: vanishing::Vanishing,
 }
 
 impl CSlen {
@@ -67,7 +70,8 @@ impl CSlen {
         let state = pass::State::new(&problem, &incidence);
         let (is_watched, sums) = (vec![true; problem.links()], sums::Sums::new());
         let (outcome, free) = (Outcome::new(&problem, portions), vec![0.0; problem.links()]);
-        Ok(Self { problem, incidence, is_watched, by_demand, outcome, free, state, sums })
+        let vanishing = vanishing::Vanishing::new(problem.paths());
+        Ok(Self { problem, incidence, is_watched, by_demand, outcome, free, state, sums, vanishing })
     }
 }
 
@@ -84,8 +88,9 @@ impl Passes for CSlen {
     fn has_met(&self, stop: Stop) -> bool {
         match stop {
             Stop::Certificate(tolerance) => {
-                let is_worth_a_look = self.outcome.passes > 0 && self.seems_certified(tolerance);
-                is_worth_a_look && certify(&self.problem, &self.path_rates(), tolerance).holds()
+                self.outcome.passes > 0
+                    && self.seems_certified(&self.top_levels(tolerance), tolerance)
+                    && self.is_certified(tolerance)
             }
             Stop::Change(least) => self.outcome.change < least,
         }
@@ -94,9 +99,34 @@ impl Passes for CSlen {
     fn allocation(&self, converged: bool, tolerance: f64) -> Allocation {
         self.outcome.allocation(&self.problem, self.path_rates(), converged, tolerance)
     }
+
+    /// Towards a certificate, what is about to vanish is taken out once nothing else is amiss, see [`vanishing`].
+    fn run(&mut self, stop: Stop, most: usize) -> bool {
+        let Stop::Certificate(tolerance) = stop else { return passes::run(self, stop, most) };
+        loop {
+            let tops = self.top_levels(tolerance);
+            let has_come_back = self.bring_back(&tops, tolerance);
+            let is_near = self.passes() > 0 && !has_come_back && self.seems_certified(&tops, tolerance);
+            if is_near && self.is_certified(tolerance) {
+                return true;
+            }
+            if self.passes() >= most {
+                return false;
+            }
+            if is_near {
+                self.pass_and_take_out(tolerance);
+            } else {
+                self.pass();
+            }
+        }
+    }
 }
 
 impl CSlen {
+    fn is_certified(&self, tolerance: f64) -> bool {
+        certify(&self.problem, &self.path_rates(), tolerance).holds()
+    }
+
     /// The rates after the last pass, without what rounding put over a capacity.
     fn path_rates(&self) -> Vec<f64> {
         let mut path_rates = self.outcome.path_rates(&self.problem);

@@ -91,12 +91,12 @@ fn a_subflow_that_cannot_win_vanishes() {
 #[test]
 fn a_tie_in_the_limit_is_told_by_the_certificate_and_not_by_small_changes() {
     // A=B=2, c1 on A or B, c2 on A: exactly (2, 2), approached like 1/n. The change falls below 1e-3 at pass 32 with
-    // an error of 0.031; the certificate says how far it is.
+    // an error of 0.031; the certificate says how far it is: the 0.031 that c1 has on A are 0.016 of what c2 has.
     let tie = problem(&[2.0, 2.0], &[&[&[0], &[1]], &[&[0]]]);
     let (_, early) = solve(tie.clone(), Stop::Change(1e-3));
     assert_eq!(early.passes, 32);
     assert_close(&early.connection_rates, &[2.031, 1.969], 5e-4);
-    assert!(early.residual > 0.03, "{}", early.residual);
+    assert!(early.residual > 0.015, "{}", early.residual);
     let (problem, late) = solve(tie, Stop::Certificate(1e-3));
     assert!(late.converged && certify(&problem, &late.path_rates, 1e-3).holds());
     // c1's share of A no longer counts once it is 1e-3 of c1's rate: 0.002.

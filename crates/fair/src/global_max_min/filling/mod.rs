@@ -11,6 +11,7 @@
 //! say, and fit.
 
 mod proofs;
+mod proved;
 mod rates;
 
 use super::basis::{Basis, Entering, Leaving};
@@ -50,6 +51,10 @@ pub(super) struct Filling {
     /// Of each row: what main paths use, with the rates that connections had when that was last summed up.
     used: Vec<f64>,
     summed: Vec<f64>,
+    /// Of each row: how far rounding may have put off `used` since it was summed up anew.
+    drift: Vec<f64>,
+    /// The rate of each basic path, where nothing is below 0.
+    carried: Vec<f64>,
     /// What holds rates below demands, from the lowest level to the highest.
     pub proofs: Vec<Proof>,
     pub exchanges: usize,
@@ -78,6 +83,8 @@ impl Filling {
             summed: columns.demand.clone(),
             is_basic: vec![false; columns.paths()],
             used: vec![0.0; rows],
+            drift: vec![0.0; rows],
+            carried: vec![],
             proofs: vec![],
             exchanges: 0,
             fits: false,
@@ -129,7 +136,11 @@ impl Filling {
         if self.basis.is_old() {
             self.refresh();
         }
-        let Some((short, lack)) = self.shortest() else { return false };
+        let rates = self.basic_rates();
+        let Some((short, lack)) = self.shortest(&rates) else {
+            self.carried = rates.iter().map(|sum| sum.value).collect();
+            return false;
+        };
         let leaving = match short {
             Short::Basic(place) => Leaving::Path(place),
             Short::Slack(row) => Leaving::Slack(row),
@@ -142,6 +153,7 @@ impl Filling {
     /// Adds up anew what main paths use.
     fn sum_main_paths(&mut self) {
         self.used.fill(0.0);
+        self.drift.fill(0.0);
         self.summed.fill(0.0);
         self.follow_rates();
     }
@@ -152,7 +164,7 @@ impl Filling {
             let more = rate - std::mem::replace(summed, rate);
             if more != 0.0 {
                 for (row, a) in self.columns.uses_of(main as usize) {
-                    self.used[row as usize] += a * more;
+                    add(&mut self.used[row as usize], a * more, &mut self.drift[row as usize]);
                 }
             }
         }
@@ -173,10 +185,10 @@ impl Filling {
     /// Gives a connection another main path.
     fn move_main(&mut self, c: usize, path: u32) {
         for (row, a) in self.columns.uses_of(self.main[c] as usize) {
-            self.used[row as usize] -= a * self.rate[c];
+            add(&mut self.used[row as usize], -a * self.rate[c], &mut self.drift[row as usize]);
         }
         for (row, a) in self.columns.uses_of(path as usize) {
-            self.used[row as usize] += a * self.rate[c];
+            add(&mut self.used[row as usize], a * self.rate[c], &mut self.drift[row as usize]);
         }
         self.main[c] = path;
     }
@@ -297,6 +309,12 @@ impl Filling {
             *count = if is_basic { *count + 1 } else { *count - 1 };
         }
     }
+}
+
+/// Adds to a sum, and to what rounding may have put it off by.
+fn add(sum: &mut f64, more: f64, drift: &mut f64) {
+    *sum += more;
+    *drift += f64::EPSILON * (sum.abs() + more.abs());
 }
 
 /// Events that a beginning may take.

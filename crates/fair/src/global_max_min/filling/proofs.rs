@@ -25,7 +25,7 @@ pub(in crate::global_max_min) struct Proof {
     /// Those whom it holds there.
     pub held: Vec<u32>,
     /// All who pay, and what a unit of rate costs them.
-    payers: Vec<(u32, f64)>,
+    pub(super) payers: Vec<(u32, f64)>,
     /// Row and price.
     pub prices: Vec<(u32, f64)>,
 }
@@ -120,7 +120,7 @@ impl Filling {
         !held.is_empty()
     }
 
-    fn level_of(&self, c: u32) -> f64 {
+    pub(super) fn level_of(&self, c: u32) -> f64 {
         self.rate[c as usize] / self.columns.weight[c as usize]
     }
 

@@ -59,8 +59,7 @@ impl Filling {
     }
 
     /// What is furthest below 0 for the length of its factors, as prices then rise the most [forrest1992].
-    pub(super) fn shortest(&self) -> Option<(Short, Lack)> {
-        let rates = self.basic_rates();
+    pub(super) fn shortest(&self, rates: &[Sum]) -> Option<(Short, Lack)> {
         let mut found: Option<(f64, Short, Lack)> = None;
         let mut look = |sum: Sum, short: Short| {
             let lack = Lack { value: sum.value, rounding: FOLLOWED * sum.size };
@@ -70,8 +69,8 @@ impl Filling {
             }
         };
         rates.iter().enumerate().for_each(|(place, &sum)| look(sum, Short::Basic(place)));
-        self.main_rates(&rates).into_iter().for_each(|(c, sum)| look(sum, Short::Main(c)));
-        for (row, sum) in self.slacks(&rates).into_iter().enumerate() {
+        self.main_rates(rates).into_iter().for_each(|(c, sum)| look(sum, Short::Main(c)));
+        for (row, sum) in self.slacks(rates).into_iter().enumerate() {
             if !self.basis.is_tight(row) {
                 look(sum, Short::Slack(row));
             }
