@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Windows are sqrt(2 a / p) where a share p of packets is lost, so n subflows over one link together get what one Reno
-//! gets.
+//! gets. A subflow that has timed out carries nothing, and so does not count until it answers.
 //!
 //! differs: the paper is quoted with a = 1 / sqrt(n), which with this increase is too much for that; `weight` gives any
 //! other a.
@@ -50,7 +50,8 @@ struct Ewtcp {
 
 impl Coupling for Ewtcp {
     fn increase(&self, flows: &[Flow], subflow: usize) -> f64 {
-        let weight = self.weight.unwrap_or_else(|| 1.0 / (known(flows).count() as f64).powi(2));
+        let count = || known(flows).filter(|flow| !flow.is_silent).count().max(1) as f64;
+        let weight = self.weight.unwrap_or_else(|| count().powi(-2));
         weight / flows[subflow].window
     }
 }
@@ -79,5 +80,15 @@ mod tests {
         assert!(is_near(ewtcp.increase(&flows, 0), 1.0 / 40.0));
         flows[2].rtt = 0.0;
         assert!(is_near(ewtcp.increase(&flows, 0), 1.0 / 10.0));
+    }
+
+    #[test]
+    fn a_subflow_that_has_timed_out_does_not_count_until_it_answers() {
+        let mut flows = [flow(10.0, 0.1), flow(1.0, 0.1)];
+        let ewtcp = Ewtcp { weight: None };
+        for (is_silent, increase) in [(false, 1.0 / 40.0), (true, 1.0 / 10.0), (false, 1.0 / 40.0)] {
+            flows[1].is_silent = is_silent;
+            assert!(is_near(ewtcp.increase(&flows, 0), increase), "{is_silent}");
+        }
     }
 }
