@@ -371,7 +371,7 @@ def test_half_a_character_is_a_bad_request(client, route, scenario):
 
 
 def test_messages_repeat_the_beginning_of_what_is_long(client):
-    text = f"[run]\nseed = {'1' * 5000}\n"
+    text = f'[run]\nduration = "{"1" * 5000}"\n'
     told = client.post("/api/check", json={"scenario": text}).json()["problem"]["error"]
     assert "1111..." in told
     assert len(told) < 300

@@ -21,7 +21,7 @@ from anabranch.cli import app
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.result import read_result
 from anabranch.simulate import run
-from anabranch.sweeps import other_versions, read_sweep, sweep, version
+from anabranch.sweeps import other_versions, read_sweep, runner, sweep, version
 from anabranch.sweeps.store import Store, opened
 
 PROGRAM = str(Path(sys.executable).parent / "anabranch")
@@ -109,7 +109,8 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path):
     file = written(tmp_path)
     for threads in (1, 3):
         sweep(file, tmp_path / str(threads), threads=threads)
-    assert contents(tmp_path / "1" / "runs") == contents(tmp_path / "3" / "runs")
+    for own in ("runs", "tables"):
+        assert contents(tmp_path / "1" / own) == contents(tmp_path / "3" / own)
 
 
 def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
@@ -315,6 +316,52 @@ def test_a_run_with_a_broken_file_is_made_again(tmp_path):
     (tmp_path / "out" / "runs" / swept.points["run"][2] / "series.parquet").write_bytes(b"")
     sweep(file, tmp_path / "out")
     assert contents(tmp_path / "out" / "runs") == before
+
+
+@pytest.mark.parametrize("file", ["series.parquet", "meta.json"])
+def test_a_run_of_which_a_byte_has_changed_is_made_again(tmp_path, file):
+    swept = sweep(written(tmp_path), tmp_path / "out")
+    before = contents(tmp_path / "out" / "runs")
+    flip(tmp_path / "out" / "runs" / swept.points["run"][2] / file)
+    assert contents(tmp_path / "out" / "runs") != before
+    sweep(tmp_path / "sweep.toml", tmp_path / "out")
+    assert contents(tmp_path / "out" / "runs") == before
+
+
+@pytest.mark.parametrize("file", ["runs.parquet", "connections.parquet", "digest"])
+def test_tables_of_many_runs_of_which_a_byte_has_changed_are_made_anew(tmp_path, file):
+    first = sweep(written(tmp_path), tmp_path / "out")
+    before = first.table("connections").collect()
+    flip(tmp_path / "out" / "tables" / "000001" / file)
+    assert_frame_equal(sweep(tmp_path / "sweep.toml", tmp_path / "out").table("connections").collect(), before)
+    assert contents(tmp_path / "out" / "tables")
+
+
+def test_journals_without_digests_are_believed_as_before(tmp_path, monkeypatch):
+    file = written(tmp_path)
+    sweep(file, tmp_path / "out")
+    journal = tmp_path / "out" / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    journal.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "digest"}) + "\n" for line in lines))
+    (tmp_path / "out" / "tables" / "000001" / "digest").unlink()
+    monkeypatch.setattr("anabranch.sweeps.here.end_of", lambda *_, **__: pytest.fail("it ran again"))
+    assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
+
+
+def test_tables_are_the_same_bytes_whichever_run_is_done_first(tmp_path, monkeypatch):
+    file = written(tmp_path)
+    sweep(file, tmp_path / "first")
+    here = runner.run_here
+    monkeypatch.setattr(runner, "run_here", lambda *own, **rest: reversed(list(here(*own, **rest))))
+    sweep(file, tmp_path / "last")
+    assert contents(tmp_path / "first" / "tables") == contents(tmp_path / "last" / "tables")
+
+
+def flip(file: Path) -> None:
+    """Change a byte in the middle of a file."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
 
 
 def test_a_journal_that_was_broken_off_costs_nothing(tmp_path):

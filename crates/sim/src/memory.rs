@@ -156,3 +156,17 @@ fn of_waits(plan: &Plan) -> Part {
     let counted = if plan.run.record.waits { plan.links.len() + plan.paths.len() } else { 0 };
     part(counted as u64, "distributions of waits", WAITS_BYTES, "leave \"waits\" out of `run.record`")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_are_counted_together_where_they_overlap() {
+        let burst = |begin, end, packets| Burst { begin, end, packets };
+        assert_eq!(most_at_once(&[]), 0);
+        assert_eq!(most_at_once(&[burst(0, 10, 5), burst(5, 15, 7), burst(12, 20, 6)]), 13);
+        // One ends when the other begins.
+        assert_eq!(most_at_once(&[burst(0, 10, 5), burst(10, 20, 7)]), 7);
+    }
+}

@@ -66,6 +66,12 @@ fn a_path_that_leads_nowhere_says_what_there_is() {
         let said = set(PAIR, &[(path, value)]).unwrap_err().to_string();
         assert!(said.contains(reason), "{path}: {said}");
     }
+    for parts in [70, 100_000] {
+        let said = set(PAIR, &[(&vec!["a"; parts].join("."), "1")]).unwrap_err().to_string();
+        assert!(said.contains("cannot be set"), "{parts} parts");
+    }
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(set(PAIR, &[("run.seed", &deep)]).is_err());
     assert!(set("title = ", &[("run.seed", "3")]).is_err());
     assert!(
         set(TRIANGLE, &[("connection.2.weight", "3")]).unwrap_err().to_string().contains("2 entries, numbers 0 to 1")
