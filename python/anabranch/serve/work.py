@@ -77,8 +77,8 @@ def run(teller: Teller, scenario: str, place: Path, threads: int | None) -> dict
 
     When it is told to stop, what there is until then is written.
     """
-    plan = read_plan(f"{scenario}\n")
     with held_interrupts():
+        plan = read_plan(f"{scenario}\n")
         try:
             result = run_plan(
                 plan,

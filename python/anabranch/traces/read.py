@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.formats.source import load
+from anabranch.formats.source import excerpt, load
 from anabranch.traces import irish_5g, lumos5g, uplink_runs
 from anabranch.traces.irish_5g import Cleaning
 from anabranch.traces.trace import Capacities, Opportunities, Trace
@@ -68,7 +68,9 @@ def _trace(source: Source) -> Trace:
     try:
         times_ms, time_s, capacity_bps = _core.read_trace(source.text)
     except ValueError as error:
-        raise ScenarioError(f"{source.path}, {error}") from error
+        # The line may be a whole file.
+        reason = re.sub(r"`([^`]{61,})` is not", lambda found: f"`{excerpt(found[1])}` is not", str(error))
+        raise ScenarioError(f"{source.path}, {reason}") from error
     if times_ms is not None:
         return Opportunities(times_ms)
     if len(time_s) == 0:
