@@ -15,7 +15,7 @@ from anabranch import outcome
 from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
 from anabranch.experiment import find_experiments, list_experiments, read_experiment
-from anabranch.experiment_quantity import MEASURES
+from anabranch.experiment_quantity import MEASURES, is_like
 from anabranch.outcome_measures import quotient
 from anabranch.problem import Problem
 from anabranch.reproduce import Rows, reproduce, verdicts
@@ -520,3 +520,25 @@ def test_an_experiment_needs_no_registration(tmp_path: Path) -> None:
     assert (row.ours, row.within) == (5.0, True)
     report([row], tmp_path / "report")
     assert {p.name for p in (tmp_path / "report").iterdir()} == {"rows.json", "report.md", "index.html"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "like", "unlike"),
+    [
+        ("c1", ["c1"], ["c", "c11", "C1"]),
+        ("*", ["", "c"], []),
+        ("c*", ["c", "c1", "c*"], ["1c", ""]),
+        ("*1", ["1", "c1"], ["1c"]),
+        ("a*b*c", ["abc", "a-b-c", "abcbc"], ["acb", "ab", "bc", "abcd"]),
+        ("ab*ba", ["abba", "ab-ba"], ["aba", "ab"]),
+        ("a.b*", ["a.b"], ["axb"]),
+        ("a**b", ["ab", "a b"], ["a"]),
+    ],
+)
+def test_patterns_match_as_a_star_says(pattern, like, unlike):
+    assert all(is_like(name, pattern) for name in like)
+    assert not any(is_like(name, pattern) for name in unlike)
+
+
+def test_many_stars_take_no_time():
+    assert not is_like("a" * 100_000, "*a" * 1000 + "*b")

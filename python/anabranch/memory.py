@@ -118,7 +118,7 @@ def ask_for_memory(parts: Sequence[Part] = (), what: str = "it") -> None:
 
 
 def _size(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def _free_of_machine() -> int | None:

@@ -89,7 +89,7 @@ class Job:
     def header(self) -> dict[str, Any] | None:
         """Give the header of the growing run; nothing once it is over."""
         prepared = self.prepared
-        return None if prepared is None or self.is_over else prepared.header | {"name": self.name}
+        return None if prepared is None or self.is_over else prepared.header() | {"name": self.name}
 
 
 class Jobs:
@@ -186,7 +186,7 @@ class Jobs:
         job.samples = Growing(prepared.capacity_bps, has_data=prepared.has_data)
         threads = None if self.at_once == 1 else max((os.cpu_count() or 1) // self.at_once, 1)
         aside = self.folder / f".{job.id}"
-        child = Child(work.run, prepared.resolved, aside, threads, memory=self.memory)
+        child = Child(work.run, prepared.scenario, aside, threads, memory=self.memory)
         try:
             facts = self._followed(job, child)
             job.name = self._put(aside, job)

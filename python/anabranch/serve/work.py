@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from anabranch.serve.scenarios import Scenarios
 
 
+LEVEL = 1
+"""Of packing what is kept as long as a job waits."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A scenario that can be run, and what the page shows of it before.
@@ -29,22 +35,26 @@ class Prepared:
     Attributes
     ----------
     title : str
-    resolved : str
-        All of it in one text.
+    scenario : bytes
+        All of it in one text, packed.
     duration_s : float
-    header : dict
-        Of the growing run, still without a name.
+    packed_header : bytes
+        Of the growing run, still without a name, as JSON, packed: it may have a row for each of a million connections.
     capacity_bps : ndarray of float64, shape (links,)
     has_data : bool
         Whether data packets are sent.
     """
 
     title: str
-    resolved: str
+    scenario: bytes
     duration_s: float
-    header: dict[str, Any]
+    packed_header: bytes
     capacity_bps: NDArray[np.float64]
     has_data: bool
+
+    def header(self) -> dict[str, Any]:
+        """Give the header of the growing run, still without a name."""
+        return dict(json.loads(zlib.decompress(self.packed_header)))
 
 
 def check(_teller: Teller, scenarios: Scenarios, source: Source) -> CheckAnswer:
@@ -64,21 +74,21 @@ def prepare(_teller: Teller, scenarios: Scenarios, source: Source) -> Prepared:
     ask_for_memory(plan.core.memory(), "a run of it")
     return Prepared(
         plan.title,
-        plan.resolved,
+        zlib.compress(plan.resolved.encode(), LEVEL),
         plan.core.duration_s,
-        plan_header(plan),
+        zlib.compress(json.dumps(plan_header(plan), allow_nan=False).encode(), LEVEL),
         plan.network.core.capacity_bps,
         plan.core.has_data,
     )
 
 
-def run(teller: Teller, scenario: str, place: Path, threads: int | None) -> dict[str, Any]:
+def run(teller: Teller, scenario: bytes, place: Path, threads: int | None) -> dict[str, Any]:
     """Run a scenario, tell how far it is and what is sampled, write what comes of it to a new folder, and give facts.
 
     When it is told to stop, what there is until then is written.
     """
     with held_interrupts():
-        plan = read_plan(f"{scenario}\n")
+        plan = read_plan(zlib.decompress(scenario).decode() + "\n")
         try:
             result = run_plan(
                 plan,

@@ -13,6 +13,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.memory import ask_for_memory
 from anabranch.sweeps.file import Sweep, read_file
 from anabranch.sweeps.here import run_here
 from anabranch.sweeps.points import axes_of, column_of_seed, points_of
@@ -119,7 +120,7 @@ def _check_plans(sweep: Sweep, base: Base, points: Sequence[Point]) -> None:
             continue
         for point in candidates:
             try:
-                base.plan(point)
+                ask_for_memory(base.plan(point).core.memory(), "a run of it")
             except ScenarioError as error:
                 if point is candidates[-1]:
                     raise sweep.error(str(error)) from error
