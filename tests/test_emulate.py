@@ -1,13 +1,18 @@
 """``anabranch emulate``: programs over the network of a scenario, where the kernel lets us."""
 
 import json
+import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from anabranch import cli
+from labs import PROGRAM
 
 pytestmark = pytest.mark.alone
 
@@ -96,14 +101,53 @@ def test_programs_talk_over_the_path_and_the_report_says_what_it_carried(lab, em
     assert took < 0.025 or not report["is_valid"]
 
 
-def test_what_a_program_leaves_behind_ends_with_the_lab(lab, emulate, tmp_path):
-    left = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(60)' & echo $! > pid"
-    code, out, _ = emulate("--at", f"west={left}", "--at", "east=exit 4")
+def running(mark: str) -> list[int]:
+    """Give the processes of this machine in whose command line a mark stands."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit() and int(place.name) != os.getpid():
+            try:
+                line = (place / "cmdline").read_bytes()
+            except OSError:
+                continue
+            # A process that has ended and nobody has asked for has none.
+            if mark.encode() in line:
+                found.append(int(place.name))
+    return found
+
+
+def is_soon(condition) -> bool:
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def test_what_a_program_leaves_behind_ends_with_the_lab(lab, emulate):
+    # A second is enough for what it starts to have its own command line.
+    code, out, _ = emulate("--at", "west=setsid sleep 60.0125 & sleep 1", "--at", "east=exit 4")
     assert code in {1, 3}
     assert "through     west  10.0.0.1  east  10.0.0.2" in out
     assert "east=exit 4: ended with 4" in out
-    process = Path("/proc") / (tmp_path / "pid").read_text().strip() / "stat"
-    assert not process.exists() or process.read_text().split()[2] == "Z"
+    assert is_soon(lambda: not running("60.0125"))
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"])
+def test_every_signal_ends_all_programs(lab, emulate, name):
+    number, mark = signal.Signals[name], f"61.{os.getpid()}"
+    words = ["emulate", "scenario.toml", "--json", "--serve", f"east=setsid sleep {mark} & sleep {mark}"]
+    words += ["--at", f"west=sleep {mark}"]
+    process = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    # The command itself, a shell at each end, and what these run.
+    assert is_soon(lambda: sum(Path(f"/proc/{pid}/comm").read_text() == "sleep\n" for pid in running(mark)) == 3)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=30)
+    assert is_soon(lambda: not running(mark))
+    if number in {signal.SIGQUIT, signal.SIGKILL}:
+        assert (process.returncode, out) == (-number, "")
+    else:
+        assert process.returncode == 128 + number
+        assert json.loads(out)["programs"] == [{"program": f"west=sleep {mark}", "code": None}]
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,10 @@ def test_all_who_send_a_file_hear_that_it_is_there(shared: Path, tmp_path: Path)
     ):
         finished(fetcher(first, second, "--to", tmp_path / "x"))
         assert one.wait(timeout=10) == two.wait(timeout=10) == 0
-    with sharer(small, tmp_path, command="send") as (process, _):
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 130, "nobody has it"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with sharer(small, tmp_path, command="send") as (process, _):
+            process.send_signal(number)
+            assert process.wait(timeout=10) == 128 + number, "nobody has it"
 
 
 @pytest.mark.parametrize(
@@ -175,14 +176,15 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
     assert not list(tmp_path.glob("y*"))
 
 
-def test_ctrl_c_keeps_what_has_come(shared: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_keep_what_has_come(shared: Path, tmp_path: Path, number: signal.Signals) -> None:
     with sharer(shared, tmp_path) as (_, url):
         process = fetcher(url.replace("NAME", "large"), "--to", tmp_path / "x")
         journal = tmp_path / "x.part.journal"
         while not (journal.exists() and journal.stat().st_size > 200) and process.poll() is None:
             time.sleep(0.001)
-        process.send_signal(signal.SIGINT)
-        _, err = finished(process, 130)
+        process.send_signal(number)
+        _, err = finished(process, 128 + number)
         assert "the same command goes on from here" in err
         out, _ = finished(fetcher(url.replace("NAME", "large"), "--to", tmp_path / "x"))
         assert "of it were there" in out

@@ -158,7 +158,7 @@ def begin(*words, out=None):
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_whatever_ends_a_run_leaves_nothing_behind(lab, tmp_path, number):
     (tmp_path / "scenario.toml").write_text(SHORT, encoding="utf-8")
     before = network_state()
@@ -171,8 +171,8 @@ def test_whatever_ends_a_run_leaves_nothing_behind(lab, tmp_path, number):
     after = network_state()
     assert not after[0] - before[0]
     assert after[1] == before[1]
-    if number == signal.SIGINT:
-        assert process.returncode == 130, words
+    if number != signal.SIGKILL:
+        assert process.returncode == 128 + number, words
         kept = anabranch.read_result(tmp_path / "out")
         assert not kept.meta["finished"]
         assert kept.meta["live"]

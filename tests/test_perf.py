@@ -84,7 +84,8 @@ def test_another_fingerprint_is_refused(url, monkeypatch, capsys):
     assert "the server's certificate has the fingerprint" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_a_server_and_a_measurement():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_a_server_and_a_measurement(number):
     words = [sys.executable, "-c", "from anabranch.cli import program; program()", "perf"]
     server = subprocess.Popen([*words, "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -93,8 +94,8 @@ def test_ctrl_c_ends_a_server_and_a_measurement():
     assert client.stdout is not None
     assert "Mbit/s" in client.stdout.readline()
     start = time.monotonic()
-    for process, code in ((client, 130), (server, 0)):
-        process.send_signal(signal.SIGINT)
+    for process, code in ((client, 128 + number), (server, 0)):
+        process.send_signal(number)
         assert process.wait(PATIENCE_S) == code
         process.communicate()
     assert time.monotonic() - start < 5

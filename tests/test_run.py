@@ -17,7 +17,7 @@ from anabranch import cli, read_result, run
 from anabranch.commands import progress
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, time_text
-from anabranch.simulate import held_interrupts
+from anabranch.interrupts import held_interrupts
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 JOIN = SCENARIOS / "join-and-leave.toml"
@@ -147,9 +147,9 @@ cli.program()
 """
 
 
-@pytest.mark.parametrize("presses", [1, 3])
-@pytest.mark.parametrize("drawn", [False, True])
-def test_ctrl_c_at_a_terminal_leaves_a_whole_folder(tmp_path, presses, drawn):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(("presses", "drawn"), [(1, True), (3, False), (3, True)])
+def test_signals_leave_a_whole_folder(tmp_path, presses, drawn, number):
     out = tmp_path / "part"
     command = [sys.executable, "-c", PROGRAM_THAT_SAYS_WHEN_IT_SIMULATES, *map(str, LONG), "--out", str(out)]
     command += ["--figures"] if drawn else []
@@ -158,9 +158,9 @@ def test_ctrl_c_at_a_terminal_leaves_a_whole_folder(tmp_path, presses, drawn):
     time.sleep(0.5)
     for press in range(presses):
         time.sleep(0.02 if press else 0.0)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     printed, told = process.communicate(timeout=120)
-    assert (process.returncode, printed) == (130, "")
+    assert (process.returncode, printed) == (128 + number, "")
     assert told.startswith("anabranch: the run was stopped at ")
     assert told.endswith(f"the tables are in {out}\n")
     assert told.count("\n") == 1

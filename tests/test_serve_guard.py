@@ -307,7 +307,8 @@ def test_no_body_breaks_the_server(any_client, route, body):
 # --- the command ---------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_c_ends_the_server_soon_and_keeps_what_jobs_have(tmp_path):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_end_the_server_soon_and_it_keeps_what_jobs_have(tmp_path, name):
     import signal
 
     with command(tmp_path, "--port", "0", "--no-open") as process:
@@ -322,7 +323,7 @@ def test_ctrl_c_ends_the_server_soon_and_keeps_what_jobs_have(tmp_path):
             while b"samples" not in stream.readline():
                 pass
             begin = time.monotonic()
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.Signals[name])
             assert process.wait(30) == 0
             assert time.monotonic() - begin < 10
             assert "what jobs had until then is kept" in process.stderr.read()

@@ -469,7 +469,8 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
         assert_frame_equal(swept.table(of).collect(), never_killed.table(of).collect())
 
 
-def test_ctrl_c_ends_a_sweep_soon_and_says_that_it_goes_on(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_a_sweep_soon_and_it_says_that_it_goes_on(tmp_path, number):
     file = written(tmp_path, seeds=400)
     process = subprocess.Popen(
         [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out"), "--json"],
@@ -480,9 +481,9 @@ def test_ctrl_c_ends_a_sweep_soon_and_says_that_it_goes_on(tmp_path):
     assert process.stdout is not None
     for _ in range(5):
         process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "the same command goes on" in err
     assert out.count("\n") < 700
     assert all(read_result(place) for place in (tmp_path / "out" / "runs").iterdir())

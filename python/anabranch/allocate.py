@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-STOPPED = "Ctrl-C stopped it; solve again, and let it run to the end"
+STOPPED = "it was stopped; solve again, and let it run to the end"
 
 
 def allocate(problem: Problem, found: Paths | None, choice: Choice, progress: Progress | None) -> Allocation:

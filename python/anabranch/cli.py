@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from anabranch import interrupts
 from anabranch.commands import (
     check,
     emulate,
@@ -37,7 +38,8 @@ WRONG_INPUT = 2
 """Exit code: the input is wrong."""
 
 app = typer.Typer(
-    help="Share network capacity fairly over many paths.",
+    help="Share network capacity fairly over many paths.\n\n"
+    "SIGTERM and SIGHUP do to a command what Ctrl-C does; the exit code is 128 and the number of the signal.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -84,11 +86,11 @@ def program() -> None:
     # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    interrupts.heed()
     try:
         main()
     finally:
-        # What is left is to leave, and Ctrl-C cannot make that any shorter.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupts.ignore()
 
 
 def main() -> None:
@@ -96,7 +98,10 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupts.exit_code())
+    except SystemExit as left:
+        # Commands leave by the code of Ctrl-C, whichever signal it was.
+        sys.exit(interrupts.exit_code() if left.code == INTERRUPTED else left.code)
     except (ValueError, OverflowError) as error:
         _leave(WRONG_INPUT, error)
     except (SolverError, OSError, MemoryError) as error:

@@ -12,10 +12,10 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import RunInterrupted, ScenarioError
+from anabranch.interrupts import held_interrupts
 from anabranch.measured import Measured
 from anabranch.result import Result
 from anabranch.scenario import read_plan
-from anabranch.simulate import held_interrupts
 
 if TYPE_CHECKING:
     import os

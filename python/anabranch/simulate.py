@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -16,6 +13,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import RunInterrupted
+from anabranch.interrupts import held_interrupts
 from anabranch.measured import Measured
 from anabranch.memory import ask_for_memory
 from anabranch.result import Result
@@ -158,51 +156,6 @@ def end_of(plan: Plan, threads: int, tell: Callable[[float, int], None], samples
     begin = time.perf_counter()
     outcome, raised = _core.simulate(plan.core, threads, tell, samples)
     return Ended(plan, outcome, raised, time.perf_counter() - begin)
-
-
-class Interrupts:
-    """Ctrl-C noted instead of obeyed."""
-
-    def __init__(self) -> None:
-        self.came = False
-
-    def __call__(self, _number: int, _frame: object) -> None:
-        """Take note."""
-        self.came = True
-
-    def teller(self, progress: Progress | None, duration_s: float) -> Callable[[float, int], None]:
-        """Give what a run is to call: it ends the run once Ctrl-C came, and else tells ``progress``."""
-
-        def tell(time_s: float, count: int) -> None:
-            if self.came:
-                raise KeyboardInterrupt
-            if progress is not None:
-                progress(time_s, duration_s, count)
-
-        return tell
-
-
-@contextmanager
-def held_interrupts() -> Iterator[Interrupts]:
-    """Take note of Ctrl-C until the block ends, so that it cannot end what must be done to its end.
-
-    A block within such a block shares its notes. Outside the main thread, and where something else than Python's own
-    handler is in place, nothing changes.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if isinstance(before, Interrupts):
-        yield before
-        return
-    interrupts = Interrupts()
-    is_ours = threading.current_thread() is threading.main_thread() and before is signal.default_int_handler
-    if not is_ours:
-        yield interrupts
-        return
-    signal.signal(signal.SIGINT, interrupts)
-    try:
-        yield interrupts
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @cache

@@ -76,14 +76,14 @@ class Programs:
             time.sleep(LOOK_S)
 
     def stop(self) -> None:
-        """End all that run: first with a word, then without."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            for (group, _, _), code in zip(self.groups, self.lab.codes(), strict=True):
-                # What a shell started may be there when the shell is not.
-                if code is None or number == signal.SIGKILL:
-                    with suppress(ProcessLookupError):
-                        os.killpg(group, number)
-            end = time.monotonic() + PATIENCE_S
+        """Ask all that run to end, and wait a little; the lab kills those that do not, with all that they started."""
+        for (group, _, _), code in zip(self.groups, self.lab.codes(), strict=True):
+            if code is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(group, signal.SIGTERM)
+        end = time.monotonic() + PATIENCE_S
+        # Who asks once more does not want to wait.
+        with suppress(KeyboardInterrupt):
             while None in self.lab.codes() and time.monotonic() < end:
                 time.sleep(LOOK_S)
 
@@ -112,8 +112,6 @@ def command(
     if not as_json:
         _print_paths(lab.paths)
     programs, stopped = Programs(lab, as_json), False
-    # Who asks the command to end wants its programs to end, too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for node, line, is_awaited in wanted:
             programs.start(node, line, is_awaited)

@@ -18,9 +18,10 @@ from anabranch.commands.run import DEFAULT_ROWS, INTERRUPTED, Scenario, Seed, Se
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted
 from anabranch.folder import check_new, check_place, new_folder
+from anabranch.interrupts import held_interrupts
 from anabranch.live_run import check_live, live_plan
 from anabranch.scenario import read_plan
-from anabranch.simulate import held_interrupts, run_plan
+from anabranch.simulate import run_plan
 from anabranch.simulated_and_live import compared
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted, ScenarioError
 from anabranch.folder import check_new, check_place
+from anabranch.interrupts import held_interrupts
 from anabranch.memory import allow_memory
 from anabranch.scenario import read_plan
-from anabranch.simulate import held_interrupts, run_plan
+from anabranch.simulate import run_plan
 
 if TYPE_CHECKING:
     from anabranch.result import Result
@@ -37,7 +38,7 @@ Ctrl-C ends the run early: what there is until then goes to --out, marked as not
 """
 
 INTERRUPTED = 130
-"""Exit code: stopped by Ctrl-C."""
+"""Exit code: stopped by Ctrl-C; if it was another signal, the program ends with the code of that."""
 
 DEFAULT_ROWS = 20
 MOST_LINKS = 5

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
+from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -11,12 +13,13 @@ from urllib.parse import quote
 import uvicorn
 
 from anabranch.errors import ScenarioError
+from anabranch.interrupts import ENDING, take
 from anabranch.serve.app import make_app
 from anabranch.serve.connections import Connection
 from anabranch.serve.guard import is_loopback_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from anabranch.serve.app import Settings
@@ -26,16 +29,30 @@ END_S = 3
 
 
 class Server(uvicorn.Server):
-    """A server that tells streams of events when it is about to end."""
+    """A server that every signal to end closes, the second one at once; it tells streams of events when it closes."""
 
     def __init__(self, config: uvicorn.Config, is_closing: Event) -> None:
         super().__init__(config)
         self.is_closing = is_closing
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take note of the signals that uvicorn leaves out, too."""
+        with super().capture_signals():
+            others = [number for number in ENDING if signal.getsignal(number) not in (self.handle_exit, signal.SIG_IGN)]
+            before = {number: signal.signal(number, self.handle_exit) for number in others}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take note of Ctrl-C."""
-        self.is_closing.set()
-        super().handle_exit(sig, frame)
+        """Take note of a signal."""
+        if take(sig):
+            self.is_closing.set()
+            self.force_exit = self.should_exit
+            super().handle_exit(sig, frame)
 
 
 def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], None]) -> None:

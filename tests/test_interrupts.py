@@ -1,0 +1,121 @@
+"""Signals that ask a program to end, as programs meet them."""
+
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from anabranch import interrupts, read_result
+
+BEGIN = """
+import sys, time
+from anabranch import interrupts
+interrupts.UNANSWERED_S = 0.3
+interrupts.heed()
+def main():
+    print("ready", flush=True)
+    {work}
+try:
+    main()
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+    sys.exit(interrupts.exit_code())
+"""
+
+STUCK = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
+"""A call that takes minutes, and that no signal ends."""
+
+
+def begun(work, **options):
+    """Start a program that heeds signals and does some work; it is at it."""
+    command = [sys.executable, "-c", BEGIN.format(work=work)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("number", interrupts.ENDING)
+def test_each_signal_is_an_interrupt_and_gives_its_own_exit_code(number):
+    process = begun("time.sleep(60)")
+    process.send_signal(number)
+    assert process.communicate(timeout=30) == ("stopped\n", "")
+    assert process.returncode == 128 + number
+
+
+def test_the_first_signal_gives_the_exit_code_and_what_follows_at_once_belongs_to_it():
+    # Two signals, as a closed terminal sends; the second one does not end what the first one began.
+    work = "\n    ".join(
+        (
+            "import signal",
+            "try: print('at it', flush=True); time.sleep(60)",
+            "except KeyboardInterrupt:",
+            "    signal.raise_signal(signal.SIGTERM); print('kept', flush=True); raise",
+        )
+    )
+    process = begun(work)
+    assert process.stdout.readline() == "at it\n"
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(timeout=30) == ("kept\nstopped\n", "")
+    assert process.returncode == 128 + signal.SIGHUP
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored():
+    process = begun("time.sleep(1)", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+def test_a_call_that_cannot_be_called_off_does_not_keep_a_program_from_ending():
+    process = begun(STUCK)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_what_must_be_done_to_its_end_is_waited_for():
+    work = "\n    ".join(
+        (
+            "import hashlib",
+            "with interrupts.held_interrupts() as held:",
+            "        begin = time.monotonic()",
+            # Some ten times as long as signals may wait.
+            "        while time.monotonic() < begin + 3: hashlib.pbkdf2_hmac('sha256', b'', b'', 10**6)",
+            "        print('done', held.came, flush=True)",
+        )
+    )
+    process = begun(work)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=60) == ("done True\n", "")
+    assert process.returncode == 0
+
+
+def test_a_run_whose_terminal_is_closed_is_kept(tmp_path):
+    controller, terminal = pty.openpty()
+
+    def take_terminal():
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    (tmp_path / "scenario.toml").write_text(
+        '[run]\nduration = "100000 s"\n[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "1 Mbit/s"\ndelay = "1 ms"\n'
+        '[[connection]]\nsource = "a"\ntarget = "b"\nprotocol = "reno"\n',
+        encoding="utf-8",
+    )
+    words = ["run", tmp_path / "scenario.toml", "--out", tmp_path / "out", "--figures"]
+    code = "from anabranch.cli import program; program()"
+    command = [sys.executable, "-c", code, *map(str, words)]
+    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=take_terminal)
+    os.close(terminal)
+    # The progress bar says that it runs.
+    while b"events/s" not in os.read(controller, 4096):
+        pass
+    os.close(controller)
+    assert process.wait(timeout=60) == 128 + signal.SIGHUP
+    assert read_result(tmp_path / "out").meta["finished"] is False
+    assert list((tmp_path / "out").glob("*.svg"))
