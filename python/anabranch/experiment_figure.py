@@ -101,6 +101,7 @@ class FigurePlan:
     last_s: float | None
     target: str
     of: str = "connection"
+    extremes: bool = True
     bin_s: float = 1.0
     links: tuple[str, ...] = ()
     bars: Bars | None = None
@@ -131,6 +132,7 @@ def read_figure(table: Table, item: str, runs: Mapping[str, Run]) -> FigurePlan:
         target="" if draw not in TO_AIM else table.text("target", *([""] if TO_AIM[draw] else [])),
         bin_s=table.span_s("bin") or 1.0,
         of=table.choice("of", ("connection", "link"), "connection"),
+        extremes=table.flag("extremes", default=True) if draw == "errors" else True,
         links=tuple(table.texts("links")) if draw == "queues-over-time" else (),
         bars=read_bars(table, runs, window) if draw == "bars" else None,
         boxes=read_boxes(table, runs, window) if draw == "boxes" else None,
@@ -280,7 +282,10 @@ class Figure:
         elif draw == "completions":
             figures.draw_completions(self.results, title=title, file=file)
         elif draw == "errors":
-            figures.draw_errors(self.results, of=self.plan.of, window_s=self.window_s, title=title, file=file)
+            plan = self.plan
+            figures.draw_errors(
+                self.results, of=plan.of, window_s=self.window_s, extremes=plan.extremes, title=title, file=file
+            )
         else:
             figures.draw_rates(
                 self.results,
