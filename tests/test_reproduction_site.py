@@ -128,9 +128,9 @@ def test_a_folder_that_is_there_is_refused_before_anything_runs(
 
 
 def test_figures_are_given_as_soon_as_their_item_is_done_and_then_hold_nothing(small: Path) -> None:
-    given: list[Figure] = []
-    rows = reproduce("upward-max-min", experiments=small, each_figure=given.append)
-    assert [len(figure.frame) > 0 for figure in given] == [True]
+    given: list[list[Figure]] = []
+    rows = reproduce("upward-max-min", experiments=small, each_item=lambda _, figures: given.append(figures))
+    assert [[len(figure.frame) > 0 for figure in figures] for figures in given] == [[], [True]]
     assert [(figure.item, len(figure.frame)) for figure in rows.figures] == [("figure-1", 0)]
 
 
@@ -168,15 +168,16 @@ def test_the_page_counts_as_the_terminal_does() -> None:
     # The third claim is not borne out by the paper's words, nor by ours instead: it is outside, and counts once.
     plain = {"item": "a", "quantity": "q", "published": "p", "ours": "o", "tolerance": None, "note": ""}
     rows = Rows([Row(**plain, within=w, borne_out=b) for w, b in ((True, True), (True, False), (False, False))])
-    assert counts(rows) == {"within": 1, "outside": 1, "refuted": 1}
+    assert counts(rows) == {"within": 1, "outside": 1, "refuted": 1, "unjudged": 0}
     assert verdicts(rows) == "3 rows, 1 outside their band, 1 claims not borne out"
 
 
 def test_a_report_of_another_size_says_so(tmp_path: Path) -> None:
-    rows = Rows([Row("a", "see `x y`", 1.0, 1.0, 0.1, within=True, note="")])
+    rows = Rows([Row("a", "see `x y`", 1.0, 1.0, 0.1, within=None, note="")])
     rows.scale = 0.02
     report(rows, tmp_path / "small")
-    words = "Not of the paper's size: 0.02 times its random connections"
+    factors = "0.02 times the random connections, over links of 0.02 times the capacity"
+    words = f"Not of the paper's size, so not judged: {factors}"
     assert f"{words}." in (tmp_path / "small" / "report.md").read_text()
     text = (tmp_path / "small" / "index.html").read_text()
     assert f"{words.replace(chr(39), '&#x27;')}." in text

@@ -337,3 +337,33 @@ def test_the_longest_queue_and_completions_have_a_line_for_each_result(result, o
     # One connection has an amount, 1.5 MB, that it sends in some 2 s.
     size, time = lines(draw_completions(both))["one"].get_data()
     assert (size.tolist(), time.tolist()) == ([1500.0], [pytest.approx(2.0, rel=0.05)])
+
+
+def test_errors_are_drawn_as_their_mean_and_the_band_from_the_10th_to_the_90th_percentile(result):
+    found = result.errors()
+    drawn = lines(draw_errors(result))
+    assert list(drawn) == ["greatest and least", "mean"]
+    assert drawn["mean"].get_ydata().tolist() == (100.0 * found["mean"]).to_list()
+    band = draw_errors(result).axes[0].collections[0].get_datalim(draw_errors(result).axes[0].transData)
+    assert (band.y0, band.y1) == (100.0 * found["p10"].min(), 100.0 * found["p90"].max())
+
+
+def test_errors_without_extremes_are_on_a_linear_axis_that_fits_what_is_seen(result):
+    # Once rates have settled, all errors are far below 1 %; before, connections that have just joined are 100 % off.
+    figure = draw_errors(result, window_s=(0.5, 0.9), extremes=False)
+    panel = figure.axes[0]
+    assert list(lines(figure)) == ["mean"]
+    assert panel.get_yscale() == "linear"
+    assert -1.0 < panel.get_ylim()[0] <= 0.0 <= panel.get_ylim()[1] < 1.0
+    assert draw_errors(result).axes[0].get_yscale() == "symlog"
+
+
+def test_queues_that_are_hundreds_of_times_as_long_as_others_leave_these_to_be_seen(result):
+    def with_peaks(packets):
+        peaks = pl.when(pl.col("of") == "run").then(packets).otherwise("peak_packets").alias("peak_packets")
+        return replace(result, series=result.series.with_columns(peaks))
+
+    axes = draw_longest_queue({"bounded": with_peaks(2_446), "unbounded": with_peaks(634_210)}).axes[0]
+    low, high = (axes.transAxes.inverted().transform(axes.transData.transform((0.0, y)))[1] for y in (2_446, 634_210))
+    # More than half as high, though it is a 260th.
+    assert low > 0.5 * high > 0.4

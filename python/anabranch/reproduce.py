@@ -15,7 +15,9 @@ from anabranch.estimate import Estimate, estimate
 from anabranch.experiment import Experiment, find_experiments, read_experiment
 from anabranch.experiment_figure import item_name, make_figure
 from anabranch.experiment_quantity import Address, Check, Quantity, Ratio
+from anabranch.experiment_size import sized
 from anabranch.experiment_traces import missing
+from anabranch.interrupts import held_interrupts
 from anabranch.outcome import execute
 from anabranch.outcome_measures import estimate_ratio
 from anabranch.papers import read_papers
@@ -30,11 +32,12 @@ if TYPE_CHECKING:
     from anabranch.papers import Paper
 
     Progress = Callable[[str, float, float, int], None]
+    EachItem = Callable[["Rows", list[Figure]], None]
 
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
 
-WITHIN, OUTSIDE, REFUTED = "yes", "NO", "not borne out"
+WITHIN, OUTSIDE, REFUTED, UNJUDGED = "yes", "NO", "not borne out", "not judged"
 """What the column ``within`` says; a claim not borne out whose check fails is outside."""
 
 
@@ -53,9 +56,9 @@ class Row:
     ours : float or str
     tolerance : float or None
         The most that ours may differ; None for a claim.
-    within : bool
+    within : bool or None
         Whether ours is within the tolerance of what is published (of what is right, for a slip; of what was recorded,
-        if nothing is published), or the check holds.
+        if nothing is published), or the check holds; None if that is not judged, as ours is not of the paper's size.
     note : str
     borne_out : bool
         False for a claim whose check states what we found instead, so that the paper's sentence is not borne out.
@@ -74,7 +77,7 @@ class Row:
     published: float | str | None
     ours: float | str
     tolerance: float | None
-    within: bool
+    within: bool | None
     note: str
     borne_out: bool = True
     half_width: float | None = None
@@ -92,6 +95,8 @@ class Row:
     @property
     def verdict(self) -> str:
         """What the column ``within`` says to people."""
+        if self.within is None:
+            return UNJUDGED
         if not self.within:
             return OUTSIDE
         return WITHIN if self.borne_out else REFUTED
@@ -122,7 +127,8 @@ class Made:
 class Rows(list[Row]):
     """Rows, and what they come from: experiments, figures, simulations; and what was left out, and why.
 
-    ``scale`` is below 1 if there were fewer random connections than in the paper.
+    ``scale`` is below 1 if large networks were to be smaller than in the paper; ``not_done`` has the tables and figures
+    that are still to be done.
     """
 
     def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
@@ -131,8 +137,17 @@ class Rows(list[Row]):
         self.scale = 1.0
         self.experiments: list[Experiment] = []
         self.left_out: list[str] = []
+        self.not_done: list[str] = []
         self.figures: list[Figure] = []
         self.made: list[Made] = []
+
+    @property
+    def with_rest(self) -> list[Row]:
+        """The rows, and one for each table or figure that is not done."""
+        return [
+            *self,
+            *(Row(item, "not done", None, "", None, None, "it was stopped before") for item in self.not_done),
+        ]
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -142,15 +157,33 @@ class Rows(list[Row]):
         return pl.DataFrame(columns | text, strict=False)
 
 
+class ReproductionInterrupted(KeyboardInterrupt):
+    """A reproduction was stopped by Ctrl-C; ``rows`` holds those of the tables and figures that are done."""
+
+    def __init__(self, rows: Rows) -> None:
+        done = len(rows.experiments) + len(rows.left_out)
+        super().__init__(f"stopped; {done} of {done + len(rows.not_done)} tables and figures are done")
+        self.rows = rows
+
+
 def verdicts(rows: Iterable[Row]) -> str:
     """Say how many rows there are, outside their band, and claims of the paper not borne out; and what was left out."""
     all_rows = list(rows)
-    outside, refuted = (sum(row.verdict == words for row in all_rows) for words in (OUTSIDE, REFUTED))
+    outside, refuted, unjudged = (sum(row.verdict == v for row in all_rows) for v in (OUTSIDE, REFUTED, UNJUDGED))
     counts = f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
+    if unjudged:
+        counts += f", {unjudged} not judged"
     if not isinstance(rows, Rows):
         return counts
-    scale = [] if rows.scale == 1.0 else [f"Not of the paper's size: {rows.scale:g} times its random connections"]
-    return "\n".join([*scale, *rows.left_out, counts])
+    words = [f"Not done yet: {', '.join(map(item_name, rows.not_done))}"] if rows.not_done else []
+    if unjudged:
+        words.append(f"Not of the paper's size, so not judged: {size_text(rows.scale)}")
+    return "\n".join([*words, *rows.left_out, counts])
+
+
+def size_text(scale: float) -> str:
+    """Say how large what is simulated was made."""
+    return f"{scale:g} times the random connections, over links of {scale:g} times the capacity"
 
 
 def reproduce(
@@ -160,7 +193,7 @@ def reproduce(
     scale: float = 1.0,
     experiments: str | Path | None = None,
     progress: Progress | None = None,
-    each_figure: Callable[[Figure], None] | None = None,
+    each_item: EachItem | None = None,
 ) -> Rows:
     """Run the experiments of a paper.
 
@@ -171,15 +204,15 @@ def reproduce(
     item : str, optional
         A table or figure, such as ``"table-7"``; all if not given.
     scale : float
-        Simulate with so many times the random connections, over 0 and at most 1: a quick look, whose numbers are not
-        those of the paper's size.
+        Simulate large networks with so many times the random connections, over links of so many times the capacity,
+        over 0 and at most 1: a quick look, whose numbers are not those of the paper's size, and are not judged.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
     progress : callable, optional
         Told which run is simulated and how far it is: its name, simulated time and duration in seconds, and events.
-    each_figure : callable, optional
-        Given each figure as soon as its table or figure of the paper is done. Those of the rows are then without what
-        they are drawn from, which may be gigabytes for a whole paper.
+    each_item : callable, optional
+        Given all rows until then and the new figures as soon as a table or figure of the paper is done. Figures of the
+        rows are then without what they are drawn from, which may be gigabytes for a whole paper.
 
     Returns
     -------
@@ -190,6 +223,8 @@ def reproduce(
     ------
     ScenarioError
         An unknown paper or item; a mistake in an experiment's files.
+    ReproductionInterrupted
+        Ctrl-C; a KeyboardInterrupt with the rows of the tables and figures that are done.
     """
     folder = find_experiments(experiments)
     papers = read_papers(folder)
@@ -204,19 +239,35 @@ def reproduce(
         raise ValueError(f"scale is {scale}; it must be over 0 and at most 1")
     rows = Rows(paper=paper)
     rows.scale = scale
-    simulations: Simulations = {}
     wanted = [read_experiment(folder / f"{name}-{own}") for own in (paper.items if item is None else [item])]
+    rows.not_done = [experiment.item for experiment in wanted]
+    try:
+        _reproduce_all(wanted, rows, progress, each_item)
+    except KeyboardInterrupt as stopped:
+        raise ReproductionInterrupted(rows) from stopped
+    return rows
+
+
+def _reproduce_all(wanted: list[Experiment], rows: Rows, progress: Progress | None, each_item: EachItem | None) -> None:
+    simulations: Simulations = {}
     for number, experiment in enumerate(wanted):
+        known = len(rows.figures)
         lacking = missing(experiment.traces)
         if lacking is None:
-            _reproduce(scaled(experiment, scale), rows, simulations, progress)
+            _reproduce(experiment, rows, simulations, progress)
         else:
             own = item_name(experiment.item)
             rows.left_out.append(f"{own} is left out: it follows traces in {lacking}, which are not there")
+        rows.not_done = [later.item for later in wanted[number + 1 :]]
         _forget(simulations, wanted[number + 1 :])
-        if each_figure is not None:
-            rows.figures = [_given(figure, experiment.item, each_figure) for figure in rows.figures]
-    return rows
+        if each_item is None:
+            continue
+        # A signal must not lose what has just been done.
+        with held_interrupts() as interrupts:
+            each_item(rows, rows.figures[known:])
+        rows.figures[known:] = [figure.without_data() for figure in rows.figures[known:]]
+        if interrupts.came:
+            raise KeyboardInterrupt
 
 
 def _forget(simulations: Simulations, experiments: Iterable[Experiment]) -> None:
@@ -226,32 +277,8 @@ def _forget(simulations: Simulations, experiments: Iterable[Experiment]) -> None
         del simulations[key]
 
 
-def _given(figure: Figure, item: str, each_figure: Callable[[Figure], None]) -> Figure:
-    """Give away a figure of the item; give what is left of it."""
-    if figure.item != item:
-        return figure
-    each_figure(figure)
-    return figure.without_data()
-
-
-def scaled(experiment: Experiment, scale: float) -> Experiment:
-    """Give an experiment with so many times the random connections."""
-    if scale == 1.0:
-        return experiment
-    runs = {
-        name: replace(run, sets=(*run.sets, *_fewer(run.scenario, scale))) if run.method == "simulate" else run
-        for name, run in experiment.runs.items()
-    }
-    return replace(experiment, runs=runs)
-
-
-def _fewer(scenario: Path, scale: float) -> list[str]:
-    """Give what sets the counts of the random connections of a scenario to so many times what they are."""
-    groups = _core.read_toml(scenario.read_text(encoding="utf-8")).get("traffic", [])
-    return [f"traffic.{n}.count={max(1, round(scale * group['count']))}" for n, group in enumerate(groups)]
-
-
-def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, progress: Progress | None) -> None:
+def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress: Progress | None) -> None:
+    experiment = sized(whole, rows.scale)
     timed = {run for figure in experiment.figures if figure.draw == "convergence" for run in figure.runs}
     outcomes: dict[str, Outcome] = {}
 
@@ -263,17 +290,22 @@ def _reproduce(experiment: Experiment, rows: Rows, simulations: Simulations, pro
     for name, run in experiment.runs.items():
         outcomes[name] = execute(run, experiment.unit_bps, simulations, timed=name in timed, progress=tell(name))
     repeat(outcomes, experiment.quantities, experiment.folder / "expected.toml", experiment.unit_bps, simulations, tell)
+    made = []
     for name, outcome in outcomes.items():
         own = {id(one.simulated) for one in (outcome, *outcome.others) if one.simulated is not None}
         if not known.issuperset(own):
-            rows.made.append(_made(experiment.item, name, outcome))
+            made.append(_made(experiment.item, name, outcome))
             known |= own
-    rows.experiments.append(experiment)
-    rows += [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
-    rows.figures += [
+    found = [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
+    figures = [
         make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes, place)
         for plan in experiment.figures
     ]
+    # All at once: a signal may come before.
+    rows.experiments.append(experiment)
+    rows.made += made
+    rows.figures += figures
+    rows += found if experiment is whole else [replace(row, within=None) for row in found]
 
 
 def _made(item: str, run: str, outcome: Outcome) -> Made:

@@ -13,9 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.commands.progress import runs_bar
+from anabranch.commands.run import INTERRUPTED
 from anabranch.errors import ScenarioError
+from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place
-from anabranch.reproduce import Row, Rows, verdicts
+from anabranch.papers import read_papers
+from anabranch.reproduce import ReproductionInterrupted, Row, Rows, verdicts
 from anabranch.reproduce import reproduce as run
 from anabranch.site import reproduce_all, reproduce_to
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
@@ -23,10 +26,12 @@ from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 HELP = """Reproduce a published result: every printed number or claim beside ours.
 
 Exit code 3 if something is outside its band. A claim of the paper that ours does not bear out is shown as one. With
---scale below 1 the numbers are not those of the paper's size.
+--scale below 1 large networks are smaller, with fewer random connections over slower links; as the numbers are not
+those of the paper's size, they are shown and not judged.
 
 --report writes a page to look at (index.html), the same as Markdown and JSON, and the figures. --all reproduces all
-papers, one after the other; with --report each has its pages as soon as it is done.
+papers, one after the other. The report has each table or figure as soon as it is done. Ctrl-C ends the command: what is
+done is printed, and is in the report; both say what is not. Exit code 130.
 """
 
 OUTSIDE = 3
@@ -43,7 +48,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
     scale: Annotated[
-        float, typer.Option(help="Simulate with so many times the random connections, for a quick look.")
+        float,
+        typer.Option(help="Simulate large networks so much smaller, for a quick look; rows are not judged."),
     ] = 1.0,
     experiments: Annotated[
         Path | None, typer.Option(help="Folder of experiments, if not ./experiments or the source checkout's.")
@@ -55,20 +61,51 @@ def command(
     if out is not None:
         check_new(out)
         check_place(out)
-    with runs_bar() as tell:
-        if name is None:
-            found = list(reproduce_all(out, scale=scale, experiments=experiments, progress=tell))
-        elif out is not None:
-            found = [reproduce_to(out, name, item, scale=scale, experiments=experiments, progress=tell)]
-        else:
-            found = [run(name, item, scale=scale, experiments=experiments, progress=tell, each_figure=lambda _: None)]
+    found, stopped = _run(name, item, out, scale=scale, experiments=experiments)
     if as_json:
-        typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows], indent=1))
+        typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows.with_rest], indent=1))
     else:
         for rows in found:
             _print(rows, with_paper=name is None)
-    if not all(row.within for rows in found for row in rows):
+    if stopped is not None:
+        there = f"; their report is in {out}" if out is not None and out.exists() else ""
+        typer.echo(f"anabranch: {stopped}{there}", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if any(row.within is False for rows in found for row in rows):
         raise typer.Exit(OUTSIDE)
+
+
+def _run(
+    name: str | None, item: str | None, out: Path | None, *, scale: float, experiments: Path | None
+) -> tuple[list[Rows], ReproductionInterrupted | None]:
+    """Reproduce a paper, or all; give what was found, and what is to be said if Ctrl-C came."""
+    found: list[Rows] = []
+    try:
+        with runs_bar() as tell:
+            if name is None:
+                found.extend(reproduce_all(out, scale=scale, experiments=experiments, progress=tell))
+            elif out is not None:
+                found.append(reproduce_to(out, name, item, scale=scale, experiments=experiments, progress=tell))
+            else:
+                found.append(run(name, item, scale=scale, experiments=experiments, progress=tell, each_item=_forget))
+    except ReproductionInterrupted as stopped:
+        later = [] if name is not None else _not_begun([*found, stopped.rows], experiments)
+        return [*found, stopped.rows, *later], stopped
+    return found, None
+
+
+def _forget(*_: object) -> None:
+    """Take what figures are drawn from, and keep nothing of it."""
+
+
+def _not_begun(found: list[Rows], experiments: Path | None) -> list[Rows]:
+    """Give the papers that were not begun, with all that is to be done of them."""
+    begun = [rows.paper for rows in found]
+    later = [Rows(paper=paper) for paper in read_papers(find_experiments(experiments)).values() if paper not in begun]
+    for rows in later:
+        assert rows.paper is not None, "it was given"
+        rows.not_done = list(rows.paper.items)
+    return later
 
 
 def _plain(rows: Rows, row: Row) -> dict[str, Any]:

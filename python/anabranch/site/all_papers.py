@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place, put_file
 from anabranch.papers import read_papers
-from anabranch.reproduce import reproduce
+from anabranch.reproduce import ReproductionInterrupted, reproduce, size_text
 from anabranch.site.html import cell, framed, table
 from anabranch.site.paper import counts, counts_html
 from anabranch.site.report import reproduce_to
@@ -27,7 +27,7 @@ TITLE = "Published results, reproduced"
 
 @dataclass(frozen=True)
 class Done:
-    """How a paper came out, and what its simulations took."""
+    """How a paper came out, how many of its items are left out or not done, and what its simulations took."""
 
     found: dict[str, int]
     left_out: int
@@ -73,10 +73,17 @@ def reproduce_all(
     for paper in papers:
         if place is None:
             rows = reproduce(
-                paper.name, scale=scale, experiments=experiments, progress=progress, each_figure=lambda _: None
+                paper.name, scale=scale, experiments=experiments, progress=progress, each_item=lambda *_: None
             )
         else:
-            rows = reproduce_to(place / paper.name, paper.name, scale=scale, experiments=experiments, progress=progress)
+            own = place / paper.name
+            try:
+                rows = reproduce_to(own, paper.name, scale=scale, experiments=experiments, progress=progress)
+            except ReproductionInterrupted as stopped:
+                if own.exists():
+                    done[paper.name] = _done(stopped.rows)
+                    _put_index(place, papers, done, scale)
+                raise
             done[paper.name] = _done(rows)
             _put_index(place, papers, done, scale)
         yield rows
@@ -85,7 +92,7 @@ def reproduce_all(
 def _done(rows: Rows) -> Done:
     return Done(
         counts(rows),
-        len(rows.left_out),
+        len(rows.left_out) + len(rows.not_done),
         sum(made.simulated_s for made in rows.made),
         sum(made.wall_s for made in rows.made),
         sum(made.packet_hops for made in rows.made),
@@ -110,7 +117,7 @@ def index_page(papers: Sequence[Paper], done: dict[str, Done], scale: float) -> 
         f"{escape(version('anabranch'))}; <code>anabranch reproduce --all --report FOLDER</code> makes these pages.</p>"
     )
     if scale != 1.0:
-        words += f"<p class='left-out'>Not of the papers' size: {scale:g} times their random connections.</p>"
+        words += f"<p class='left-out'>Large networks are not of the papers' size: {size_text(scale)}.</p>"
     words += "</header>"
     return framed(TITLE, words + table(headings, lines, right))
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from anabranch.experiment_figure import item_name
-from anabranch.reproduce import OUTSIDE, REFUTED, WITHIN, verdicts
+from anabranch.reproduce import OUTSIDE, REFUTED, UNJUDGED, WITHIN, verdicts
 from anabranch.site.html import cell, framed, from_markdown, table
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.experiment_figure import Figure
     from anabranch.reproduce import Made, Row, Rows
 
-STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted"}
+STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted", UNJUDGED: "unjudged"}
 """How a row is marked, by its verdict."""
 
 OVERVIEW = ("item", "shows", "numbers and claims", "figures")
@@ -39,13 +39,13 @@ def paper_page(rows: Rows) -> str:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Give how many rows are within their band, outside it, and claims not borne out."""
+    """Give how many rows are within their band, outside it, claims not borne out, and not judged."""
     return {state: sum(row.verdict == verdict for row in rows) for verdict, state in STATES.items()}
 
 
 def counts_html(found: dict[str, int]) -> str:
     """Give the counts that are not 0, each with its mark."""
-    words = {"within": "within", "outside": "outside", "refuted": "not borne out"}
+    words = {"within": "within", "outside": "outside", "refuted": "not borne out", "unjudged": "not judged"}
     marks = [f'<span class="mark {state}">{found[state]} {words[state]}</span>' for state in words if found[state]]
     return " ".join(marks)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anabranch.errors import StorageError
 from anabranch.experiment_figure import item_name
-from anabranch.folder import new_folder
+from anabranch.folder import check_new, check_place, new_folder, put_file
 from anabranch.reproduce import Rows, reproduce, verdicts
 from anabranch.site.paper import paper_page
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from anabranch.experiment_figure import Figure
     from anabranch.reproduce import Made, Progress, Row
@@ -54,12 +55,13 @@ def reproduce_to(
 ) -> Rows:
     """Reproduce a paper, or a table or figure of it, and write its report, as `report` does.
 
-    Figures are drawn as soon as their runs are done, so that these need not be kept.
+    It grows with each table or figure that is done, and has these if a later one fails or is stopped. Its pages say
+    what is not done.
 
     Parameters
     ----------
     folder : path
-        A new folder.
+        A new folder, made when the first table or figure is done.
     name, item, scale, experiments, progress
         As for `anabranch.reproduce.reproduce`.
 
@@ -67,25 +69,33 @@ def reproduce_to(
     ------
     ScenarioError
         The folder exists or cannot be made; an unknown paper or item; a mistake in an experiment's files.
+    StorageError
+        The report cannot be written; what was written before is there.
+    ReproductionInterrupted
+        Ctrl-C; a KeyboardInterrupt with the rows of the tables and figures that are done.
     """
-    with new_folder(folder) as aside:
-        rows = reproduce(
-            name,
-            item,
-            scale=scale,
-            experiments=experiments,
-            progress=progress,
-            each_figure=lambda figure: figure.write(aside),
-        )
-        _write_pages(rows, aside)
-    return rows
+    place = Path(folder)
+    check_new(place)
+    check_place(place)
+
+    def put(rows: Rows, figures: list[Figure]) -> None:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for figure in figures:
+                figure.write(place)
+            _write_pages(rows, place)
+        except OSError as error:
+            kept = "what was written before is there; make room, or name another folder"
+            raise StorageError(f"{place}: the report cannot be written ({error.strerror or error}); {kept}") from error
+
+    return reproduce(name, item, scale=scale, experiments=experiments, progress=progress, each_item=put)
 
 
 def _write_pages(rows: Rows, folder: Path) -> None:
-    text = json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False)
-    (folder / "rows.json").write_text(text + "\n", encoding="utf-8")
-    (folder / "report.md").write_text(_markdown(rows), encoding="utf-8")
-    (folder / "index.html").write_text(paper_page(rows), encoding="utf-8")
+    text = json.dumps([asdict(row) for row in rows.with_rest], indent=1, ensure_ascii=False)
+    put_file(text + "\n", folder / "rows.json")
+    put_file(_markdown(rows), folder / "report.md")
+    put_file(paper_page(rows), folder / "index.html")
 
 
 def _markdown(rows: Rows) -> str:
