@@ -344,8 +344,9 @@ def test_errors_are_drawn_as_their_mean_and_the_band_from_the_10th_to_the_90th_p
     drawn = lines(draw_errors(result))
     assert list(drawn) == ["greatest and least", "mean"]
     assert drawn["mean"].get_ydata().tolist() == (100.0 * found["mean"]).to_list()
-    band = draw_errors(result).axes[0].collections[0].get_datalim(draw_errors(result).axes[0].transData)
-    assert (band.y0, band.y1) == (100.0 * found["p10"].min(), 100.0 * found["p90"].max())
+    panel = draw_errors(result).axes[0]
+    band = panel.collections[0].get_datalim(panel.transData)
+    assert (band.y0, band.y1) == pytest.approx((100.0 * found["p10"].min(), 100.0 * found["p90"].max()))
 
 
 def test_errors_without_extremes_are_on_a_linear_axis_that_fits_what_is_seen(result):
