@@ -95,6 +95,21 @@ def test_what_must_be_done_to_its_end_is_waited_for():
     assert process.returncode == 0
 
 
+def test_libraries_that_replace_handlers_do_not_keep_a_program_from_heeding():
+    work = "\n    ".join(
+        (
+            "import signal",
+            "with interrupts.kept_handlers(): signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))",
+            "print('at it', flush=True); time.sleep(60)",
+        )
+    )
+    process = begun(work)
+    assert process.stdout.readline() == "at it\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("stopped\n", "")
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def test_a_run_whose_terminal_is_closed_is_kept(tmp_path):
     controller, terminal = pty.openpty()
 

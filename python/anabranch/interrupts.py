@@ -129,6 +129,18 @@ def heed() -> None:
     threading.Thread(target=_see_to_it, args=(told,), name="signals", daemon=True).start()
 
 
+@contextmanager
+def kept_handlers() -> Iterator[None]:
+    """Put the handlers of `heed` back if something in the block replaces them."""
+    present = {number: signal.getsignal(number) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in present.items():
+            if _is_ours(handler) and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
 def take(number: int) -> bool:
     """Take note of a signal; tell whether it is a new one, and no part of the first."""
     if _heard.tell is not None:

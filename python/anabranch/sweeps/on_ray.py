@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from anabranch.errors import ScenarioError, StorageError
+from anabranch.interrupts import kept_handlers
 from anabranch.result import read_result
 from anabranch.scenario import read_plan
 from anabranch.simulate import run_plan
@@ -136,7 +137,9 @@ def _cluster(ray: Any, address: str | None) -> Iterator[None]:
     alone = {} if address is not None else {"include_dashboard": False}
     try:
         _reach(address)
-        ray.init(address=address, log_to_driver=False, logging_level="error", **alone)
+        # Ray would have SIGTERM end this process by another exit code.
+        with kept_handlers():
+            ray.init(address=address, log_to_driver=False, logging_level="error", **alone)
     except (OSError, ValueError, RuntimeError) as error:
         where = address or "this machine"
         raise ScenarioError(f"{where}: no Ray cluster can be joined there ({error}); check the address") from error
