@@ -11,7 +11,8 @@ from matplotlib.patches import PathPatch
 from anabranch import figures
 from anabranch.errors import ScenarioError
 from anabranch.experiment import read_experiment
-from anabranch.reproduce import Rows, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.rows import Rows
 from anabranch.site import report
 
 SCENARIO = """

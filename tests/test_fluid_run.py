@@ -12,7 +12,8 @@ from anabranch.errors import ScenarioError
 from anabranch.experiment import read_experiment
 from anabranch.experiment_figure import item_name
 from anabranch.figures import draw_fluid
-from anabranch.reproduce import Rows, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.rows import Rows
 from anabranch.site import report
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"

@@ -11,7 +11,8 @@ from anabranch.errors import ScenarioError
 from anabranch.estimate import estimate, student_t
 from anabranch.experiment import read_experiment
 from anabranch.optimum import Optimum
-from anabranch.reproduce import Rows, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.rows import Rows
 from anabranch.scenario import read_plan
 from anabranch.site import report
 from anabranch.site.table import columns, seeds_note

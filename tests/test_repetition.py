@@ -12,7 +12,8 @@ from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
 from anabranch.experiment import read_experiment
 from anabranch.repetition import STEP, margin_of
-from anabranch.reproduce import Rows, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.rows import Rows
 from anabranch.site import report
 
 SCENARIO = """

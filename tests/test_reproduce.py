@@ -18,7 +18,8 @@ from anabranch.experiment import find_experiments, list_experiments, read_experi
 from anabranch.experiment_quantity import MEASURES, is_like
 from anabranch.outcome_measures import quotient
 from anabranch.problem import Problem
-from anabranch.reproduce import Rows, reproduce, verdicts
+from anabranch.reproduce import reproduce
+from anabranch.rows import Rows, verdicts
 from anabranch.scenario import read_plan
 from anabranch.simulated import simulate
 from anabranch.simulated_means import OF_STAY, OF_TIME, OF_WAITS

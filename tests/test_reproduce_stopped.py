@@ -18,7 +18,8 @@ from anabranch import reproduce as module
 from anabranch.experiment import read_experiment
 from anabranch.experiment_size import sized
 from anabranch.outcome import execute
-from anabranch.reproduce import ReproductionInterrupted, reproduce
+from anabranch.reproduce import reproduce
+from anabranch.rows import ReproductionInterrupted
 from anabranch.scenario import read_plan
 from anabranch.site import reproduce_all, reproduce_to
 

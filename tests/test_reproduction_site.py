@@ -17,7 +17,8 @@ from anabranch.errors import ScenarioError
 from anabranch.experiment import read_experiment
 from anabranch.experiment_figure import Figure
 from anabranch.papers import read_papers
-from anabranch.reproduce import Row, Rows, _forget, reproduce, verdicts
+from anabranch.reproduce import _forget, reproduce
+from anabranch.rows import Row, Rows, verdicts
 from anabranch.site import all_papers, report, reproduce_all
 from anabranch.site.html import from_markdown
 from anabranch.site.paper import counts

@@ -8,7 +8,6 @@ RCP starts with, is less by as much.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def sized(experiment: Experiment, scale: float) -> Experiment:
 
 def _smaller(scenario: Path, scale: float) -> list[str]:
     """Give what makes a scenario smaller; nothing if its network is not of the rule."""
-    table = tomllib.loads(scenario.read_text(encoding="utf-8"))
+    table = _core.read_toml(scenario.read_text(encoding="utf-8"))
     if "transit-stub" not in table.get("network", {}).get("generate", {}):
         return []
     counts = [group["count"] for group in table.get("traffic", [])]
@@ -60,6 +59,6 @@ def _smaller(scenario: Path, scale: float) -> list[str]:
 def _rule(scenario: Path, groups: int) -> dict[str, Any]:
     """Give the keys of the rule, with the capacities of its preset written out."""
     sets = [f"{key}={value}" for key, value in LEAST.items()] + [f"traffic.{n}.count=1" for n in range(groups)]
-    resolved = tomllib.loads(read_plan(scenario, sets=sets).resolved)
+    resolved = _core.read_toml(read_plan(scenario, sets=sets).resolved)
     rule: dict[str, Any] = resolved["network"]["generate"]["transit-stub"]
     return rule

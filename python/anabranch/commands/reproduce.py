@@ -18,8 +18,8 @@ from anabranch.errors import ScenarioError
 from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place
 from anabranch.papers import read_papers
-from anabranch.reproduce import ReproductionInterrupted, Row, Rows, verdicts
 from anabranch.reproduce import reproduce as run
+from anabranch.rows import ReproductionInterrupted, Row, Rows, verdicts
 from anabranch.site import reproduce_all, reproduce_to
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 

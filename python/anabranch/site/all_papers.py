@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place, put_file
 from anabranch.papers import read_papers
-from anabranch.reproduce import ReproductionInterrupted, reproduce, size_text
+from anabranch.reproduce import reproduce
+from anabranch.rows import ReproductionInterrupted, size_text
 from anabranch.site.html import cell, framed, table
 from anabranch.site.paper import counts, counts_html
 from anabranch.site.report import reproduce_to
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anabranch.papers import Paper
-    from anabranch.reproduce import Progress, Rows
+    from anabranch.reproduce import Progress
+    from anabranch.rows import Rows
 
 TITLE = "Published results, reproduced"
 

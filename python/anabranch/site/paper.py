@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from anabranch.experiment_figure import item_name
-from anabranch.reproduce import OUTSIDE, REFUTED, UNJUDGED, WITHIN, verdicts
+from anabranch.rows import OUTSIDE, REFUTED, UNJUDGED, WITHIN, verdicts
 from anabranch.site.html import cell, framed, from_markdown, table
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from anabranch.experiment import Experiment
     from anabranch.experiment_figure import Figure
-    from anabranch.reproduce import Made, Row, Rows
+    from anabranch.rows import Made, Row, Rows
 
 STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted", UNJUDGED: "unjudged"}
 """How a row is marked, by its verdict."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from anabranch.errors import StorageError
 from anabranch.experiment_figure import item_name
 from anabranch.folder import check_new, check_place, new_folder, put_file
-from anabranch.reproduce import Rows, reproduce, verdicts
+from anabranch.reproduce import reproduce
+from anabranch.rows import Rows, verdicts
 from anabranch.site.paper import paper_page
 from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from anabranch.experiment_figure import Figure
-    from anabranch.reproduce import Made, Progress, Row
+    from anabranch.reproduce import Progress
+    from anabranch.rows import Made, Row
 
 
 def report(rows: Iterable[Row], folder: str | Path) -> None:

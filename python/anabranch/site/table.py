@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.reproduce import Row
+    from anabranch.rows import Row
 
 RIGHT = ("published", "judged against", "ours", "difference", "tolerance")
 """Columns that stand to the right."""
