@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PORT = 4433
 """The UDP port of sharers."""
 
+MOST_GROUP = 2**32 - 1
+"""The greatest number of a group of paths."""
+
 LOOK_S = 0.1
 """How long is between two looks at how far a fetch is, in seconds."""
 
@@ -27,9 +30,9 @@ LOOK_S = 0.1
 class FetchState:
     """How far a fetch is.
 
-    ``sources`` has a row for each: ``source``, its address; ``standing``, one of awaited, preparing, sending, lost and
-    refused; ``why`` of the last two; ``brought_bytes``; and ``paths``, a row for each: ``path``, ``is_open``,
-    ``received_bytes`` with all that is sent beside the file, ``rtt_s``.
+    ``sources`` has a row for each: ``source``, its address; ``standing``, one of awaited, preparing, waiting for what
+    others have, sending, lost and refused; ``why`` of the last two; ``brought_bytes``; and ``paths``, a row for each:
+    ``path``, ``is_open``, ``received_bytes`` with all that is sent beside the file, ``rtt_s``.
     """
 
     time_s: float
@@ -97,7 +100,7 @@ def fetch(
         Which of these paths share links, by a number for each, as ``anabranch.TopologyManager`` finds them; for NMCC.
         With several URLs once for all of them, or first those of the first URL, then those of the second, and so on.
     file_hash : str, optional
-        The hash that the file has to have; by default the first sharer is believed.
+        The hash that the file has to have, if no URL says it. Without any hash all sharers have to have the same file.
     authorities : path, optional
         A PEM file of certificates that the sharers' are signed by, instead of fingerprints in the URLs.
     patience_s : float
@@ -108,16 +111,18 @@ def fetch(
     Raises
     ------
     ValueError
-        If an address, a name or a protocol cannot be, or there is not a group for each path.
+        If an address, a name or a protocol cannot be, if hashes contradict each other, if there is not a group for each
+        path, or if there are groups for a control that does not go by them.
     OSError
-        If no sharer has the file or can be reached, or the disk refuses.
+        If no sharer has the file or can be reached, if sharers have different files and no hash says which is wanted,
+        or if the disk refuses.
     """
     if not urls:
         raise ValueError("a fetch needs the URL of a sharer")
     target = _target(urls[0], to)
     begin = time.monotonic()
     running = _core.Fetch(
-        list(zip(urls, _by_source(list(groups), len(urls), max(len(via), 1)), strict=True)),
+        list(zip(urls, _by_source(check_groups(groups), len(urls), max(len(via), 1)), strict=True)),
         target,
         control,
         list(via),
@@ -138,6 +143,14 @@ def fetch(
         progress(state)
     found, size, was_there, _ = outcome
     return Fetched(target, found, size, was_there, state)
+
+
+def check_groups(groups: Sequence[int]) -> list[int]:
+    """Give the groups of paths, if they are numbers of groups."""
+    for group in groups:
+        if not 0 <= group <= MOST_GROUP:
+            raise ValueError(f"{group} is no number of a group of paths; one is a whole number from 0 to {MOST_GROUP}")
+    return list(groups)
 
 
 def _by_source(groups: list[int], sources: int, paths: int) -> list[list[int]]:
@@ -162,6 +175,8 @@ def share(
 ) -> None:
     """Share the files of a directory, or one file, read-only, until Ctrl-C.
 
+    One file is read whole at first: its URL has its hash, so that nobody can fetch another file by it.
+
     Parameters
     ----------
     path : path
@@ -182,7 +197,7 @@ def share(
     ValueError
         If an address, the certificate or the name of the file cannot be.
     OSError
-        If the path or the sockets cannot be opened.
+        If the path or the sockets cannot be opened, or one file changes while it is read.
     """
     with closing(_share(path, listen, host, certificate, key, ready, served)) as connections:
         for _ in connections:

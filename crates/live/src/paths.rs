@@ -387,3 +387,22 @@ fn place(pairs: &mut Vec<Line>, remote: SocketAddr) -> &mut Line {
     }
     &mut pairs[index]
 }
+
+/// Of each path that is open its number in QUIC and its group.
+pub(crate) fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
+    let all = numbers.iter().enumerate();
+    all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_comes_back_under_another_number_is_told_with_its_group() {
+        // The second path was number 1, is gone, and has come back as number 3.
+        assert_eq!(numbered(&[Some(0), Some(1), Some(2)], &[4, 5]), [(0, 4), (1, 5), (2, 0)]);
+        assert_eq!(numbered(&[Some(0), None, Some(2)], &[4, 5]), [(0, 4), (2, 0)]);
+        assert_eq!(numbered(&[Some(0), Some(3), Some(2)], &[4, 5]), [(0, 4), (3, 5), (2, 0)]);
+    }
+}

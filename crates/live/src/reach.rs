@@ -120,6 +120,7 @@ mod tests {
             port: good.port(),
             path: String::new(),
             pins: vec![identity.fingerprint()],
+            hash: None,
         };
         let (protocol, via) = (named("lia").unwrap(), ["127.0.0.1".to_owned()]);
         let way = Way { url: &url, authorities: None, via: &via, protocol: &protocol };

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::carriage::Carriage;
 use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
-use crate::feedback::{Guidance, Message, Peer, Told, hear, tell};
+use crate::feedback::{Guidance, Message, Others, Peer, Told, hear, tell};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{Pair, PathReport, Paths};
 use crate::security::{Identity, SecurityError, Trust};
@@ -67,7 +67,7 @@ pub enum SessionError {
     #[error("cannot connect: {0}")]
     WrongPlace(noq::ConnectError),
     /// The handshake failed.
-    #[error("no connection to {remote}: {reason}")]
+    #[error("no connection to {remote}: {}", plain(reason))]
     Refused {
         /// The address of the peer.
         remote: SocketAddr,
@@ -82,6 +82,16 @@ pub enum SessionError {
         /// What came of each address.
         tried: Vec<SessionError>,
     },
+}
+
+/// Why a handshake failed: what is wrong with a certificate without the words of the protocols around it.
+fn plain(reason: &noq::ConnectionError) -> String {
+    match reason {
+        noq::ConnectionError::TransportError(error) if error.crypto.is_some() && !error.reason.is_empty() => {
+            error.reason.trim_start_matches("unexpected error: ").to_owned()
+        }
+        other => other.to_string(),
+    }
 }
 
 impl SessionError {
@@ -347,10 +357,11 @@ impl Session {
     /// then for what got lost.
     pub fn tell_others(&self, others: &[Mirrored]) {
         let subflows = others.iter().take(MOST_MIRRORED).map(|other| (other.group, other.standing)).collect();
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now(), subflows);
+        let heard = self.peer.heard();
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now(), subflows, heard);
         if let Some(standings) = told {
             // Of the end of the connection is heard elsewhere.
-            let _ = self.connection.send_datagram(Message::Others(standings).encode().into());
+            let _ = self.connection.send_datagram(Message::Others(Others { heard, standings }).encode().into());
         }
     }
 

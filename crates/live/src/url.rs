@@ -1,8 +1,9 @@
-//! Where a server is and how it is known: `anabranch://HOST:PORT/PATH?pin=FINGERPRINT`.
+//! Where a server is, how it is known, and which file is wanted: `anabranch://HOST:PORT/PATH?pin=FINGERPRINT&hash=HASH`.
 
 use std::fmt;
 use std::str::FromStr;
 
+use anabranch_transfer::Root;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::security::{Fingerprint, Trust};
@@ -32,6 +33,8 @@ pub struct Url {
     pub path: String,
     /// The fingerprints that the server's certificate may have; if there are none, it is checked by its name.
     pub pins: Vec<Fingerprint>,
+    /// The hash of the file that is wanted, if the URL says it.
+    pub hash: Option<Root>,
 }
 
 impl Url {
@@ -39,19 +42,26 @@ impl Url {
     pub fn trust(&self) -> Trust {
         if self.pins.is_empty() { Trust::System } else { Trust::Pins(self.pins.clone()) }
     }
+
+    /// The part of the URL before its question mark.
+    pub fn place(&self) -> String {
+        let Self { host, port, .. } = self;
+        let path = utf8_percent_encode(&self.path, ESCAPED);
+        if host.contains(':') {
+            format!("{SCHEME}[{host}]:{port}/{path}")
+        } else {
+            format!("{SCHEME}{host}:{port}/{path}")
+        }
+    }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port, pins, .. } = self;
-        let path = utf8_percent_encode(&self.path, ESCAPED);
-        if host.contains(':') {
-            write!(f, "{SCHEME}[{host}]:{port}/{path}")?;
-        } else {
-            write!(f, "{SCHEME}{host}:{port}/{path}")?;
-        }
-        let marks = std::iter::once('?').chain(std::iter::repeat('&'));
-        pins.iter().zip(marks).try_for_each(|(pin, mark)| write!(f, "{mark}pin={pin}"))
+        f.write_str(&self.place())?;
+        let mut marks = std::iter::once('?').chain(std::iter::repeat('&'));
+        let mut mark = || marks.next().expect("it goes on for ever");
+        self.pins.iter().try_for_each(|pin| write!(f, "{}pin={pin}", mark()))?;
+        self.hash.iter().try_for_each(|hash| write!(f, "{}hash={hash}", mark()))
     }
 }
 
@@ -81,15 +91,27 @@ fn parse(text: &str) -> Result<Url, String> {
     if !is_host {
         return Err(format!("`{host}` is no host"));
     }
-    let pins = query.split('&').filter(|part| !part.is_empty()).map(pin).collect::<Result<_, _>>()?;
     let path = percent_decode_str(path).decode_utf8().map_err(|_| format!("`{path}` is not UTF-8"))?;
-    Ok(Url { host: bare.unwrap_or(host).to_owned(), port, path: path.into_owned(), pins })
+    let mut url =
+        Url { host: bare.unwrap_or(host).to_owned(), port, path: path.into_owned(), pins: Vec::new(), hash: None };
+    query.split('&').filter(|part| !part.is_empty()).try_for_each(|part| read(&mut url, part))?;
+    Ok(url)
 }
 
-/// The fingerprint of `pin=FINGERPRINT`.
-fn pin(part: &str) -> Result<Fingerprint, String> {
-    let pin = part.strip_prefix("pin=").ok_or_else(|| format!("`{part}` says nothing; `pin=` does"))?;
-    pin.parse().map_err(|error: crate::security::SecurityError| error.to_string())
+/// Reads `pin=FINGERPRINT` or `hash=HASH`.
+fn read(url: &mut Url, part: &str) -> Result<(), String> {
+    match part.split_once('=') {
+        Some(("pin", pin)) => {
+            url.pins.push(pin.parse().map_err(|error: crate::security::SecurityError| error.to_string())?);
+        }
+        Some(("hash", hash)) => {
+            if url.hash.replace(hash.parse()?).is_some() {
+                return Err("it has two hashes; a file has one".to_owned());
+            }
+        }
+        _ => return Err(format!("`{part}` says nothing; `pin=` and `hash=` do")),
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -106,6 +128,8 @@ mod tests {
             "anabranch://host.example:4433/a%20b%3Fc%25d".to_owned(),
             format!("anabranch://10.0.0.1:1/some/folder?pin={pin}"),
             format!("anabranch://[2001:db8::1]:65535/?pin={pin}&pin={pin}"),
+            format!("anabranch://h:1/x?pin={pin}&pin={pin}&hash={pin}"),
+            format!("anabranch://h:1/x?hash={pin}"),
         ] {
             assert_eq!(text.parse::<Url>().map(|url| url.to_string()), Ok(text));
         }
@@ -124,17 +148,24 @@ mod tests {
             ("anabranch://[12]:1/", "`[12]` is no host"),
             ("anabranch://2001:db8::1:1/", "`2001:db8::1` is no host"),
             ("anabranch://h:1/%ff", "`%ff` is not UTF-8"),
-            ("anabranch://h:1/?key=2", "`key=2` says nothing; `pin=` does"),
+            ("anabranch://h:1/?key=2", "`key=2` says nothing; `pin=` and `hash=` do"),
         ] {
             assert_eq!(text.parse::<Url>().map_err(|error| error.reason), Err(reason.to_owned()), "{text}");
         }
-        let error = "anabranch://h:1/?pin=12".parse::<Url>().unwrap_err().to_string();
-        assert!(error.contains("`12` is not a fingerprint"), "{error}");
+        let hash = "0123456789abcdef".repeat(4);
+        for (query, reason) in [
+            ("pin=12", "`12` is not a fingerprint"),
+            ("hash=12", "`12` is not a BLAKE3 hash"),
+            (&format!("hash={hash}&hash={hash}"), "it has two hashes; a file has one"),
+        ] {
+            let error = format!("anabranch://h:1/?{query}").parse::<Url>().unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_a_url_that_reads_as_it_is_written_or_an_error(text in "(anabranch://)?[a-z0-9.:/?=&%\\[\\]é-]{0,60}") {
+        fn any_text_is_a_url_that_reads_as_it_is_written_or_an_error(text in "(anabranch://)?[a-z0-9.:/?=&%\\[\\]é-]{0,60}([?&](pin|hash)=[0-9a-f]{64}){0,2}") {
             if let Ok(url) = text.parse::<Url>() {
                 prop_assert_eq!(url.to_string().parse(), Ok(url));
             }

@@ -29,6 +29,7 @@ fn plan(url: &Url) -> Plan {
         seconds: 10.0,
         bytes: 20_000_000,
         streams: 4,
+        groups: Vec::new(),
     }
 }
 
@@ -53,6 +54,21 @@ fn every_control_moves_data_over_two_paths() {
         eprintln!("{name}: {:.0} Mbit/s, {paths:?}", report.received().1 / 1e6);
         assert_eq!(report.received().0, 20_000_000, "{name}");
         assert!(paths.len() == 2 && paths.iter().all(|bytes| *bytes > 20_000), "{name}: {paths:?}");
+    }
+}
+
+#[test]
+fn groups_of_paths_are_for_controls_that_go_by_them() {
+    let (_service, url) = service();
+    for direction in [Direction::Up, Direction::Down] {
+        let grouped = Plan { control: "nmcc".to_owned(), groups: vec![1, 2], direction, ..plan(&url) };
+        assert_eq!(measured(grouped.clone()).unwrap().received().0, 20_000_000);
+        let few = Plan { groups: vec![1], ..grouped.clone() };
+        let error = measured(few).unwrap_err().to_string();
+        assert_eq!(error, "the number of groups is 1; it must be 2, one for each path");
+        let other = Plan { control: "lia".to_owned(), ..grouped };
+        let error = measured(other).unwrap_err().to_string();
+        assert!(error.contains("leave out the groups of paths, or choose nmcc"), "{error}");
     }
 }
 

@@ -45,7 +45,7 @@ async fn measured_at(direction: Direction, answer: &[u8], done: &[u8]) -> (Strin
     let server = Server::bind(&[here().into()], &identity).await.unwrap();
     let (port, pins) = (server.address().port(), vec![identity.fingerprint()]);
     let plan = Plan {
-        url: Url { host: "127.0.0.1".to_owned(), port, path: String::new(), pins },
+        url: Url { host: "127.0.0.1".to_owned(), port, path: String::new(), pins, hash: None },
         authorities: None,
         via: Vec::new(),
         control: "lia".to_owned(),
@@ -53,6 +53,7 @@ async fn measured_at(direction: Direction, answer: &[u8], done: &[u8]) -> (Strin
         seconds: 5.0,
         bytes: 100_000,
         streams: 1,
+        groups: Vec::new(),
     };
     let start = Instant::now();
     let running = Running::measure(plan).unwrap();

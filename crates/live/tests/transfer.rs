@@ -38,7 +38,8 @@ async fn bound() -> (Server, Url) {
     let address: SocketAddr = ([127, 0, 0, 1], 0).into();
     let server = Server::bind(&[address.into()], &identity).await.unwrap();
     let port = server.address().port();
-    let url = Url { host: "127.0.0.1".into(), port, path: "x".into(), pins: vec![identity.fingerprint()] };
+    let pins = vec![identity.fingerprint()];
+    let url = Url { host: "127.0.0.1".into(), port, path: "x".into(), pins, hash: None };
     (server, url)
 }
 
@@ -179,6 +180,7 @@ async fn what_is_not_shared_is_not_fetched() {
     let pins = vec!["00".repeat(32).parse().unwrap()];
     let error = fetched(order(&[&Url { pins, ..url }], &target)).await.unwrap_err();
     assert!(matches!(error, FetchError::Refused(_)), "{error}");
+    assert!(error.to_string().contains(": the server's certificate has the fingerprint "), "{error}");
     assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
 }
 
@@ -190,6 +192,44 @@ async fn a_source_with_another_file_is_left_out() {
     let hash = Some(Digests::of(MB as u64, &content(MB)[..]).unwrap().root());
     let fetched = fetched(Order { hash, ..order(&[&one, &two], &target) }).await.unwrap();
     assert_eq!(fetched.brought, [MB as u64, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sources_with_different_files_are_refused_unless_a_hash_says_which_it_is() {
+    let (from, other, to) = (directory(&content(MB)), directory(b"abc"), tempfile::tempdir().unwrap());
+    let ((_first, one), (_second, two)) = (sharer(from.path()).await, sharer(other.path()).await);
+    let target = to.path().join("y");
+    let root = |bytes: &[u8]| Digests::of(bytes.len() as u64, bytes).unwrap().root();
+    let (good, small) = (root(&content(MB)), root(b"abc"));
+    for urls in [[&one, &two], [&two, &one]] {
+        let error = fetched(order(&urls, &target)).await.unwrap_err().to_string();
+        for said in [
+            format!("{} has that with hash {good}", one.place()),
+            format!("{} has that with hash {small}", two.place()),
+        ] {
+            assert!(error.contains(&said) && error.contains("--hash"), "{error}");
+        }
+        assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0, "nothing is begun");
+    }
+    let says = |url: &Url, root| Url { hash: Some(root), ..url.clone() };
+    let contradiction = fetched(order(&[&says(&one, good), &says(&two, small)], &target)).await.unwrap_err();
+    assert!(matches!(contradiction, FetchError::Contradiction { .. }), "{contradiction}");
+    let contradiction = fetched(Order { hash: Some(small), ..order(&[&says(&one, good)], &target) }).await.unwrap_err();
+    assert!(matches!(contradiction, FetchError::Contradiction { .. }), "{contradiction}");
+    let fetched = fetched(order(&[&two, &says(&one, good)], &target)).await.unwrap();
+    assert_eq!((fetched.root, fetched.brought), (good, vec![0, MB as u64]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_cannot_be_reached_does_not_hold_up_the_others() {
+    let (from, to) = (directory(&content(MB)), tempfile::tempdir().unwrap());
+    let ((gone, one), (_sharer, two)) = (sharer(from.path()).await, sharer(from.path()).await);
+    gone.abort();
+    let _ = gone.await;
+    let order = Order { patience: Duration::from_secs(15), ..order(&[&one, &two], &to.path().join("y")) };
+    let begin = std::time::Instant::now();
+    assert_eq!(fetched(order).await.unwrap().brought, [0, MB as u64]);
+    assert!(begin.elapsed() < Duration::from_secs(12), "{:?}", begin.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

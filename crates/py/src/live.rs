@@ -44,7 +44,7 @@ impl PyPerf {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (url, via, control, reverse, seconds, bytes, streams, authorities))]
+    #[pyo3(signature = (url, via, control, reverse, seconds, bytes, streams, authorities, groups = Vec::new()))]
     fn measure(
         url: &str,
         via: Vec<String>,
@@ -54,11 +54,13 @@ impl PyPerf {
         bytes: Option<u64>,
         streams: u32,
         authorities: Option<PathBuf>,
+        groups: Vec<u32>,
     ) -> PyResult<Self> {
         let url: Url = url.parse().map_err(|error: anabranch_live::url::UrlError| perf_error(error.into()))?;
         let direction = if reverse { Direction::Down } else { Direction::Up };
         let (seconds, bytes) = (seconds.unwrap_or(MOST_SECONDS), bytes.unwrap_or(MOST_BYTES));
-        Self::of(Running::measure(Plan { url, authorities, via, control, direction, seconds, bytes, streams }))
+        let plan = Plan { url, authorities, via, control, direction, seconds, bytes, streams, groups };
+        Self::of(Running::measure(plan))
     }
 
     /// What has happened next, if anything has within so many seconds.

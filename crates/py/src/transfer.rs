@@ -110,6 +110,7 @@ impl Fetch {
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
         let sources = sources.iter().map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
         let order = Order { sources, authorities, via, control, target, hash, patience };
+        order.check_groups().and_then(|()| order.hash()).map_err(wrong)?;
         let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
         let told = Arc::clone(&progress);
         let work = |events: anabranch_live::running::Events<_>| async move { events.tell(fetch(order, told).await) };
@@ -129,7 +130,7 @@ impl Fetch {
             Some(Ok(Fetched { root, size, was_there, brought })) => {
                 Ok(Some((root.to_string(), size, was_there, brought)))
             }
-            Some(Err(error @ FetchError::Unsuited(_))) => Err(wrong(error)),
+            Some(Err(error @ (FetchError::Unsuited(_) | FetchError::Contradiction { .. }))) => Err(wrong(error)),
             Some(Err(error)) => Err(failed(error)),
         }
     }
@@ -159,6 +160,7 @@ fn row<'py>(py: Python<'py>, source: &SourceProgress) -> PyResult<Bound<'py, PyD
     let (standing, why) = match &source.standing {
         SourceStanding::Awaited => ("awaited", None),
         SourceStanding::Preparing => ("preparing", None),
+        SourceStanding::Waiting => ("waiting", None),
         SourceStanding::Sending => ("sending", None),
         SourceStanding::Lost(why) => ("lost", Some(why)),
         SourceStanding::Refused(why) => ("refused", Some(why)),

@@ -28,6 +28,12 @@ pub enum NameError {
         "`{0}` leads out of the shared directory; a name has parts with `/` between them, none of them `..` or `.`"
     )]
     LeadsOut(String),
+    #[error(
+        "`{0}` ends with a slash, as the name of a folder does; leave the slash out, or write the name of a file after it"
+    )]
+    Folder(String),
+    #[error("`{0}` has a slash at its beginning or two in a row; a name has parts with one `/` between them")]
+    EmptyPart(String),
     #[error("`{name}` has a part with {what}; rename the file")]
     Character { name: String, what: &'static str },
     #[error("the name has {0} bytes; it may have {MOST_BYTES}")]
@@ -73,8 +79,14 @@ impl FromStr for Name {
         if parts > MOST_PARTS {
             return Err(NameError::TooDeep(parts));
         }
-        if text.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        if text.split('/').any(|part| matches!(part, "." | "..")) {
             return Err(NameError::LeadsOut(text.into()));
+        }
+        if text.ends_with('/') {
+            return Err(NameError::Folder(text.into()));
+        }
+        if text.split('/').any(str::is_empty) {
+            return Err(NameError::EmptyPart(text.into()));
         }
         let forbidden = |what| NameError::Character { name: text.escape_debug().to_string(), what };
         match text.chars().find(|&c| c == '\\' || c == ':' || c.is_control()) {
@@ -105,8 +117,14 @@ mod tests {
 
     #[test]
     fn a_name_that_leads_elsewhere_is_refused() {
-        for text in ["..", "../x", "a/../x", "a/..", "/etc/passwd", "a//b", "a/", "./a", "."] {
+        for text in ["..", "../x", "a/../x", "a/..", "./a", ".", "../"] {
             assert_eq!(name(text), Err(NameError::LeadsOut(text.into())), "{text}");
+        }
+        for text in ["/etc/passwd", "a//b"] {
+            assert_eq!(name(text), Err(NameError::EmptyPart(text.into())), "{text}");
+        }
+        for text in ["a/", "a//", "/"] {
+            assert_eq!(name(text), Err(NameError::Folder(text.into())), "{text}");
         }
         assert_eq!(name(""), Err(NameError::Empty));
     }

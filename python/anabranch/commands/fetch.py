@@ -14,8 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.commands.groups import Groups, path_groups
 from anabranch.commands.text import bytes_text, printable, rate_text
-from anabranch.errors import ScenarioError
 from anabranch.iperf import iperf_report
 from anabranch.transfer import Fetched, FetchState, fetch
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 HELP = """Fetch a file over several paths, and from all that share it at once.
 
-Every chunk is verified when it comes; a sharer that sends something else is left out. What has come stays: after
-Ctrl-C or a crash the same command goes on. The rates of the paths are coupled by --control, so that together they take
+Every chunk is verified when it comes; a sharer that sends something else is left out. Sharers that have different files
+are refused, unless --hash or a URL says which file is wanted. What has come stays: after Ctrl-C or a crash the same
+command goes on. The rates of the paths are coupled by --control, so that together they take
 no more from others than one connection would; `anabranch perf` lists the controls.
 """
 
@@ -36,6 +37,14 @@ RATED_S = 1.0
 """Rates are shown over so long."""
 
 BAR_WIDTH = 40
+
+NOTHING = {
+    "awaited": "it had not answered by then",
+    "preparing": "it was still reading the file",
+    "waiting": "it was not asked for anything",
+    "sending": "the others were faster, or it was silent",
+}
+"""Why a source has brought nothing, by how it stood at the end."""
 
 
 def command(
@@ -48,14 +57,11 @@ def command(
             metavar="IF1,IF2", help="Local interfaces or addresses, a path over each; IF=PEER goes to that address."
         ),
     ] = None,
-    groups: Annotated[
+    groups: Groups = None,
+    file_hash: Annotated[
         str | None,
-        typer.Option(
-            metavar="0,0,1",
-            help="Which of these share links, by a number for each; for NMCC. For all URLs or one by one.",
-        ),
+        typer.Option("--hash", help="BLAKE3 hash that the file has to have. Default: that in a URL, or all agree."),
     ] = None,
-    file_hash: Annotated[str | None, typer.Option("--hash", help="BLAKE3 hash that the file has to have.")] = None,
     authorities: Annotated[
         Path | None, typer.Option(help="PEM file of certificates to trust, for URLs without a fingerprint.")
     ] = None,
@@ -78,7 +84,7 @@ def command(
                 to,
                 control=control,
                 via=via.split(",") if via else (),
-                groups=_numbers(groups),
+                groups=path_groups(groups),
                 file_hash=file_hash,
                 authorities=authorities,
                 patience_s=patience,
@@ -91,15 +97,6 @@ def command(
         typer.echo(json.dumps(iperf_report(fetched, states), indent=1))
     else:
         _print(fetched)
-
-
-def _numbers(groups: str | None) -> list[int]:
-    if groups is None:
-        return []
-    try:
-        return [int(number) for number in groups.split(",")]
-    except ValueError:
-        raise ScenarioError(f"--groups: `{groups}` is no list of numbers; one is 0,0,1") from None
 
 
 class _Bar:
@@ -155,7 +152,8 @@ def _print(fetched: Fetched) -> None:
     rate = f"{bytes_text(came)} in {took_s:.2f} s, {rate_text(fetched.rate_bps)}"
     typer.echo(f"{fetched.path}: {bytes_text(fetched.size_bytes)}{there}; {rate}")
     for source in fetched.state.sources:
-        why = f" ({printable(source['why'])})" if source["why"] else ""
+        reason = source["why"] or ("" if source["brought_bytes"] else NOTHING.get(source["standing"]))
+        why = f" ({printable(reason)})" if reason else ""
         typer.echo(f"  {source['source']}: {bytes_text(source['brought_bytes'])}{why}")
         for path in source["paths"]:
             carried = f"{bytes_text(path['received_bytes'])} on the wire, rtt {1e3 * path['rtt_s']:.1f} ms"

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
+from anabranch.commands.groups import Groups, path_groups
+from anabranch.transfer import check_groups
 
 HELP = """Measure how fast data go between two machines, over several paths, memory to memory.
 
@@ -45,6 +47,7 @@ def command(
     control: Annotated[
         str, typer.Option(help=f"Congestion control of the sender: {', '.join(_core.live_controls())}.")
     ] = "lia",
+    groups: Groups = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="The server sends.")] = False,
     time: Annotated[str | None, typer.Option(help="How long to send, as 10s.")] = None,
     amount: Annotated[str | None, typer.Option(help="How much to send, as 1GB.")] = None,
@@ -73,6 +76,7 @@ def command(
         None if amount is None else int(_core.parse_bytes(amount)),
         streams,
         authorities,
+        check_groups(path_groups(groups)),
     )
     _measure(measurement, as_json=as_json)
 

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from anabranch.commands.share import Certificate, Host, Key, Listen, served
+from anabranch.commands.share import Certificate, Host, Key, Listen, served, tell_of_reading
 from anabranch.transfer import PORT, send
 
 HELP = """Send a file over QUIC, over as many paths as who fetches it asks for.
 
-Prints the URL for `anabranch fetch`, serves this file alone, and ends when somebody has fetched it whole. Ctrl-C ends
-it before, with code 130. `anabranch share` serves a file, or a folder, to many.
+Reads the file for its hash, and prints the URL for `anabranch fetch` with it. Serves this file alone, and ends when
+somebody has fetched it whole. Ctrl-C ends it before, with code 130. `anabranch share` serves a file, or a folder, to
+many.
 """
 
 
@@ -25,6 +26,7 @@ def command(
     key: Key = None,
 ) -> None:
     """Run `HELP`."""
+    tell_of_reading(file)
     send(
         file,
         listen=listen or (f"0.0.0.0:{PORT}",),

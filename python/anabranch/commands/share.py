@@ -15,9 +15,13 @@ HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 
 Prints the URL for `anabranch fetch`; where it is a folder that is shared, put the name of a file for NAME. The URL has
 the fingerprint by which a fetcher knows this machine; --certificate and --key take one that others have signed instead.
+That of a file has the file's hash too, so a large file is read for some time before its URL is printed.
 Whoever reaches the port can read the files. Ctrl-C ends it.
 """
 
+
+LARGE_BYTES = 1_000_000_000
+"""From so many bytes on reading a file takes so long that it is told of."""
 
 Listen = Annotated[
     list[str] | None,
@@ -40,6 +44,7 @@ def command(
     def ready(url: str) -> None:
         typer.echo(url.replace("/?", "/NAME?", 1))
 
+    tell_of_reading(path)
     # Ctrl-C is how a sharer ends, and no failure.
     with suppress(KeyboardInterrupt):
         share(
@@ -51,6 +56,12 @@ def command(
             ready=ready,
             served=served,
         )
+
+
+def tell_of_reading(file: Path) -> None:
+    """Say that a file is read before its URL is printed, if that may take long."""
+    if file.is_file() and (size := file.stat().st_size) >= LARGE_BYTES:
+        typer.echo(f"reading {file} ({bytes_text(size)}): its URL has its hash", err=True)
 
 
 def served(address: str, taken: int) -> None:

@@ -1,5 +1,14 @@
 //! Subflows of other senders: each sender of a file has a control of its own, and all are to be as one where paths share
 //! links. So a control takes in how the others' subflows stand.
+//!
+//! What is told of others is as old as its way here, about a round trip, in which windows in slow start double. So whoever
+//! tells it also says how the subflows here stood as far as it knew then. Those that start at the same time grow alike:
+//!
+//! ```text
+//! window of another now = window of another then * own window now / own window then    where both are in slow start
+//! ```
+//!
+//! In that way a control compares windows of the same moment, however long the way is.
 
 use anabranch_proto::window::Standing;
 
@@ -24,6 +33,22 @@ impl Inner {
             control.regroup(&self.groups);
         }
     }
+
+    /// Before the control of a slot hears of acknowledgements: subflows of others in slow start have grown since they stood
+    /// as was told, as much as this one if it is in slow start too.
+    pub(super) fn grow_mirrors(&mut self, slot: usize) {
+        let (Controls::Joint(control), Some(open)) = (&mut self.controls, &self.subflows[slot]) else { return };
+        let is_starting = |other: &&(usize, Standing)| other.1.is_starting;
+        let Some(own) = control.standing(slot).filter(|_| self.others.iter().any(|other| is_starting(&other))) else {
+            return;
+        };
+        let then = open.then.filter(|_| own.is_starting);
+        let grown = then.map_or(1.0, |then| (own.window / then).max(1.0));
+        for &(at, standing) in self.others.iter().filter(is_starting) {
+            let standing = Standing { window: grown * standing.window, ..standing };
+            control.mirror(SLOTS + at, Some(standing.bounded()));
+        }
+    }
 }
 
 impl Group {
@@ -37,13 +62,18 @@ impl Group {
 
     /// How many subflows of others it takes in.
     pub fn mirrored(&self) -> usize {
-        self.lock().mirrored
+        self.lock().others.len()
     }
 
-    /// These are all subflows of others from now on; of more than [`MOST_MIRRORED`] the first.
-    pub fn mirror(&self, others: &[Mirrored]) {
+    /// These are all subflows of others from now on; of more than [`MOST_MIRRORED`] the first. By slots the windows that the
+    /// subflows here had when the others stood like this, in packets, as far as they are known.
+    pub fn mirror(&self, others: &[Mirrored], then: &[(usize, f64)]) {
         let inner = &mut *self.lock();
-        inner.mirrored = others.len().min(MOST_MIRRORED);
+        inner.others = others.iter().take(MOST_MIRRORED).map(|other| other.standing.bounded()).enumerate().collect();
+        for (slot, open) in inner.subflows.iter_mut().enumerate() {
+            let Some(open) = open else { continue };
+            open.then = then.iter().find(|(own, _)| *own == slot).map(|&(_, window)| window);
+        }
         for at in 0..MOST_MIRRORED {
             inner.groups[SLOTS + at] = others.get(at).map_or(0, |other| other.group);
         }

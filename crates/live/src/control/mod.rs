@@ -11,6 +11,8 @@ mod capacity;
 mod granted;
 mod mirrors;
 mod slot;
+#[cfg(test)]
+mod starts;
 mod subflow;
 #[cfg(test)]
 mod tests;
@@ -25,7 +27,7 @@ use anabranch_proto::Protocol;
 use anabranch_proto::control::ConnectionView;
 use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::protocols::{Control, PROTOCOLS};
-use anabranch_proto::window::WindowControl;
+use anabranch_proto::window::{Standing, WindowControl};
 
 use self::granted::Granted;
 pub use self::mirrors::{MOST_MIRRORED, Mirrored};
@@ -71,6 +73,30 @@ pub enum Unsuited {
         /// Its name.
         title: &'static str,
     },
+    /// It does not ask which paths share links.
+    #[error(
+        "{title} takes paths as they are, whether they share links or not; leave out the groups of paths, or choose {}",
+        grouped().join(" or ")
+    )]
+    NoGroups {
+        /// Its name.
+        title: &'static str,
+    },
+}
+
+/// The names of the protocols that can control real connections and go by groups of paths.
+pub fn grouped() -> Vec<&'static str> {
+    let hears = |name: &&str| Protocol::named(name).is_some_and(|protocol| protocol.terms().hears_groups());
+    suited().into_iter().filter(hears).collect()
+}
+
+/// Whether a protocol goes by groups of paths, those that share links.
+///
+/// # Errors
+/// If it does not.
+pub fn check_groups(protocol: &Protocol) -> Result<(), Unsuited> {
+    let (terms, title) = (protocol.terms(), protocol.title());
+    if terms.hears_groups() { Ok(()) } else { Err(Unsuited::NoGroups { title }) }
 }
 
 /// The names of the protocols that can control real connections.
@@ -122,8 +148,8 @@ struct Inner {
     subflows: Vec<Option<Open>>,
     /// Which subflows share links, those of others after the slots.
     groups: [u32; SLOTS + MOST_MIRRORED],
-    /// How many subflows of others there are.
-    mirrored: usize,
+    /// How the subflows of others stand, as was told, by their numbers after the slots.
+    others: Vec<(usize, Standing)>,
     /// What the next loop sends at; infinite if there is none, or it is not known.
     onward: Rate,
 }
@@ -136,6 +162,8 @@ struct Open {
     known: Rate,
     /// What the control was told that the path can carry.
     told: Rate,
+    /// The window that it had when those of others stood as was told, in packets; `None` if that is not known.
+    then: Option<f64>,
 }
 
 /// What a path is at, for reports.
@@ -191,7 +219,7 @@ impl Group {
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
         let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_MIRRORED]);
-        let inner = Inner { controls, counts_marks, subflows, groups, mirrored: 0, onward: Rate(f64::INFINITY) };
+        let inner = Inner { controls, counts_marks, subflows, groups, others: Vec::new(), onward: Rate(f64::INFINITY) };
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
@@ -205,7 +233,7 @@ impl Group {
             let (control, own) = controls.of(subflow);
             control.open(own, now);
         }
-        (inner.controls, inner.counts_marks, inner.mirrored) = (controls, protocol.terms().is_scalable(), 0);
+        (inner.controls, inner.counts_marks, inner.others) = (controls, protocol.terms().is_scalable(), Vec::new());
         inner.tell_groups();
         inner.tell_capacities_anew();
         Ok(())
@@ -269,7 +297,7 @@ impl Group {
         let inner = &mut *self.lock();
         let slot = inner.subflows.iter().position(Option::is_none)?;
         let unknown = Rate(f64::INFINITY);
-        inner.subflows[slot] = Some(Open { path: Subflow::default(), mtu, known: unknown, told: unknown });
+        inner.subflows[slot] = Some(Open { path: Subflow::default(), mtu, known: unknown, told: unknown, then: None });
         let (control, own) = inner.controls.of(slot);
         control.open(own, now);
         inner.tell_capacity(slot);

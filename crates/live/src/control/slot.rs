@@ -63,6 +63,9 @@ impl Slot {
     fn with<T>(&self, act: impl FnOnce(&mut Open, &mut dyn WindowControl, usize) -> T) -> Option<T> {
         let slot = self.number()?;
         let inner = &mut *self.group.lock();
+        if inner.subflows[slot].as_ref()?.path.is_to_settle() {
+            inner.grow_mirrors(slot);
+        }
         let open = inner.subflows[slot].as_mut()?;
         let (control, own) = inner.controls.of(slot);
         Some(act(open, control, own))

@@ -174,6 +174,11 @@ impl Subflow {
         marked as u32
     }
 
+    /// Whether there is something to tell the control of that was acknowledged.
+    pub(super) fn is_to_settle(&self) -> bool {
+        self.batch.is_some_and(|batch| batch.is_complete)
+    }
+
     /// Tells the control of what was acknowledged, once all is known of it.
     pub(super) fn settle(&mut self, control: &mut dyn WindowControl, subflow: usize) {
         let Some(batch) = self.batch.take_if(|batch| batch.is_complete) else { return };

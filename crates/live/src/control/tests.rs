@@ -375,7 +375,7 @@ fn grown(group: u32, others: usize) -> f64 {
     let mut slot = enter(&control, start);
     control.regroup(&[group]);
     let standing = Standing { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
-    control.mirror(&vec![Mirrored { group: 2, standing }; others]);
+    control.mirror(&vec![Mirrored { group: 2, standing }; others], &[]);
     (0..10).for_each(|number| slot.on_packet_sent(start, 1200, number));
     slot.on_cwnd_limited();
     let now = start + Duration::from_millis(10);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use noq::{Connection, PathId, VarInt};
 
 use super::standings::STALE;
-use super::{Marked, Message, MessageError, Peer, Standings, Told};
+use super::{Marked, Message, MessageError, Others, Peer, Standings, Told};
 use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
@@ -93,14 +93,27 @@ impl Ear {
                 self.own = standings.sequence;
                 self.peer.set(standings);
             }
-            Message::Others(Standings { sequence, subflows }) if sequence > self.others => {
+            Message::Others(Others { heard, standings: Standings { sequence, subflows } })
+                if sequence > self.others =>
+            {
                 (self.others, self.told_of_others) = (sequence, Some(Instant::now()));
                 let mirrored = |(group, standing)| Mirrored { group, standing };
-                self.group.mirror(&subflows.into_iter().map(mirrored).collect::<Vec<_>>());
+                let others: Vec<Mirrored> = subflows.into_iter().map(mirrored).collect();
+                self.group.mirror(&others, &self.windows(heard));
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// By slots the windows of the subflows on which this end sends, as it told them under a sequence number.
+    fn windows(&self, sequence: u64) -> Vec<(usize, f64)> {
+        let (told, slots) = (self.told.windows(sequence), self.paths.numbered_slots());
+        let window = |&(number, window)| {
+            let (_, slot) = slots.iter().find(|(own, _)| *own == number)?;
+            Some((*slot, window))
+        };
+        told.iter().filter_map(window).collect()
     }
 
     /// Tells how the subflows stand on which this end sends, if anybody wants to know.
@@ -108,11 +121,11 @@ impl Ear {
         let Some(at) = self.told_of_others else { return };
         if at.elapsed() >= STALE {
             self.told_of_others = None;
-            return self.group.mirror(&[]);
+            return self.group.mirror(&[], &[]);
         }
         let standing = |(number, slot)| Some((number, self.group.standing(slot)?));
         let subflows = self.paths.numbered_slots().into_iter().filter_map(standing).take(MOST_MIRRORED).collect();
-        if let Some(standings) = self.told.next(Instant::now(), subflows) {
+        if let Some(standings) = self.told.next(Instant::now(), subflows, 0) {
             // What is lost is told again, and of the end of the connection is heard elsewhere.
             let _ = self.connection.send_datagram(Message::Own(standings).encode().into());
         }

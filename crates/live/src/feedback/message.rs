@@ -28,7 +28,30 @@ pub enum Message {
     /// How the subflows stand on which the peer sends.
     Own(Standings),
     /// How those stand of others that send parts of the same.
-    Others(Standings),
+    Others(Others),
+}
+
+/// How the subflows stand of others that send parts of the same, as far as it is known to the end that they send to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Others {
+    /// The sequence number of the latest message on its own subflows that had come from the end that is told this.
+    pub heard: u64,
+    /// How they stand.
+    pub standings: Standings,
+}
+
+impl Others {
+    /// The bytes of it: those of the standings, then what was heard.
+    fn encode(&self) -> Vec<u8> {
+        [self.standings.encode(OTHERS), self.heard.to_be_bytes().to_vec()].concat()
+    }
+
+    /// What these bytes tell, whatever their kind.
+    fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
+        let (standings, heard) = bytes.split_last_chunk().unwrap_or((&[], &[0; 8]));
+        let standings = Standings::decode(standings)?;
+        Ok(Self { heard: u64::from_be_bytes(*heard), standings })
+    }
 }
 
 /// How many packets came marked.
@@ -76,7 +99,7 @@ impl Message {
         match self {
             Self::Marked(marked) => marked.encode(),
             Self::Own(standings) => standings.encode(OWN),
-            Self::Others(standings) => standings.encode(OTHERS),
+            Self::Others(others) => others.encode(),
         }
     }
 
@@ -85,7 +108,7 @@ impl Message {
         match *bytes.first().ok_or(MessageError::Empty)? {
             MARKS => Marked::decode(bytes).map(Self::Marked),
             OWN => Standings::decode(bytes).map(Self::Own),
-            OTHERS => Standings::decode(bytes).map(Self::Others),
+            OTHERS => Others::decode(bytes).map(Self::Others),
             kind => Err(MessageError::Kind(kind)),
         }
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anabranch_proto::window::Standing;
 use tokio::sync::Notify;
 
-pub use self::message::{Marked, Message, MessageError};
+pub use self::message::{Marked, Message, MessageError, Others};
 pub use self::standings::Standings;
 pub(crate) use self::standings::Told;
 pub(crate) use self::{hearing::hear, telling::tell};
@@ -51,6 +51,12 @@ impl Peer {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < standings::STALE);
         fresh.map_or_else(Vec::new, |(_, standings)| standings.subflows.clone())
+    }
+
+    /// The sequence number of what it has said last; 0 if it has said nothing.
+    pub fn heard(&self) -> u64 {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.as_ref().map_or(0, |(_, standings)| standings.sequence)
     }
 }
 

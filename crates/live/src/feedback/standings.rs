@@ -8,6 +8,7 @@
 //!
 //! Windows, round trips and ranks are floats; of the state bit 0 says that it is in slow start, bit 1 that it is silent.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use anabranch_proto::window::Standing;
@@ -28,6 +29,9 @@ const REPEAT: Duration = Duration::from_millis(400);
 /// What was not told again for so long is over: longer than it takes until a path that has died is given up, on which messages
 /// go until then.
 pub(super) const STALE: Duration = Duration::from_millis(3200);
+
+/// The latest messages of which it is kept what they told: those of a second, or of more where there is less news.
+const KEPT: usize = 64;
 
 /// Bits of the state.
 const STARTING: u8 = 1;
@@ -96,23 +100,42 @@ fn subflow(bytes: &[u8]) -> Option<(u32, Standing)> {
     Some((u32::from_be_bytes(four(0)), standing))
 }
 
-/// What was told last, and when.
+/// What was told, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     sequence: u64,
-    last: Option<(Instant, Vec<(u32, Standing)>)>,
+    last: Option<(Instant, Vec<(u32, Standing)>, u64)>,
+    /// Of the latest messages the sequence number and the subflows.
+    kept: VecDeque<(u64, Vec<(u32, Standing)>)>,
 }
 
 impl Told {
-    /// What is to be told now of these subflows, if anything.
-    pub fn next(&mut self, now: Instant, subflows: Vec<(u32, Standing)>) -> Option<Standings> {
-        let is_due = |(at, last): &(Instant, Vec<_>)| now >= *at + REPEAT || is_news(last, &subflows);
+    /// What is to be told now of these subflows, if anything. `heard` is what the peer had told of its own by now; that is
+    /// news as long as one of the subflows is in slow start.
+    pub fn next(&mut self, now: Instant, subflows: Vec<(u32, Standing)>, heard: u64) -> Option<Standings> {
+        let is_starting = subflows.iter().any(|(_, standing)| standing.is_starting);
+        let is_due = |(at, last, before): &(Instant, Vec<_>, u64)| {
+            now >= *at + REPEAT || is_news(last, &subflows) || (is_starting && *before != heard)
+        };
         if !self.last.as_ref().is_none_or(is_due) {
             return None;
         }
         self.sequence += 1;
-        self.last = Some((now, subflows.clone()));
+        self.last = Some((now, subflows.clone(), heard));
+        self.kept.push_back((self.sequence, subflows.clone()));
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
         Some(Standings { sequence: self.sequence, subflows })
+    }
+
+    /// The window of each subflow as it was told under a sequence number, in packets; none if that was long ago.
+    pub fn windows(&self, sequence: u64) -> Vec<(u32, f64)> {
+        let kept = self.kept.iter().find(|(kept, _)| *kept == sequence);
+        let windows = |(_, subflows): &(u64, Vec<(u32, Standing)>)| {
+            subflows.iter().map(|&(number, standing)| (number, standing.window)).collect()
+        };
+        kept.map_or_else(Vec::new, windows)
     }
 }
 
@@ -161,7 +184,7 @@ mod tests {
         let at = |window: f64, rtt: f64| Standing { window, rtt, rank: 0.0, is_starting: false, is_silent: false };
         let (mut told, begin) = (Told::default(), Instant::now());
         let mut tells = |ms: u64, subflows: &[(u32, Standing)]| {
-            let told = told.next(begin + Duration::from_millis(ms), subflows.to_vec());
+            let told = told.next(begin + Duration::from_millis(ms), subflows.to_vec(), 0);
             told.map(|told| told.sequence)
         };
         assert_eq!(tells(0, &[(0, at(10.0, 0.0))]), Some(1));
@@ -172,6 +195,18 @@ mod tests {
         assert_eq!(tells(479, &[(1, at(10.2, 0.105))]), None);
         assert_eq!(tells(480, &[(1, at(10.2, 0.105))]), Some(5), "it may have been lost");
         assert_eq!(tells(481, &[]), Some(6), "it is gone");
+    }
+
+    #[test]
+    fn that_something_was_heard_is_news_as_long_as_a_subflow_is_in_slow_start() {
+        let (mut told, begin) = (Told::default(), Instant::now());
+        let mut tells = |window: f64, is_starting: bool, heard: u64| {
+            let standing = Standing { window, rtt: 0.1, rank: 0.0, is_starting, is_silent: false };
+            told.next(begin, vec![(7, standing)], heard).is_some()
+        };
+        assert_eq!([tells(10.0, true, 1), tells(10.0, true, 1), tells(10.0, true, 2)], [true, false, true]);
+        assert_eq!([tells(10.0, false, 3), tells(10.0, false, 4)], [true, false], "it has left slow start");
+        assert_eq!((told.windows(1), told.windows(9)), (vec![(7, 10.0)], vec![]));
     }
 
     proptest! {

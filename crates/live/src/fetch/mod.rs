@@ -4,33 +4,36 @@
 //! the [`Schedule`] says, verifies what comes, and hands it to the disk. Whatever ends it, the disk has all that was
 //! verified, so that the same fetch goes on from there.
 
-mod coupling;
+mod agreement;
+pub(crate) mod coupling;
 mod disk;
+mod order;
+mod place;
 mod progress;
 mod source;
 mod store;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Time;
 use anabranch_transfer::digests::chunk_bytes;
-use anabranch_transfer::{Digests, Name, Root, Schedule};
-use thiserror::Error;
+use anabranch_transfer::{Digests, Root, Schedule};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use self::agreement::Agreement;
+use self::coupling::Sender;
 use self::disk::Disk;
+pub use self::order::{FetchError, Fetched, Order, Wanted};
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
 use self::source::{Common, Event, Job, SILENCE};
 pub use self::store::{Opened, Store, StoreError};
-use crate::control::{Unsuited, named};
+use crate::control::named;
 use crate::session::Session;
-use crate::url::Url;
 
 /// How often chunks are handed out though nothing happens: silence counts too.
 const TURN: Duration = Duration::from_millis(100);
@@ -41,76 +44,25 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The most bytes that are asked of a source at a time.
 const MOST_ASKED: u64 = 64 << 20;
 
-/// Where a file is to be fetched from.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The sharer.
-    pub url: Url,
-    /// What the file is called there.
-    pub name: Name,
-    /// Which of the paths to all sources share links, by a number for each path to this one; empty if it is not known.
-    pub groups: Vec<u32>,
-}
-
-/// What is to be fetched.
-#[derive(Clone, Debug)]
-pub struct Order {
-    /// From where, from all of these at once.
-    pub sources: Vec<Wanted>,
-    /// A file of certificates that those of the sharers are signed by, instead of fingerprints in the URLs.
-    pub authorities: Option<PathBuf>,
-    /// Local addresses or interfaces, a path over each; none for what the system chooses.
-    pub via: Vec<String>,
-    /// The name of the protocol that controls the sharers' paths.
-    pub control: String,
-    /// Where the file is to be.
-    pub target: PathBuf,
-    /// The hash that it has to have; `None` to believe the first sharer that has it.
-    pub hash: Option<Root>,
-    /// How long no sharer may be reached before the fetch is given up.
-    pub patience: Duration,
-}
-
-/// A file that was fetched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
-    /// Its hash.
-    pub root: Root,
-    /// Its bytes.
-    pub size: u64,
-    /// How many of them were there before.
-    pub was_there: u64,
-    /// For each source how many bytes it brought.
-    pub brought: Vec<u64>,
-}
-
-/// Why a file was not fetched. What was verified is on the disk; the same fetch goes on from there.
-#[derive(Debug, Error)]
-#[allow(missing_docs)]
-pub enum FetchError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Unsuited(#[from] Unsuited),
-    #[error("no source has it: {0}")]
-    Refused(String),
-    #[error("no source was reached for {} s: {why}; fetch it again to go on", patience.as_secs())]
-    Unreachable { patience: Duration, why: String },
-}
-
 /// A fetch that is going on.
 struct Fetch {
     common: Arc<Common>,
     progress: Arc<Progress>,
     start: Instant,
+    /// Which file it is.
+    agreement: Agreement,
     /// For each source what keeps it connected.
     keepers: Vec<AbortHandle>,
-    /// For each source its connection, while it has one and the file.
+    /// For each source its connection, while it has one, and since when.
+    sessions: Vec<Option<(Arc<Session>, Instant)>>,
+    /// The same for those that have the file.
     connections: Vec<Option<Arc<Session>>>,
     /// For each source why it is out of the question.
     refused: Vec<Option<String>>,
     /// For each source how many bytes have come of it; how many had, and since when.
     received: Vec<(Arc<AtomicU64>, u64, Instant)>,
+    /// For each source its longest round trip in seconds, as of the last turn.
+    round_trips: Vec<f64>,
     /// When something came last that was good.
     last_good: Instant,
     /// Chunks that are under way, by source and number.
@@ -130,22 +82,29 @@ struct Work {
 /// Fetches a file. If it is dropped, what was verified stays on the disk.
 ///
 /// # Errors
-/// If no source has it, none can be reached, or the disk refuses.
+/// If no source has it, sources have different files and no hash says which it is to be, none can be reached, or the disk
+/// refuses.
 pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
+    order.check_groups()?;
+    let given = order.hash()?;
     let is_coupled = named(&order.control)?.terms().many_paths && order.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
     let count = order.sources.len();
-    let common = Arc::new(Common { order, digests: OnceLock::new(), is_there: watch::Sender::new(false), events });
+    let (believed, is_there) = (watch::Sender::new(given), watch::Sender::new(false));
+    let common = Arc::new(Common { order, believed, digests: OnceLock::new(), is_there, events });
     let mut sources = JoinSet::new();
     let keepers = (0..count).map(|source| sources.spawn(source::keep(source, Arc::clone(&common)))).collect();
     let mut fetch = Fetch {
         common,
         progress,
         start: Instant::now(),
+        agreement: Agreement::new(given, count),
         keepers,
+        sessions: vec![None; count],
         connections: vec![None; count],
         refused: vec![None; count],
         received: (0..count).map(|_| (Arc::default(), 0, Instant::now())).collect(),
+        round_trips: vec![0.0; count],
         last_good: Instant::now(),
         under_way: HashMap::new(),
         transfers: JoinSet::new(),
@@ -159,12 +118,12 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
             _ = turn.tick() => fetch.check(),
             _ = exchange.tick(), if is_coupled => {
-                coupling::tell_each(&fetch.connections, &fetch.common.order.sources);
+                fetch.tell_each();
                 continue;
             }
             Some(_) = fetch.transfers.join_next() => Ok(()),
         };
-        if let Err(error) = step {
+        if let Err(error) = step.and_then(|()| fetch.decide()) {
             break Err(error);
         }
         if fetch.work.as_ref().is_some_and(|work| work.schedule.is_done()) {
@@ -186,10 +145,15 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
         };
         let _ = timeout(FAREWELL, told).await;
     }
-    for connection in fetch.connections.iter().flatten() {
-        connection.close(0, "");
+    for (session, _) in fetch.sessions.iter().flatten() {
+        session.close(0, "");
     }
     fetched
+}
+
+/// The longest round trip of the paths that are open, in seconds: a request may take any of them.
+fn round_trip(session: &Session) -> f64 {
+    session.paths().iter().filter(|path| path.is_open).map(|path| path.rtt_s).fold(0.0, f64::max)
 }
 
 impl Fetch {
@@ -201,10 +165,20 @@ impl Fetch {
     /// Something was heard of a source.
     async fn on_event(&mut self, event: Event) -> Result<(), FetchError> {
         match event {
+            Event::Connected { source, session } => {
+                self.on_connected(source, session);
+                Ok(())
+            }
             Event::Alive { source } => {
                 self.last_good = Instant::now();
                 self.progress.stands(source, SourceStanding::Preparing);
                 Ok(())
+            }
+            Event::Found { source, root } => {
+                self.last_good = Instant::now();
+                self.progress.stands(source, SourceStanding::Waiting);
+                let said = self.agreement.on_found(source, root);
+                said.map_err(|said| self.disagree(said))
             }
             Event::Ready { source, session, digests } => self.on_ready(source, session, digests).await,
             Event::Lost { source, why } => {
@@ -226,6 +200,45 @@ impl Fetch {
         }
     }
 
+    /// A source is connected.
+    fn on_connected(&mut self, source: usize, session: Arc<Session>) {
+        // It may have been reached again before it was found to be out of the question.
+        if self.refused[source].is_none() {
+            self.agreement.reach(source, true);
+            self.sessions[source] = Some((session, Instant::now()));
+        }
+    }
+
+    /// Sources have different files, and nothing says which is wanted.
+    fn disagree(&self, said: Vec<(usize, Root)>) -> FetchError {
+        let place = |(source, root): (usize, Root)| (self.common.order.sources[source].url.place(), root);
+        FetchError::Disagree { said: said.into_iter().map(place).collect() }
+    }
+
+    /// Believes what sources say, once all have said what they have or the patience is over.
+    fn decide(&mut self) -> Result<(), FetchError> {
+        let is_up = self.start.elapsed() > self.common.order.patience;
+        let decided = self.agreement.decide(is_up).map_err(|said| self.disagree(said))?;
+        if decided.is_some() {
+            self.last_good = Instant::now();
+            self.common.believed.send_replace(decided);
+        }
+        Ok(())
+    }
+
+    /// Tells each source how the subflows of the others stand.
+    fn tell_each(&self) {
+        let order = &self.common.order;
+        let sources = order.sources.iter().enumerate();
+        let senders = sources.map(|(source, wanted)| Sender {
+            session: self.sessions[source].as_ref(),
+            is_awaited: self.agreement.is_reached(source),
+            paths: order.paths(),
+            groups: &wanted.groups,
+        });
+        coupling::tell_each(&senders.collect::<Vec<_>>());
+    }
+
     /// A source has the file.
     async fn on_ready(
         &mut self,
@@ -243,6 +256,7 @@ impl Fetch {
         let work = self.work.as_mut().expect("it has begun");
         work.schedule.on_return(source);
         self.progress.connected(source, &session);
+        self.round_trips[source] = round_trip(&session);
         self.connections[source] = Some(session);
         self.received[source].2 = Instant::now();
         Ok(())
@@ -258,7 +272,7 @@ impl Fetch {
             Opened::Part(store, there) => (Disk::new(store, digests.size()), there),
         };
         let most_depth = (MOST_ASKED / chunk_bytes(digests.size())).clamp(2, 64) as usize;
-        let mut schedule = Schedule::new(digests.len(), &there, most_depth);
+        let mut schedule = Schedule::new(digests.len(), &there, chunk_bytes(digests.size()), most_depth);
         for source in 0..self.connections.len() {
             schedule.add();
             schedule.on_lost(source);
@@ -273,15 +287,16 @@ impl Fetch {
 
     /// Ends the connection to a source; it is reached for again.
     fn cut_off(&mut self, source: usize) {
-        if let Some(connection) = &self.connections[source] {
-            connection.close(0, "");
+        if let Some((session, _)) = &self.sessions[source] {
+            session.close(0, "");
         }
         self.on_lost(source);
     }
 
     /// A source cannot be asked for now.
     fn on_lost(&mut self, source: usize) {
-        self.connections[source] = None;
+        (self.sessions[source], self.connections[source]) = (None, None);
+        self.agreement.reach(source, false);
         if let Some(work) = &mut self.work {
             work.schedule.on_lost(source);
         }
@@ -329,6 +344,9 @@ impl Fetch {
     fn check(&mut self) -> Result<(), FetchError> {
         for source in 0..self.connections.len() {
             self.check_silence(source);
+            if let Some(session) = &self.connections[source] {
+                self.round_trips[source] = round_trip(session);
+            }
         }
         let patience = self.common.order.patience;
         let why = || self.progress.reasons();
@@ -360,6 +378,8 @@ impl Fetch {
         let Some(work) = &mut self.work else { return };
         for (source, connection) in self.connections.iter().enumerate() {
             let Some(connection) = connection else { continue };
+            let received = self.received[source].0.load(Ordering::Relaxed);
+            work.schedule.on_received(source, received, self.round_trips[source], now);
             while let Some(chunk) = work.schedule.next(source, now) {
                 let job = Job {
                     source,

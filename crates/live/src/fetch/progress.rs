@@ -14,6 +14,8 @@ pub enum SourceStanding {
     Awaited,
     /// It reads the file, to know its digests.
     Preparing,
+    /// It has a file; which one it is to be is known when all have said what they have.
+    Waiting,
     /// It sends.
     Sending,
     /// It is lost, and will be reached again.
@@ -125,6 +127,7 @@ impl Progress {
         let reason = |source: &SourceProgress| match &source.standing {
             SourceStanding::Lost(why) | SourceStanding::Refused(why) => format!("{}: {why}", source.label),
             SourceStanding::Preparing => format!("{}: it still reads the file", source.label),
+            SourceStanding::Waiting => format!("{}: it waits for what others have", source.label),
             SourceStanding::Awaited => format!("{}: it does not answer", source.label),
             SourceStanding::Sending => format!("{}: it sends", source.label),
         };

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::{Order, Wanted};
 use crate::control::named;
 use crate::messages::{AskError, answer, ask};
+use crate::paths::numbered;
 use crate::reach::{Reached, Way};
 use crate::session::{Session, SessionError};
 use crate::sockets::SocketError;
@@ -32,9 +33,13 @@ const PIECE: usize = 16 << 10;
 
 /// What is heard of a source.
 pub enum Event {
-    /// It is connected and at work.
+    /// It is connected.
+    Connected { source: usize, session: Arc<Session> },
+    /// It is at work.
     Alive { source: usize },
-    /// It is connected, and has a file by the name.
+    /// It has a file by the name, with this hash.
+    Found { source: usize, root: Root },
+    /// It has the file that is believed, which consists of this.
     Ready { source: usize, session: Arc<Session>, digests: Arc<Digests> },
     /// Its connection is lost, or could not be made.
     Lost { source: usize, why: String },
@@ -70,6 +75,8 @@ enum LookError {
 /// What the tasks of all sources share.
 pub struct Common {
     pub order: Order,
+    /// The hash of the file, once it is known which it is.
+    pub believed: watch::Sender<Option<Root>>,
     /// The digests of the file, from the source that was first to send them.
     pub digests: OnceLock<Arc<Digests>>,
     /// Whether the file has its name.
@@ -105,6 +112,13 @@ impl Common {
         // The sender is here.
         let _ = self.is_there.subscribe().wait_for(|&is_there| is_there).await;
     }
+
+    /// Waits until it is known which file it is: its hash.
+    async fn wanted(&self) -> Root {
+        let mut believed = self.believed.subscribe();
+        let known = believed.wait_for(Option::is_some).await.expect("the sender is here");
+        known.expect("it was waited for")
+    }
 }
 
 /// Connects to a source and tells of it: what is to be told when it is lost, or nothing once it has heard that the file is
@@ -116,6 +130,10 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
         Err(error) if is_final(&error) => return Some(Event::Refused { source, why: error.to_string() }),
         Err(error) => return lost(error.to_string()),
     };
+    let connected = Event::Connected { source, session: Arc::clone(&session) };
+    if common.events.send(connected).await.is_err() {
+        return lost(String::new());
+    }
     match look(source, common, &session).await {
         Ok(digests) => {
             let root = digests.root();
@@ -185,14 +203,8 @@ async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
     }
 }
 
-/// Of each path that is open its number in QUIC and its group.
-pub fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
-    let all = numbers.iter().enumerate();
-    all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()
-}
-
-/// Says under which control to send and which paths share links, asks for the file, and for its digests if no other source
-/// has sent them.
+/// Says under which control to send and which paths share links, asks for the file, and, if it is the one that is wanted, for
+/// its digests if no other source has sent them.
 async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<Digests>, LookError> {
     let (order, connection) = (&common.order, session.connection());
     let Wanted { name, groups, .. } = &order.sources[source];
@@ -207,17 +219,20 @@ async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<D
         found = answer(&mut stream).await?;
     }
     let Answer::Found { size, root } = found else { return Err(AskError::Other.into()) };
-    let wanted = common.digests.get().map(|digests| digests.root()).or(order.hash);
-    if let Some(wanted) = wanted.filter(|&wanted| wanted != root) {
+    let _ = common.events.send(Event::Found { source, root }).await;
+    let wanted = tokio::select! {
+        wanted = common.wanted() => wanted,
+        error = connection.closed() => return Err(AskError::Connection(error).into()),
+    };
+    if wanted != root {
         return Err(LookError::Another { root, wanted });
     }
     if let Some(digests) = common.digests.get() {
         return Ok(Arc::clone(digests));
     }
     let digests = Arc::new(list(connection, size, root).await?);
-    // Another source may have been faster, even with another file.
-    let first = Arc::clone(common.digests.get_or_init(|| digests));
-    if first.root() == root { Ok(first) } else { Err(LookError::Another { root, wanted: first.root() }) }
+    // Another source may have been faster.
+    Ok(Arc::clone(common.digests.get_or_init(|| digests)))
 }
 
 /// Fetches the digests of a file.
@@ -258,17 +273,4 @@ async fn chunk_bytes(connection: &Connection, job: &Job) -> Result<Vec<u8>, AskE
         received.fetch_add(piece.len() as u64, Ordering::Relaxed);
     }
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_that_comes_back_under_another_number_is_told_with_its_group() {
-        // The second path was number 1, is gone, and has come back as number 3.
-        assert_eq!(numbered(&[Some(0), Some(1), Some(2)], &[4, 5]), [(0, 4), (1, 5), (2, 0)]);
-        assert_eq!(numbered(&[Some(0), None, Some(2)], &[4, 5]), [(0, 4), (2, 0)]);
-        assert_eq!(numbered(&[Some(0), Some(3), Some(2)], &[4, 5]), [(0, 4), (3, 5), (2, 0)]);
-    }
 }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use noq::RecvStream;
+use noq::{RecvStream, SendStream};
 
 use super::PerfError;
 use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
 use super::running::Event;
-use super::wire::{Answer, DRAINING, Direction, Done, Request, ended, hear, tell, timely};
-use crate::control::named;
-use crate::paths::PathReport;
+use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
+use crate::control::{check_groups, named};
+use crate::paths::{PathReport, numbered};
 use crate::reach::{Reached, Way};
 use crate::running::Events;
 use crate::session::Session;
@@ -45,11 +45,27 @@ pub struct Plan {
     pub bytes: u64,
     /// Over so many streams at a time.
     pub streams: u32,
+    /// Which of the paths share links, by a number for each; empty if it is not known.
+    pub groups: Vec<u32>,
 }
 
 impl Plan {
+    /// Whether there is a group for each path, and the control goes by them.
+    fn check_groups(&self) -> Result<(), PerfError> {
+        let (groups, paths) = (self.groups.len(), self.via.len().max(1));
+        if groups == 0 {
+            return Ok(());
+        }
+        if groups != paths {
+            let range = format!("{paths}, one for each path");
+            return Err(PerfError::OutOfRange { what: "the number of groups", asked: groups.to_string(), range });
+        }
+        Ok(check_groups(&named(&self.control)?)?)
+    }
+
     fn request(&self) -> Request {
         Request {
+            groups: Vec::new(),
             control: self.control.clone(),
             direction: self.direction,
             seconds: self.seconds,
@@ -61,12 +77,16 @@ impl Plan {
 
 /// Measures once: tells of each interval, and at last of all.
 pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError> {
-    let (request, protocol) = (plan.request(), named(&plan.control)?);
+    let (mut request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
+    plan.check_groups()?;
     let way = Way { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
     let Reached { client, mut session, remote } = way.reach().await?;
     gather(&session).await;
-    let mut hears = timely("it does not answer", ask(&session, &request)).await?;
+    if !plan.groups.is_empty() {
+        request.groups = numbered(&session.numbers(), &plan.groups);
+    }
+    let (tells, mut hears) = timely("it does not answer", ask(&session, &request)).await?;
     if request.direction == Direction::Down && session.group().counts_marks() {
         session.tell_marks();
     }
@@ -81,6 +101,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     };
     let own: Done = tokio::select! {
         done = own => done?,
+        never = regroup(&session, &plan.groups, &request, tells) => never,
         never = watch(&session, &counter, request.direction, &mut intervals, &events) => never,
     };
     let last = tokio::time::timeout(DRAINING, hear::<Done>(&mut hears)).await;
@@ -94,14 +115,33 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     Ok(())
 }
 
-/// Asks for a measurement: where the end of it is told of.
-async fn ask(session: &Session, request: &Request) -> Result<RecvStream, PerfError> {
+/// Asks for a measurement: where more can be told, and where the end of it is told of.
+async fn ask(session: &Session, request: &Request) -> Result<(SendStream, RecvStream), PerfError> {
     let (mut tells, mut hears) = session.connection().open_bi().await.map_err(ended)?;
     tell(&mut tells, request).await?;
     match hear::<Answer>(&mut hears).await?.refusal {
         Some(refusal) => Err(PerfError::Refused(refusal)),
-        None => Ok(hears),
+        None => Ok((tells, hears)),
     }
+}
+
+/// Sees to it that the sender, here or there, knows which paths share links while paths come and go, for ever.
+async fn regroup(session: &Session, groups: &[u32], request: &Request, mut tells: SendStream) -> Done {
+    let mut told = request.groups.clone();
+    while !groups.is_empty() {
+        let open = numbered(&session.numbers(), groups);
+        match request.direction {
+            Direction::Up => session.regroup_numbered(&open),
+            Direction::Down if open != told => {
+                told.clone_from(&open);
+                // Of the end of the connection is heard elsewhere.
+                let _ = tell(&mut tells, &Groups { groups: open }).await;
+            }
+            Direction::Down => {}
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    std::future::pending().await
 }
 
 /// Waits until all paths are open, or for as long as they may take.

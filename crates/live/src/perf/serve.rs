@@ -1,7 +1,8 @@
 //! The server of measurements.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use noq::{RecvStream, SendStream};
 use tokio::sync::Semaphore;
@@ -9,8 +10,8 @@ use tokio::sync::Semaphore;
 use super::PerfError;
 use super::data::{Counter, drain, receive, send};
 use super::running::Event;
-use super::wire::{Answer, Direction, Done, PATIENCE, Request, ended, hear, tell, timely};
-use crate::control::named;
+use super::wire::{Answer, Direction, Done, Groups, PATIENCE, Request, ended, hear, tell, timely};
+use crate::control::{check_groups, named};
 use crate::running::Events;
 use crate::security::{Identity, SecurityError};
 use crate::session::{Arrival, Server, Session, SessionError};
@@ -18,6 +19,9 @@ use crate::url::Url;
 
 /// Measurements at a time; who comes then is refused.
 const MOST_AT_A_TIME: usize = 16;
+
+/// How often paths that have opened are put into their groups.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Where to serve, and as whom.
 #[derive(Debug)]
@@ -36,8 +40,8 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
     let identity = service.identity.map_or_else(made, Ok)?;
     let server = Server::bind(&[service.address.into()], &identity).await?;
     let host = service.host.unwrap_or_else(|| server.address().ip().to_string());
-    let pins = vec![identity.fingerprint()];
-    events.tell(Event::Serving(Url { host, port: server.address().port(), path: String::new(), pins }));
+    let (port, pins) = (server.address().port(), vec![identity.fingerprint()]);
+    events.tell(Event::Serving(Url { host, port, path: String::new(), pins, hash: None }));
     let room = Arc::new(Semaphore::new(MOST_AT_A_TIME));
     while let Some(arrival) = server.next().await {
         let (events, room) = (events.clone(), room.clone());
@@ -56,7 +60,8 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
 async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     let mut session = arrival.accept().await?;
     let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
-    let (request, mut tells, _permit) = timely(&format!("{remote} asks for nothing"), agree(&session, room)).await?;
+    let (request, (mut tells, hears), _permit) =
+        timely(&format!("{remote} asks for nothing"), agree(&session, room)).await?;
     if request.direction == Direction::Up && session.group().counts_marks() {
         session.tell_marks();
     }
@@ -65,7 +70,10 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
         Direction::Up => receive(&session, &request, &counter).await?,
         Direction::Down => {
             let begun = session.paths();
-            let (done, streams) = send(&session, &request, &counter).await?;
+            let (done, streams) = tokio::select! {
+                sent = send(&session, &request, &counter) => sent?,
+                never = regroup(&session, &request, hears) => never,
+            };
             drain(&streams).await;
             done.over(&begun, &session.paths())
         }
@@ -85,14 +93,14 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
 async fn agree<'a>(
     session: &Session,
     room: &'a Semaphore,
-) -> Result<(Request, SendStream, tokio::sync::SemaphorePermit<'a>), PerfError> {
+) -> Result<(Request, (SendStream, RecvStream), tokio::sync::SemaphorePermit<'a>), PerfError> {
     let (mut tells, mut hears): (SendStream, RecvStream) = session.connection().accept_bi().await.map_err(ended)?;
     let request: Request = hear(&mut hears).await?;
-    let chosen = request.check().and_then(|()| Ok(session.group().choose(&named(&request.control)?)?));
+    let chosen = request.check().and_then(|()| choose(session, &request));
     let refusal = match (chosen, room.try_acquire()) {
         (Ok(()), Ok(permit)) => {
             tell(&mut tells, &Answer { refusal: None }).await?;
-            return Ok((request, tells, permit));
+            return Ok((request, (tells, hears), permit));
         }
         (Err(error), _) => error.to_string(),
         (Ok(()), Err(_)) => format!("{MOST_AT_A_TIME} measurements are under way; try again later"),
@@ -101,4 +109,32 @@ async fn agree<'a>(
     tells.finish().map_err(ended)?;
     let _ = tells.stopped().await;
     Err(PerfError::Refused(refusal))
+}
+
+/// Puts the control that a client wants in control, if it goes by groups where there are any.
+fn choose(session: &Session, request: &Request) -> Result<(), PerfError> {
+    let protocol = named(&request.control)?;
+    if !request.groups.is_empty() {
+        check_groups(&protocol)?;
+    }
+    Ok(session.group().choose(&protocol)?)
+}
+
+/// Keeps to the groups of paths that a client tells, for ever.
+async fn regroup<T>(session: &Session, request: &Request, mut hears: RecvStream) -> T {
+    let groups = Mutex::new(request.groups.clone());
+    let lock = || groups.lock().unwrap_or_else(PoisonError::into_inner);
+    let hearing = async {
+        while let Ok(told) = hear::<Groups>(&mut hears).await {
+            *lock() = told.groups;
+        }
+    };
+    let keeping = async {
+        while !request.groups.is_empty() {
+            session.regroup_numbered(&lock());
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    tokio::join!(hearing, keeping);
+    std::future::pending().await
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::PerfError;
+use crate::control::MOST_PATHS;
 use crate::paths::PathReport;
 
 /// Of a measurement, in seconds.
@@ -51,6 +52,16 @@ pub struct Request {
     pub bytes: u64,
     /// Over so many streams at a time.
     pub streams: u32,
+    /// Which paths share links, by the number of each in QUIC and that of its group; empty if it is not known. What changes
+    /// follows as [`Groups`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<(u32, u32)>,
+}
+
+/// Which paths share links from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Groups {
+    pub(super) groups: Vec<(u32, u32)>,
 }
 
 impl Request {
@@ -75,6 +86,9 @@ impl Request {
         }
         if !(1..=MOST_STREAMS).contains(&self.streams) {
             return wrong("the number of streams", self.streams.to_string(), format!("1 to {MOST_STREAMS}"));
+        }
+        if self.groups.len() > MOST_PATHS {
+            return wrong("the number of groups", self.groups.len().to_string(), format!("at most {MOST_PATHS}"));
         }
         Ok(())
     }
@@ -189,7 +203,8 @@ mod tests {
 
     #[test]
     fn requests_beyond_the_limits_are_refused() {
-        let good = Request { control: "lia".to_owned(), direction: Direction::Up, seconds: 1.0, bytes: 1, streams: 1 };
+        let control = "lia".to_owned();
+        let good = Request { control, direction: Direction::Up, seconds: 1.0, bytes: 1, streams: 1, groups: vec![] };
         assert!(good.check().is_ok());
         for (request, said) in [
             (Request { seconds: 0.0, ..good.clone() }, "the time is 0 s; it must be more than 0 and at most 3600 s"),
@@ -199,6 +214,7 @@ mod tests {
             ),
             (Request { bytes: 0, ..good.clone() }, "the amount is 0 bytes; it must be 1 to 1000000000000 bytes"),
             (Request { streams: 17, ..good.clone() }, "the number of streams is 17; it must be 1 to 16"),
+            (Request { groups: vec![(0, 0); 17], ..good.clone() }, "the number of groups is 17; it must be at most 16"),
         ] {
             assert_eq!(request.check().unwrap_err().to_string(), said);
         }
@@ -211,7 +227,8 @@ mod tests {
             (seconds, amount, streams) in (any::<f64>(), any::<u64>(), any::<u32>()),
         ) {
             prop_assert!(Request::read(&bytes).is_err());
-            let asked = Request { control: String::new(), direction: Direction::Up, seconds, bytes: amount, streams };
+            let (control, direction) = (String::new(), Direction::Up);
+            let asked = Request { control, direction, seconds, bytes: amount, streams, groups: vec![(0, streams)] };
             if let Ok(read) = Request::read(&serde_json::to_vec(&asked).unwrap()) {
                 prop_assert!(read.check().is_ok());
                 prop_assert_eq!((read.bytes, read.streams), (amount, streams));

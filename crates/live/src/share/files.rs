@@ -71,6 +71,9 @@ pub enum FilesError {
     /// No fetcher could ask for a file of this name.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// Something writes to it.
+    #[error("it changes while it is read; share it when it is complete, or share its folder")]
+    Changing,
 }
 
 impl Files {
@@ -150,8 +153,10 @@ impl Files {
         if !metadata.is_file() {
             return Err(io::ErrorKind::NotFound.into());
         }
+        // What is shared alone may have become a link since it was looked at.
+        let no_link = if self.only.is_some() { nix::libc::O_NOFOLLOW } else { 0 };
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(nix::libc::O_NONBLOCK);
+        options.read(true).custom_flags(nix::libc::O_NONBLOCK | no_link);
         let file = self.directory.open_with(place, &options)?.into_std();
         let stamp = stamp(&file)?;
         Ok((file, stamp))

@@ -7,6 +7,7 @@
 mod files;
 mod service;
 
+use std::io;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,6 +59,31 @@ impl Share {
     /// Shares these files.
     pub fn new(files: Files) -> Self {
         Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)) }
+    }
+
+    /// The hash of the file that is shared alone, which is read whole for it; `None` if a directory is shared.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or changes meanwhile.
+    pub async fn hash_of_only(self: &Arc<Self>) -> Result<Option<Root>, FilesError> {
+        let Some(name) = self.files.only().cloned() else { return Ok(None) };
+        match self.hash(name).await {
+            Ok(file) => Ok(Some(file.digests().root())),
+            Err(Refusal::Changed) => Err(FilesError::Changing),
+            Err(refusal) => Err(FilesError::Unreadable(io::Error::other(refusal))),
+        }
+    }
+
+    /// Reads a file whole when it has its turn, which it keeps though the fetcher may leave.
+    async fn hash(self: &Arc<Self>, name: Name) -> Result<SharedFile, Refusal> {
+        let turn = Arc::clone(&self.hashed).acquire_owned().await.expect("nobody closes it");
+        let share = Arc::clone(self);
+        let find = move || {
+            let found = share.files.find(&name);
+            drop(turn);
+            found
+        };
+        spawn_blocking(find).await.map_err(|_| Refusal::NotNow)?
     }
 }
 
@@ -248,7 +274,7 @@ impl Serving {
             spawn_blocking(move || (share.files.find_known(&name), name)).await.map_err(|_| Refusal::NotNow)?;
         let found = match known? {
             Some(found) => found,
-            None => self.hash(name).await?,
+            None => self.share.hash(name).await?,
         };
         let (size, root) = (found.digests().size(), found.digests().root());
         let mut files = lock(&self.files);
@@ -258,18 +284,6 @@ impl Serving {
         }
         files.push((root, Arc::new(found)));
         Ok(Answer::Found { size, root })
-    }
-
-    /// Reads a file whole when it has its turn, which it keeps though the fetcher may leave.
-    async fn hash(&self, name: Name) -> Result<SharedFile, Refusal> {
-        let turn = Arc::clone(&self.share.hashed).acquire_owned().await.expect("nobody closes it");
-        let share = Arc::clone(&self.share);
-        let find = move || {
-            let found = share.files.find(&name);
-            drop(turn);
-            found
-        };
-        spawn_blocking(find).await.map_err(|_| Refusal::NotNow)?
     }
 
     /// A file that was looked for.

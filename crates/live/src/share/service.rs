@@ -28,7 +28,7 @@ pub struct Service {
 /// What has happened.
 #[derive(Debug)]
 pub enum ShareEvent {
-    /// At this URL; where it is a directory that is shared, names of files go after its slash.
+    /// At this URL. That of a file has its hash; where it is a directory that is shared, names of files go after its slash.
     Sharing(Url),
     /// A connection has ended.
     Served(Served),
@@ -46,7 +46,8 @@ pub enum ShareError {
     Session(#[from] SessionError),
 }
 
-/// Shares until it is dropped: tells the URL first, then of each connection.
+/// Shares until it is dropped: tells the URL first, then of each connection. A file that is shared alone is read whole before
+/// its URL is told, for its hash.
 pub async fn share(service: Service, events: Events<ShareEvent>) {
     if let Err(error) = run(service, &events).await {
         events.tell(ShareEvent::Failed(error));
@@ -55,15 +56,23 @@ pub async fn share(service: Service, events: Events<ShareEvent>) {
 
 async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareError> {
     let Service { path, addresses, identity, host } = service;
-    let files = Files::open(&path).map_err(|error| ShareError::Path { path, error })?;
+    let files = Files::open(&path).map_err(|error| ShareError::Path { path: path.clone(), error })?;
     let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
     let server = Server::bind(&locals, &identity).await?;
     let address = server.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
-    let pins = vec![identity.fingerprint()];
-    let path = files.only().map(ToString::to_string).unwrap_or_default();
-    events.tell(ShareEvent::Sharing(Url { host, port: address.port(), path, pins }));
-    let told = events.clone();
-    serve_all(server, Arc::new(Share::new(files)), move |served| told.tell(ShareEvent::Served(served))).await;
-    Ok(())
+    let name = files.only().map(ToString::to_string).unwrap_or_default();
+    let url = Url { host, port: address.port(), path: name, pins: vec![identity.fingerprint()], hash: None };
+    let share = Arc::new(Share::new(files));
+    let (told, hashed) = (events.clone(), Arc::clone(&share));
+    let announce = async {
+        let hash = hashed.hash_of_only().await.map_err(|error| ShareError::Path { path, error })?;
+        events.tell(ShareEvent::Sharing(Url { hash, ..url }));
+        std::future::pending().await
+    };
+    // Those who know the URL from before are served meanwhile.
+    tokio::select! {
+        failed = announce => failed,
+        () = serve_all(server, share, move |served| told.tell(ShareEvent::Served(served))) => Ok(()),
+    }
 }

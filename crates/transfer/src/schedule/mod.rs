@@ -1,13 +1,17 @@
 //! Which chunk is asked of which source.
 //!
-//! Every source has as many requests open as keep its paths busy, and gets the next chunk that nobody was asked for: so
+//! Every source has as many requests open as keep its paths busy, also while their windows grow, and gets the next chunk that nobody was asked for: so
 //! each gives what it can. When all chunks are asked for, a source that has nothing left to do takes over the one that
 //! another is expected to bring last, if it can bring it much sooner; whichever comes first counts. So no source, however slow
 //! or silent, holds up the end.
 
+mod ahead;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use anabranch_core::Time;
+
+use self::ahead::Ahead;
 
 /// Requests that a source has open before it is known how fast it is.
 const FIRST_DEPTH: usize = 4;
@@ -36,6 +40,8 @@ struct Source {
     arrivals: VecDeque<Time>,
     /// The shortest time in seconds that a chunk took.
     latency: Option<f64>,
+    /// How far ahead it is asked while its window grows.
+    ahead: Ahead,
     /// Chunks that it brought first.
     brought: u32,
     /// Whether it is asked no longer.
@@ -50,13 +56,14 @@ impl Source {
         (count > 0).then(|| seconds(first, last) / count as f64)
     }
 
-    /// How many requests it may have open: enough for twice the time that one takes, and two more.
-    fn depth(&self, most: usize) -> usize {
-        match (self.each(), self.latency) {
+    /// How many requests it may have open: enough for twice the time that one takes, or for as much as it may bring until the
+    /// next requests reach it, and two more.
+    fn depth(&self, chunk_bytes: u64, most: usize) -> usize {
+        let steady = match (self.each(), self.latency) {
             (Some(each), Some(latency)) => (2.0 * latency / each.max(1e-9)) as usize + 2,
             _ => FIRST_DEPTH,
-        }
-        .clamp(LEAST_DEPTH, most)
+        };
+        steady.max(self.ahead.chunks(chunk_bytes) + 2).clamp(LEAST_DEPTH, most)
     }
 
     /// In how many seconds it is expected to have brought so many chunks, if each takes as long as those before, or as
@@ -81,21 +88,24 @@ pub struct Schedule {
     left: usize,
     /// Those that are not and that nobody is asked for.
     free: BTreeSet<u32>,
+    /// The bytes of a chunk.
+    chunk_bytes: u64,
     /// The most requests that a source has open.
     most_depth: usize,
     sources: Vec<Source>,
 }
 
 impl Schedule {
-    /// Nobody is asked yet; of the chunks of the file some may be there already. A source has no more than `most_depth`
-    /// requests open, and never less than two.
-    pub fn new(chunks: u32, there: &[u32], most_depth: usize) -> Self {
+    /// Nobody is asked yet; of the chunks of the file, of `chunk_bytes` each, some may be there already. A source has no more
+    /// than `most_depth` requests open, and never less than two.
+    pub fn new(chunks: u32, there: &[u32], chunk_bytes: u64, most_depth: usize) -> Self {
         let mut is_there = vec![false; chunks as usize];
         for &chunk in there {
             is_there[chunk as usize] = true;
         }
         let free: BTreeSet<u32> = (0..chunks).filter(|&chunk| !is_there[chunk as usize]).collect();
-        Self { is_there, left: free.len(), free, most_depth: most_depth.max(LEAST_DEPTH), sources: Vec::new() }
+        let most_depth = most_depth.max(LEAST_DEPTH);
+        Self { is_there, left: free.len(), free, chunk_bytes, most_depth, sources: Vec::new() }
     }
 
     /// One more source has the file.
@@ -107,7 +117,7 @@ impl Schedule {
     /// The chunk to ask a source for now; `None` if it has enough to do, or nothing is left for it.
     pub fn next(&mut self, source: SourceId, now: Time) -> Option<u32> {
         let own = &self.sources[source];
-        if own.is_gone || own.asked.len() >= own.depth(self.most_depth) {
+        if own.is_gone || own.asked.len() >= own.depth(self.chunk_bytes, self.most_depth) {
             return None;
         }
         let chunk = match self.free.pop_first() {
@@ -145,6 +155,12 @@ impl Schedule {
     fn is_only_asked_of(&self, chunk: u32, source: SourceId) -> bool {
         let mut others = self.sources.iter().enumerate().filter(|&(other, _)| other != source);
         others.all(|(_, other)| other.asked.iter().all(|&(asked, _)| asked != chunk))
+    }
+
+    /// So many bytes of chunks have come from a source until now, of chunks that are not whole too, and a round trip to it
+    /// takes so many seconds. To be told before it is asked for more.
+    pub fn on_received(&mut self, source: SourceId, bytes: u64, round_trip: f64, now: Time) {
+        self.sources[source].ahead.on_received(bytes, round_trip, now);
     }
 
     /// A chunk has come from a source, and is what it should be. Says whether it was missing until now, and which other
@@ -217,6 +233,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::digests::LEAST_CHUNK as CHUNK;
 
     /// A time in milliseconds.
     fn ms(ms: u64) -> Time {
@@ -226,7 +243,7 @@ mod tests {
     /// Sources that take `each` milliseconds for a chunk, one after the other, and answer in the order asked: when the last
     /// chunk came, and how many each brought. A source of `None` never answers.
     fn fetched(chunks: u32, each: &[Option<u64>]) -> (u64, Vec<u32>) {
-        let mut schedule = Schedule::new(chunks, &[], 64);
+        let mut schedule = Schedule::new(chunks, &[], CHUNK, 64);
         let mut queues: Vec<VecDeque<u32>> = each.iter().map(|_| VecDeque::new()).collect();
         let mut free_at: Vec<u64> = vec![0; each.len()];
         for _ in each {
@@ -283,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_a_lost_source_was_asked_for_is_asked_of_another() {
-        let mut schedule = Schedule::new(6, &[1, 2], 64);
+        let mut schedule = Schedule::new(6, &[1, 2], CHUNK, 64);
         let (first, second) = (schedule.add(), schedule.add());
         assert_eq!([schedule.next(first, ms(0)), schedule.next(first, ms(0))], [Some(0), Some(3)]);
         schedule.on_lost(first);
@@ -297,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_chunk_counts_once_whoever_brings_it() {
-        let mut schedule = Schedule::new(1, &[], 64);
+        let mut schedule = Schedule::new(1, &[], CHUNK, 64);
         let (first, second) = (schedule.add(), schedule.add());
         assert_eq!(schedule.next(first, ms(0)), Some(0));
         assert_eq!(schedule.next(second, ms(0)), None, "neither is known to be faster");
@@ -312,7 +329,7 @@ mod tests {
     #[test]
     fn a_long_way_is_kept_full() {
         // 100 ms there and back, 1 ms a chunk: 100 chunks fit on the way, and the most is 64.
-        let mut schedule = Schedule::new(1000, &[], 64);
+        let mut schedule = Schedule::new(1000, &[], CHUNK, 64);
         let source = schedule.add();
         let mut under_way: VecDeque<(u64, u32)> = VecDeque::new();
         let mut last = 0;
@@ -327,6 +344,76 @@ mod tests {
             }
         }
         assert!(schedule.left() < 200, "{} of 1000 are left", schedule.left());
+    }
+
+    /// A source at the end of a path of 400 Mbit/s and a round trip of 200 ms, in steps of a millisecond: slow start from 14 kB
+    /// on, for as long as requests keep its window full.
+    struct LongWay {
+        window: f64,
+        /// Bytes asked for and not sent.
+        wanted: f64,
+        /// Bytes sent in each of the last 200 ms, and whether the window was full then.
+        sent: VecDeque<(f64, bool)>,
+    }
+
+    impl LongWay {
+        fn new() -> Self {
+            Self { window: 14e3, wanted: 0.0, sent: vec![(0.0, false); 200].into() }
+        }
+
+        /// A millisecond goes by: what comes at the other end, which was sent 100 ms ago.
+        fn step(&mut self) -> f64 {
+            let (acked, was_full) = self.sent.pop_front().unwrap();
+            if was_full {
+                self.window += acked;
+            }
+            let room = self.window - self.sent.iter().map(|(bytes, _)| bytes).sum::<f64>();
+            let sends = room.min(self.wanted).min(50e3);
+            self.wanted -= sends;
+            self.sent.push_back((sends, sends == room));
+            self.sent[99].0
+        }
+    }
+
+    /// After how many milliseconds 64 chunks have come over a long way. Whenever one has come, and every 100 ms, `asks` is told
+    /// the time, the bytes that have come and the whole chunks among them, and says how many chunks are asked for.
+    fn over_a_long_way(mut asks: impl FnMut(u64, u64, usize) -> usize) -> u64 {
+        let (mut way, mut requests, mut came, mut whole) = (LongWay::new(), VecDeque::new(), 0.0, 0);
+        for now in 0..100_000 {
+            while requests.pop_front_if(|at| *at <= now).is_some() {
+                way.wanted += CHUNK as f64;
+            }
+            came += way.step();
+            // Bytes are whole but for rounding.
+            let now_whole = ((came + 1.0) / CHUNK as f64) as usize;
+            if now_whole >= 64 {
+                return now;
+            }
+            if now_whole > whole || now % 100 == 0 {
+                whole = now_whole;
+                let asked = asks(now, came as u64, whole);
+                requests.extend(std::iter::repeat_n(now + 100, asked));
+            }
+        }
+        panic!("{whole} chunks of 64 have come");
+    }
+
+    #[test]
+    fn a_window_that_doubles_never_waits_for_requests() {
+        let (mut schedule, mut asked) = (Schedule::new(64, &[], CHUNK, 64), VecDeque::new());
+        let source = schedule.add();
+        let scheduled = over_a_long_way(|now, came, whole| {
+            while schedule.brought(source) < whole as u32 {
+                schedule.on_arrival(source, asked.pop_front().unwrap(), ms(now));
+            }
+            schedule.on_received(source, came, 0.2, ms(now));
+            let before = asked.len();
+            asked.extend(std::iter::from_fn(|| schedule.next(source, ms(now))));
+            asked.len() - before
+        });
+        // As fast as if all were asked for at once.
+        let at_once = over_a_long_way(|now, _, _| if now == 0 { 64 } else { 0 });
+        assert_eq!(scheduled, at_once);
     }
 
     proptest! {

@@ -1,0 +1,198 @@
+//! Slow starts of several senders at once, in virtual time: their controls, and what they tell each other by way of the end
+//! that they send to, with the delays of all that.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use noq::congestion::{Controller, ControllerFactory};
+
+use super::{Group, Mirrored, Slot, named};
+use crate::feedback::{Others, Standings, Told};
+use crate::fetch::coupling::{PERIOD, others, subflows};
+
+/// Bytes of a packet.
+const PACKET: u64 = 1200;
+
+/// By how much a pacer is faster than a window in a round trip, and the packets that it lets go at once.
+const PACED: (f64, f64) = (1.25, 10.0);
+
+/// The number in QUIC of the only path of each sender.
+const PATH: u32 = 0;
+
+/// A message, and when it comes.
+type Mail<M> = VecDeque<(u64, M)>;
+
+/// A sender of part of a file; all times are in milliseconds.
+struct Sender {
+    group: Arc<Group>,
+    slot: Slot,
+    rtt: u64,
+    /// When it begins to send.
+    begins: u64,
+    next: u64,
+    /// The packets that the pacer lets go.
+    paced: f64,
+    /// The packets under way: when they were sent, and the first and how many.
+    under_way: VecDeque<(u64, u64, u64)>,
+    told: Told,
+    /// What it has told that has not come yet, and what has come last.
+    own: Mail<Standings>,
+    known: Standings,
+    /// What it was told of others that has not come yet.
+    others: Mail<Others>,
+    told_others: Told,
+}
+
+impl Sender {
+    /// One under the control of a group, with a round trip and a time at which it begins.
+    fn new(group: Arc<Group>, start: Instant, (rtt, begins): (u64, u64)) -> Self {
+        let controller = group.clone().build(start, PACKET as u16);
+        let slot = *controller.into_any().downcast::<Slot>().expect("a group makes slots");
+        Self {
+            group,
+            slot,
+            rtt,
+            begins,
+            next: 0,
+            paced: PACED.1,
+            under_way: VecDeque::new(),
+            told: Told::default(),
+            own: VecDeque::new(),
+            known: Standings::default(),
+            others: VecDeque::new(),
+            told_others: Told::default(),
+        }
+    }
+
+    /// Acknowledgements come, and packets leave; gives how many come at the other end.
+    fn step(&mut self, now: u64, at: impl Fn(u64) -> Instant) -> u64 {
+        let mut came = 0;
+        for &(sent, _, count) in &self.under_way {
+            came += if sent + self.rtt / 2 == now { count } else { 0 };
+        }
+        while let Some((sent, first, count)) = self.under_way.pop_front_if(|(sent, ..)| *sent + self.rtt <= now) {
+            (first..first + count).for_each(|number| self.slot.on_acked(at(now), at(sent), number));
+            self.slot.on_end_acks(at(now), 0, false, Some(first + count - 1));
+            self.slot.window();
+        }
+        if now >= self.begins {
+            self.send(now, at);
+        }
+        came
+    }
+
+    /// Packets leave as the window and the pacer let them.
+    fn send(&mut self, now: u64, at: impl Fn(u64) -> Instant) {
+        let under_way: u64 = self.under_way.iter().map(|(.., count)| count).sum();
+        let window = self.slot.window() / PACKET;
+        self.paced += PACED.0 * window as f64 / self.rtt as f64;
+        let room = window.saturating_sub(under_way);
+        let count = room.min(self.paced as u64);
+        self.paced = (self.paced - count as f64).min(PACED.1);
+        if count == room {
+            self.slot.on_cwnd_limited();
+        }
+        if count > 0 {
+            (self.next..self.next + count).for_each(|number| self.slot.on_packet_sent(at(now), PACKET as u16, number));
+            self.under_way.push_back((now, self.next, count));
+            self.next += count;
+        }
+    }
+
+    /// Hears of others, and tells how its own subflow stands.
+    fn talk(&mut self, now: u64, at: impl Fn(u64) -> Instant) {
+        while let Some((_, Others { heard, standings })) = self.others.pop_front_if(|(at, _)| *at <= now) {
+            let mirrored = |(group, standing)| Mirrored { group, standing };
+            let others: Vec<Mirrored> = standings.subflows.into_iter().map(mirrored).collect();
+            let then: Vec<(usize, f64)> = self.told.windows(heard).iter().map(|&(_, window)| (0, window)).collect();
+            self.group.mirror(&others, &then);
+        }
+        let subflows = self.group.standing(0).map(|standing| (PATH, standing)).into_iter().collect();
+        if let Some(told) = self.told.next(at(now), subflows, 0) {
+            self.own.push_back((now + self.rtt / 2, told));
+        }
+        if let Some((_, known)) = self.own.pop_front_if(|(at, _)| *at <= now) {
+            self.known = known;
+        }
+    }
+}
+
+/// How senders hear of each other.
+#[derive(Clone, Copy, PartialEq)]
+enum Talk {
+    /// As they do.
+    Full,
+    /// Only of what others have told, which counts as if it were true now.
+    Late,
+    /// Not at all: one control has all of their paths, and knows how they stand.
+    Joint,
+}
+
+/// After how many milliseconds `bytes` have come from senders under a control, each with a round trip, and a time at which it
+/// begins, over a link that is never full.
+fn brings(control: &str, senders: &[(u64, u64)], talk: Talk, bytes: u64) -> u64 {
+    // All times are to come: the clock of this machine says nothing of them.
+    let start = Instant::now() + Duration::from_hours(1);
+    let at = |ms: u64| start + Duration::from_millis(ms);
+    let period = PERIOD.as_millis() as u64;
+    let group = || Group::since(&named(control).unwrap(), start).unwrap();
+    let joint = group();
+    let own = || if talk == Talk::Joint { joint.clone() } else { group() };
+    let mut senders: Vec<Sender> = senders.iter().map(|&way| Sender::new(own(), start, way)).collect();
+    let mut came = 0;
+    for now in 0..20_000 {
+        came += senders.iter_mut().map(|sender| sender.step(now, at)).sum::<u64>();
+        if came * PACKET >= bytes {
+            return now - senders.iter().map(|sender| sender.begins).min().unwrap();
+        }
+        if now % period == 0 && talk != Talk::Joint {
+            senders.iter_mut().for_each(|sender| sender.talk(now, at));
+            exchange(&mut senders, now, at, talk);
+        }
+    }
+    panic!("{came} packets have come");
+}
+
+/// The end that they send to tells each of the others.
+fn exchange(senders: &mut [Sender], now: u64, at: impl Fn(u64) -> Instant, talk: Talk) {
+    let is_full = talk == Talk::Full;
+    let of = |sender: &Sender| subflows(&sender.known.subflows, &[Some(PATH)], &[], is_full);
+    let all: Vec<Vec<Mirrored>> = senders.iter().map(of).collect();
+    for (source, sender) in senders.iter_mut().enumerate() {
+        let heard = if is_full { sender.known.sequence } else { 0 };
+        let told = others(&all, source).iter().map(|other| (other.group, other.standing)).collect();
+        if let Some(standings) = sender.told_others.next(at(now), told, heard) {
+            sender.others.push_back((now + sender.rtt / 2, Others { heard, standings }));
+        }
+    }
+}
+
+const MB: u64 = 1_000_000;
+
+/// Round trips, and times at which senders begin, in milliseconds.
+fn ways() -> Vec<Vec<(u64, u64)>> {
+    let of = |rtt: u64| [vec![(rtt, 600); 2], vec![(rtt, 600), (rtt, 600 + rtt / 3)], vec![(rtt, 600); 4]];
+    [20, 60, 202].into_iter().flat_map(of).chain([vec![(60, 600), (202, 600)]]).collect()
+}
+
+#[test]
+fn slow_starts_of_several_senders_grow_as_those_of_one_that_has_all_paths() {
+    for senders in ways() {
+        let [full, joint] = [Talk::Full, Talk::Joint].map(|talk| brings("nmcc", &senders, talk, MB) as f64);
+        println!("{senders:?}: {full} ms, joint {joint} ms");
+        assert!((full / joint - 1.0).abs() < 0.04, "{full} ms, {joint} ms together");
+    }
+}
+
+#[test]
+fn two_slow_starts_take_as_long_as_one_of_tcp_and_not_less_by_what_they_do_not_know() {
+    // Two begin with a window of 10 packets each, which one does not have.
+    for rtt in [20, 60, 202] {
+        let one = brings("reno", &[(rtt, 600)], Talk::Joint, MB) as f64;
+        let two = |control, talk| brings(control, &[(rtt, 600); 2], talk, MB) as f64;
+        let (full, late, apart) = (two("nmcc", Talk::Full), two("nmcc", Talk::Late), two("uncoupled", Talk::Joint));
+        println!("{rtt} ms: one {one} ms, two {full} ms, where all is late {late} ms, apart {apart} ms");
+        assert!(full > 0.97 * one && late < 0.95 * one && apart < 0.87 * one, "{one}, {full}, {late}, {apart}");
+    }
+}

@@ -1,0 +1,28 @@
+"""Which paths share links, as options tell it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="0,0,1",
+        help="Which paths share links, by a number for each path; for NMCC. Repeatable: the numbers add up.",
+    ),
+]
+
+
+def path_groups(options: Sequence[str] | None) -> list[int]:
+    """Give the numbers of all these options, one after the other."""
+    try:
+        return [int(number) for option in options or () for number in option.split(",")]
+    except ValueError:
+        raise ScenarioError(f"--groups: `{' '.join(options or ())}` is no list of numbers; one is 0,0,1") from None
