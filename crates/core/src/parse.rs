@@ -37,7 +37,7 @@ impl Kind {
     }
 
     /// The number and the unit of `text`; the number is finite and not negative.
-    fn split<'a>(&self, text: &'a str) -> Result<(f64, &'a str), QuantityError> {
+    fn split<'a>(&self, text: &'a str) -> Result<(Number<'a>, &'a str), QuantityError> {
         let trimmed = text.trim();
         let unit_at = trimmed
             .char_indices()
@@ -57,22 +57,40 @@ impl Kind {
         if unit.is_empty() {
             return Err(self.error(text, "it has no unit"));
         }
-        Ok((value, unit))
+        Ok((Number { text: number, value }, unit))
     }
 
-    fn scale(&self, text: &str, prefix: &str) -> Result<f64, QuantityError> {
+    /// The number of `text` times what the prefix of its unit stands for.
+    fn scaled(&self, text: &str, number: &Number, prefix: &str) -> Result<f64, QuantityError> {
         Ok(match prefix {
-            "" => 1.0,
-            "k" | "K" => 1e3,
-            "M" | "m" => 1e6,
-            "G" | "g" => 1e9,
-            "T" | "t" => 1e12,
-            "P" => 1e15,
-            "Ki" => 1024.0,
-            "Mi" => 1024.0 * 1024.0,
-            "Gi" => 1024.0 * 1024.0 * 1024.0,
+            "" => number.value,
+            "k" | "K" => number.times_ten_to(3),
+            "M" | "m" => number.times_ten_to(6),
+            "G" | "g" => number.times_ten_to(9),
+            "T" | "t" => number.times_ten_to(12),
+            "P" => number.times_ten_to(15),
+            "Ki" => number.value * 1024.0,
+            "Mi" => number.value * (1024.0 * 1024.0),
+            "Gi" => number.value * (1024.0 * 1024.0 * 1024.0),
             _ => return Err(self.error(text, format!("`{prefix}` is not a prefix of a unit"))),
         })
+    }
+}
+
+/// A number as it is written, and its value.
+struct Number<'a> {
+    text: &'a str,
+    value: f64,
+}
+
+impl Number<'_> {
+    /// The double next to the number times a power of ten: 1.003 times a million is 1,003,000, which a product of doubles
+    /// is not.
+    fn times_ten_to(&self, power: i32) -> f64 {
+        let (digits, exponent) = self.text.split_once(['e', 'E']).unwrap_or((self.text, "0"));
+        let exponent = exponent.parse::<i32>().ok().and_then(|exponent| exponent.checked_add(power));
+        let read = exponent.and_then(|exponent| format!("{digits}e{exponent}").parse::<f64>().ok());
+        read.map_or(self.value * 10f64.powi(power), f64::abs)
     }
 }
 
@@ -91,11 +109,11 @@ fn is_unit_start(text: &str, at: usize, c: char) -> bool {
 /// # Errors
 /// No number, no unit, an unknown unit, a negative value, or more than 1e30 bit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
-    let (value, unit) = RATE.split(text)?;
+    let (number, unit) = RATE.split(text)?;
     let units = [("bit/s", 1.0), ("bits/s", 1.0), ("bps", 1.0), ("b/s", 1.0), ("B/s", 8.0)];
     let found = units.iter().find_map(|(name, bits)| unit.strip_suffix(name).map(|prefix| (prefix, bits)));
     let (prefix, bits) = found.ok_or_else(|| RATE.error(text, format!("`{unit}` is not a unit of rate")))?;
-    let rate = value * RATE.scale(text, prefix)? * bits;
+    let rate = RATE.scaled(text, &number, prefix)? * bits;
     if rate > MOST_RATE {
         return Err(RATE.error(text, "it is too large, over 1e30 bit/s"));
     }
@@ -107,7 +125,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// # Errors
 /// No number, no unit, an unknown unit, a negative value, or more than 213 days.
 pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
-    let (value, unit) = SPAN.split(text)?;
+    let (number, unit) = SPAN.split(text)?;
     if let Some(ps) = text.trim().strip_suffix("ps").and_then(|number| number.trim().parse().ok()) {
         // Exact, where a double may not be.
         return Ok(Span(ps));
@@ -122,7 +140,7 @@ pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
         "h" => 3600.0,
         _ => return Err(SPAN.error(text, format!("`{unit}` is not a unit of time"))),
     };
-    Span::from_seconds(value * seconds).ok_or_else(|| SPAN.error(text, "it is longer than 213 days"))
+    Span::from_seconds(number.value * seconds).ok_or_else(|| SPAN.error(text, "it is longer than 213 days"))
 }
 
 /// Reads a size such as `64 KiB`, `1.5 MB` or `12 kbit`.
@@ -130,11 +148,11 @@ pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
 /// # Errors
 /// No number, no unit, an unknown unit, a negative value, or more than 2^53 bytes.
 pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
-    let (value, unit) = SIZE.split(text)?;
+    let (number, unit) = SIZE.split(text)?;
     let units = [("bytes", 1.0), ("byte", 1.0), ("bits", 0.125), ("bit", 0.125), ("B", 1.0)];
     let found = units.iter().find_map(|(name, bytes)| unit.strip_suffix(name).map(|prefix| (prefix, bytes)));
     let (prefix, bytes) = found.ok_or_else(|| SIZE.error(text, format!("`{unit}` is not a unit of size")))?;
-    let total = (value * SIZE.scale(text, prefix)? * bytes).round();
+    let total = (SIZE.scaled(text, &number, prefix)? * bytes).round();
     if total > 9_007_199_254_740_992.0 {
         return Err(SIZE.error(text, "it is more than 2^53 bytes"));
     }
@@ -158,6 +176,21 @@ mod tests {
         ] {
             assert_eq!(parse_rate(text), Ok(Rate(bps)), "{text}");
         }
+    }
+
+    #[test]
+    fn decimal_prefixes_lose_no_bit() {
+        for (text, bps) in [
+            ("1.003 Mbit/s", 1_003_000.0),
+            ("1.1 Gbit/s", 1_100_000_000.0),
+            ("0.000001003 Tbit/s", 1_003_000.0),
+            ("1.003e-3 Gb/s", 1_003_000.0),
+            ("1003.E0 kbps", 1_003_000.0),
+            ("0.29 kB/s", 2320.0),
+        ] {
+            assert_eq!(parse_rate(text).map(|rate| rate.0.to_bits()), Ok(f64::to_bits(bps)), "{text}");
+        }
+        assert_eq!(parse_bytes("1.001 kB"), Ok(Bytes(1001)));
     }
 
     #[test]
