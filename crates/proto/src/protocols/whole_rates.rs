@@ -7,10 +7,15 @@ use anabranch_core::Rate;
 /// More than any link carries, and less than would overflow.
 pub(super) const UNLIMITED: i64 = 1 << 61;
 
-/// A rate in whole bit/s.
+/// How far from a whole number a rate may be by rounding alone, relatively.
+const ROUNDING: f64 = 1e-12;
+
+/// A rate in whole bit/s: rounded down, but up where it is less than a whole number by rounding alone.
 pub(super) fn whole(rate: Rate) -> i64 {
+    let next = rate.0.round();
+    let is_next = (next - rate.0).abs() <= ROUNDING * rate.0;
     // Whatever is too large for the type becomes its greatest number.
-    (rate.0 as i64).min(UNLIMITED)
+    (if is_next { next as i64 } else { rate.0 as i64 }).min(UNLIMITED)
 }
 
 /// How many there are of each rate, in order: 12 bytes for each that differs, and the room that the tree keeps.
@@ -71,5 +76,11 @@ mod tests {
     #[test]
     fn what_is_too_large_for_a_whole_number_is_unlimited() {
         assert_eq!([2.9, 1e300, f64::INFINITY].map(|bps| whole(Rate(bps))), [2, UNLIMITED, UNLIMITED]);
+    }
+
+    #[test]
+    fn what_rounding_took_from_a_whole_number_is_given_back() {
+        let rates = [1.003 * 1e6, 0.1 * 3.0 * 10.0, 1_002_999.5, 0.0].map(|bps| whole(Rate(bps)));
+        assert_eq!(rates, [1_003_000, 3, 1_002_999, 0]);
     }
 }
