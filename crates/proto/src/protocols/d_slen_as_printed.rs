@@ -1,6 +1,9 @@
 //! The link of d-SLEN as it is printed, in doubles: procedures 6 to 8 and function 4 of [ludena2021].
 //!
 //! For comparison only: it may overload links, starve subflows, and grant what is no number. `d_slen.rs` says why.
+//!
+//! differs: links without a limit take no part, where the paper has links of infinite capacity that compute infinite levels.
+//! Where a quotient of Function 4 is no number (0 / 0), the greater of it and x is x.
 
 use crate::control::{LinkControl, LinkOrders, LinkView, Position, Visitor};
 use crate::packet::Header;

@@ -15,6 +15,9 @@
 //! 100 ms at the least. A probe carries the bytes that its source was granted to send since the one before, so that the
 //! mean is the same. The first stands for the SYN, and is sent again every 500 ms until there is a reply.
 //!
+//! differs: a link stamps its rate on a probe that arrives at the queue. The ns-2 code stamps it on a packet that leaves the
+//! queue, so there a source learns of a rate that is newer by the time that packets wait.
+//!
 //! differs: a data packet counts where its arrival falls, also if the interval ends while it is sent. Where control
 //! packets travel apart from data, round trips have no waiting in them. The end of the first interval is not drawn.
 
