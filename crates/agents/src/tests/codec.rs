@@ -64,7 +64,7 @@ fn numbers_that_cannot_be_are_refused() {
         |parcel| parcel.path = 16,
         |parcel| {
             if let crate::Fields::DSlen(probe) = &mut parcel.fields {
-                probe.portion.new = 0.5;
+                probe.portion.new = 1e-30;
             }
         },
     ];

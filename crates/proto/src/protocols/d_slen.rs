@@ -16,15 +16,22 @@
 //! changes mend it; `variant = "paper"` (`d_slen_as_printed.rs`) does without.
 //! - The probe also carries the `setter`, the link that last lowered its level. There alone may the level grow, and only
 //!   on the way down, so that all links after it still can object. (Printed: at the only link in the set, both ways.)
-//! - Links join and leave the set with a relative tolerance `tie`; equal levels would flip for ever by rounding.
+//! - Only the setter holds the subflow back: a link joins the set where it lowers the level, by a share `tie` at least,
+//!   and leaves it once another link is the setter. (Printed: links of equal level are in the set together.)
 //! - A subflow's own portion bounds every divisor from below; links without a limit take no part.
-//! - No portion falls below `floor`, since from zero none ever returns.
+//! - No portion falls below `floor`, since from zero none ever returns. The portions sum to 1 again after that.
+//!
+//! Why a link of equal level stays out: say a link is full, connection a with the highest level on it has a second link
+//! of just that level, and b and c with lower levels are held back elsewhere. If b and c were counted here too, the next
+//! probe of a would find (capacity - rate_elsewhere) / (portions of a, b and c), far less than a has. Then b and c would
+//! find more than they can use and go, a would return, and so on for ever. `tie` is for rates that links hold from the
+//! round before: where portions still change a little, a full link seems overloaded by that much.
 //!
 //! Besides, links fill in a rate in the first round only: filled in later it would be added by some and taken off by all.
 //! A reply counts once, whatever copies of it come back.
 //!
-//! Portions travel and are summed in steps of 2^-30, rates in bit/s, both whole numbers, so that sums return to exactly
-//! zero. A connection's claim multiplies its portions [ludena2021, sec. IV].
+//! Portions and rates in bit/s travel and are summed in steps of 2^-60, so that sums return to exactly zero, and a link
+//! of 1 kbit/s is shared as one of 1 Tbit/s is. A connection's claim multiplies its portions [ludena2021, sec. IV].
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
@@ -35,20 +42,18 @@ use crate::control::{
 };
 use crate::packet::{Header, Positions};
 use crate::protocols::d_slen_as_printed::PrintedLink;
+use crate::protocols::steps::{LEAST, Sum, in_steps, is_in_steps, rate_in_steps};
 use crate::protocols::terms::{Claims, Terms};
 
 /// On what terms it serves.
 pub const TERMS: Terms = Terms {
-    claims: Claims::Weighted { reason: "carries portions in steps of 2^-30" },
+    claims: Claims::Weighted { reason: "carries portions in steps of 2^-60" },
     many_paths: true,
     ..Terms::SINGLE_PATH
 };
 
-/// Steps of a whole portion.
-const WHOLE: f64 = (1u64 << 30) as f64;
-
-/// The most steps of a sound probe: those of the greatest claim.
-const MOST_PORTION: f64 = 1e3 * WHOLE;
+/// The greatest portion of a sound probe: that of the greatest claim.
+const MOST_PORTION: f64 = 1e3;
 
 /// The highest rate of a sound probe, in bit/s.
 const MOST_RATE: f64 = 1e16;
@@ -67,7 +72,8 @@ pub struct Parameters {
     #[serde(deserialize_with = "small")]
     #[schemars(range(min = 0, max = 0.1))]
     pub floor: f64,
-    /// Levels that differ by less than this count as equal, relative, 0 to 0.1; "paper" compares exactly.
+    /// A link whose level is less by no more than this share does not lower that of a subflow, 0 to 0.1; "paper"
+    /// compares exactly.
     #[serde(deserialize_with = "small")]
     #[schemars(range(min = 0, max = 0.1))]
     pub tie: f64,
@@ -87,7 +93,7 @@ pub enum Variant {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { variant: Variant::Corrected, floor: 1e-6, tie: 1e-4 }
+        Self { variant: Variant::Corrected, floor: 1e-6, tie: 1e-5 }
     }
 }
 
@@ -109,9 +115,9 @@ pub struct Change {
 /// The fields of Probe, `ProbeAck` and Leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
-    /// The subflow's portion; in steps of 2^-30 if corrected, a fraction if as printed.
+    /// The subflow's portion; in steps of 2^-60 if corrected.
     pub portion: Change,
-    /// The subflow's rate in bit/s; whole if corrected.
+    /// The subflow's rate in bit/s; in steps of 2^-60 if corrected.
     pub rate: Change,
     /// The links that hold it back.
     pub bottlenecks: Positions,
@@ -128,11 +134,10 @@ pub struct Probe {
 impl Probe {
     /// Whether it may have come from a source or a link of the corrected protocol, on a path of so many links.
     pub fn is_sound(&self, links: Position) -> bool {
-        let is_whole = |value: f64, most: f64| (0.0..=most).contains(&value) && value.fract() == 0.0;
         let portions = [self.portion.old, self.portion.new];
         let rates = [self.rate.old, self.rate.new];
-        portions.iter().all(|&portion| is_whole(portion, MOST_PORTION))
-            && rates.iter().all(|&rate| is_whole(rate, MOST_RATE))
+        portions.iter().all(|&portion| is_in_steps(portion, MOST_PORTION))
+            && rates.iter().all(|&rate| is_in_steps(rate, MOST_RATE))
             && self.level >= 0.0
             && self.bottlenecks.are_before(links)
             && (self.setter < links || self.setter == NONE)
@@ -192,33 +197,37 @@ impl Source {
 
     /// What travels for this share of the connection's rate.
     fn portion(&self, share: f64) -> f64 {
-        if self.is_printed {
-            // Also if it is no number: 0 / 0 is one of the printed protocol's faults.
-            return self.claim * share;
-        }
-        (self.claim * share.max(self.floor) * WHOLE).round().max(1.0)
+        let portion = self.claim * share;
+        // As printed also if it is no number: 0 / 0 is one of that protocol's faults.
+        if self.is_printed { portion } else { in_steps(portion).max(LEAST) }
     }
 
     /// The rate of a subflow by its level and portion.
     fn rate(&self, subflow: &Probe) -> f64 {
-        let portion = subflow.portion.new;
-        if portion == 0.0 {
-            0.0
-        } else if self.is_printed {
-            subflow.level * portion
-        } else {
-            whole_rate(portion, subflow.level)
+        let (portion, level) = (subflow.portion.new, subflow.level);
+        match () {
+            () if portion == 0.0 => 0.0,
+            () if self.is_printed => level * portion,
+            () => rate_in_steps(level * portion),
         }
     }
 
     fn next_round(&mut self, orders: &mut Orders) {
-        let total: f64 = self.subflows.iter().map(|s| s.rate.new).sum();
+        // Portions follow rates before these are rounded: no growth is so slow that it is lost.
+        let exact = |s: &Probe| if s.portion.new == 0.0 { 0.0 } else { s.portion.new * s.level };
+        let total: f64 = self.subflows.iter().map(exact).sum();
+        // Where nothing flows there is nothing to learn about portions.
+        let is_known = total > 0.0;
+        let share = |s: &Probe| (exact(s) / total).max(self.floor);
+        let shares = if self.is_printed { 1.0 } else { self.subflows.iter().map(share).sum() };
         for f in 0..self.subflows.len() {
-            let rate = self.subflows[f].rate.new;
-            orders.grant(f, Rate(rate));
-            // Where nothing flows there is nothing to learn about portions.
-            let is_known = total > 0.0 || self.is_printed;
-            let new = if is_known { self.portion(rate / total) } else { self.subflows[f].portion.new };
+            let subflow = &self.subflows[f];
+            orders.grant(f, Rate(subflow.rate.new));
+            let new = match () {
+                () if self.is_printed => self.portion(exact(subflow) / total),
+                () if is_known => self.portion(share(subflow) / shares),
+                () => subflow.portion.new,
+            };
             let portion = &mut self.subflows[f].portion;
             *portion = Change { old: portion.new, new };
             orders.probe(f, Header::DSlen(self.subflows[f]));
@@ -265,32 +274,33 @@ impl SourceControl for Source {
     }
 }
 
-/// The three sums of a link, in steps and in bit/s.
+/// The three sums of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Link {
-    portion_here: i64,
-    portion_elsewhere: i64,
-    rate_elsewhere: i64,
+    portion_here: Sum,
+    portion_elsewhere: Sum,
+    /// In bit/s.
+    rate_elsewhere: Sum,
     tie: f64,
 }
 
 impl Link {
     /// What a whole portion would get, counting a subflow of this `portion` among those held back here.
     fn level(&self, capacity: f64, portion: f64) -> f64 {
-        let here = (self.portion_here as f64).max(portion);
-        let all = (self.portion_here.wrapping_add(self.portion_elsewhere) as f64).max(portion);
+        let (here, elsewhere) = (self.portion_here.value(), self.portion_elsewhere.value());
+        let (here, all) = (here.max(portion), (here + elsewhere).max(portion));
         if here <= 0.0 {
             return f64::INFINITY;
         }
-        let left = (capacity - self.rate_elsewhere.max(0) as f64).max(0.0);
-        (left / here).max(capacity / all) * WHOLE
+        let left = (capacity - self.rate_elsewhere.value().max(0.0)).max(0.0);
+        (left / here).max(capacity / all)
     }
 
     /// Takes note that the probe's subflow is held back elsewhere.
     fn give_up(&mut self, position: Position, probe: &mut Probe) {
-        add(&mut self.portion_here, -probe.portion.new);
-        add(&mut self.portion_elsewhere, probe.portion.new);
-        add(&mut self.rate_elsewhere, probe.rate.new);
+        self.portion_here.subtract(probe.portion.new);
+        self.portion_elsewhere.add(probe.portion.new);
+        self.rate_elsewhere.add(probe.rate.new);
         probe.bottlenecks.remove(position);
     }
 
@@ -298,52 +308,43 @@ impl Link {
     fn decide(&mut self, capacity: f64, position: Position, probe: &mut Probe, is_down: bool) {
         let level = self.level(capacity, probe.portion.new);
         let is_set_here = probe.setter == position && probe.bottlenecks.contains(position);
-        if level <= probe.level || (is_set_here && is_down) {
-            probe.level = level;
-            probe.setter = position;
-        } else if !is_set_here && level > probe.level * (1.0 + self.tie) {
+        if !is_set_here && level >= probe.level * (1.0 - self.tie) {
             return self.give_up(position, probe);
         }
+        if is_down || level < probe.level {
+            probe.level = level;
+        }
+        probe.setter = position;
         probe.bottlenecks.insert(position);
         // In its first round the subflow has no rate yet: the first link estimates one, which the others count with.
         if is_down && probe.rate.new == 0.0 && probe.portion.old == 0.0 {
-            probe.rate.new = whole_rate(probe.portion.new, probe.level);
+            probe.rate.new = rate_in_steps(probe.portion.new * probe.level);
         }
     }
-}
-
-/// Adds a whole number to a sum. Sums wrap around rather than overflow, so that what is taken off again leaves nothing.
-fn add(sum: &mut i64, change: f64) {
-    *sum = sum.wrapping_add(change as i64);
-}
-
-/// What a portion gets at a level, in whole bit/s.
-fn whole_rate(portion: f64, level: f64) -> f64 {
-    (portion * level / WHOLE).floor()
 }
 
 impl LinkControl for Link {
     fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
         if probe.bottlenecks.contains(visitor.position) {
-            add(&mut self.portion_here, -probe.portion.old);
+            self.portion_here.subtract(probe.portion.old);
         } else {
-            add(&mut self.portion_elsewhere, -probe.portion.old);
-            add(&mut self.rate_elsewhere, -probe.rate.old);
+            self.portion_elsewhere.subtract(probe.portion.old);
+            self.rate_elsewhere.subtract(probe.rate.old);
         }
         if probe.is_leave {
             return;
         }
-        add(&mut self.portion_here, probe.portion.new);
+        self.portion_here.add(probe.portion.new);
         self.decide(link.capacity.0, visitor.position, probe, true);
     }
 
     fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
         if !probe.bottlenecks.contains(visitor.position) {
-            add(&mut self.portion_elsewhere, -probe.portion.new);
-            add(&mut self.rate_elsewhere, -probe.rate.new);
-            add(&mut self.portion_here, probe.portion.new);
+            self.portion_elsewhere.subtract(probe.portion.new);
+            self.rate_elsewhere.subtract(probe.rate.new);
+            self.portion_here.add(probe.portion.new);
         }
         self.decide(link.capacity.0, visitor.position, probe, false);
     }
@@ -412,6 +413,37 @@ mod tests {
             pass(&mut link, position, &mut last);
         }
         assert!(link.is_clear());
+    }
+
+    #[test]
+    fn a_link_of_equal_level_leaves_a_subflow_to_the_setter() {
+        // a is held to 10 by the link before. Here 10 are left for it, too: that is the rate it counts with.
+        let mut link = Link { tie: 1e-5, ..Link::default() };
+        let mut a = Probe { level: 10.0 * MEGA, setter: 0, rate: Change { old: 0.0, new: 10.0 * MEGA }, ..first() };
+        a.bottlenecks.insert(0);
+        pass(&mut link, 1, &mut a);
+        assert!(a.setter == 0 && !a.bottlenecks.contains(1));
+        assert!((link.rate_elsewhere.value() - 10.0 * MEGA).abs() < 1e-9);
+        // A hundredth less, and this link is the setter.
+        let mut b = Probe { level: 10.1 * MEGA, ..a };
+        (b.portion.old, b.rate.old) = (1.0, 10.0 * MEGA);
+        pass(&mut link, 1, &mut b);
+        assert!(b.setter == 1 && (b.level - 10.0 * MEGA).abs() < 1e-3);
+    }
+
+    #[test]
+    fn portions_sum_to_1_however_many_are_at_the_floor() {
+        let view = ConnectionView { subflows: 500, ..alone() };
+        let mut source = Source::new(&Parameters { floor: 1e-3, ..Parameters::default() }, &view);
+        let mut orders = Orders::default();
+        for f in 0..500 {
+            // All of it comes over the first.
+            let level = if f == 0 { 5.0 * MEGA } else { 0.0 };
+            source.on_reply(Time(0), f, &Header::DSlen(Probe { level, ..source.subflows[f] }), &mut orders);
+        }
+        let portions: Vec<f64> = source.subflows.iter().map(|s| s.portion.new).collect();
+        // 1 for the first and a thousandth for 499, divided by 1.499.
+        assert!((portions.iter().sum::<f64>() - 1.0).abs() < 1e-12 && (portions[0] - 1.0 / 1.499).abs() < 1e-12);
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub mod rcp;
 pub mod reno;
 pub mod s_perc;
 pub mod slbn;
+mod steps;
 mod terms;
 pub mod uncoupled;
 pub mod vegas;

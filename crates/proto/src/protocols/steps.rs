@@ -1,0 +1,88 @@
+//! Numbers in steps of 2^-60, whose sums return to exactly zero.
+//!
+//! A sum of doubles keeps a trace of what was added and taken off again. A sum of whole steps in 128 bits does not, and
+//! 2^-60 is so fine that a millionth of a rate of 1 kbit/s still has all the digits of a double.
+
+/// Steps in 1.
+const STEPS: f64 = (1u64 << 60) as f64;
+
+/// The step next to a number of at least 0 and at most 1e20.
+pub(super) fn in_steps(value: f64) -> f64 {
+    (value * STEPS).round() / STEPS
+}
+
+/// A rate in bit/s with its first 33 binary digits, rounded down, in steps.
+///
+/// So a rate that hardly changes any more comes to rest, of 1 kbit/s as of 1 Tbit/s.
+pub(super) fn rate_in_steps(bps: f64) -> f64 {
+    const LAST: u64 = (1 << 20) - 1;
+    (f64::from_bits(bps.to_bits() & !LAST) * STEPS).floor() / STEPS
+}
+
+/// Whether a number is one of whole steps, at least 0 and at most `most`.
+pub(super) fn is_in_steps(value: f64, most: f64) -> bool {
+    (0.0..=most).contains(&value) && (value * STEPS).fract() == 0.0
+}
+
+/// The least number above 0.
+pub(super) const LEAST: f64 = 1.0 / STEPS;
+
+/// A sum of numbers in steps.
+///
+/// It wraps around rather than overflows, so that what is taken off again leaves nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum(i128);
+
+impl Sum {
+    pub fn add(&mut self, value: f64) {
+        self.0 = self.0.wrapping_add((value * STEPS) as i128);
+    }
+
+    pub fn subtract(&mut self, value: f64) {
+        self.0 = self.0.wrapping_sub((value * STEPS) as i128);
+    }
+
+    /// The sum, rounded to a double.
+    pub fn value(self) -> f64 {
+        self.0 as f64 / STEPS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn steps_are_fine_for_small_numbers_and_change_no_large_ones() {
+        assert!((in_steps(1e-9) / 1e-9 - 1.0).abs() < 1e-9);
+        assert_eq!([in_steps(1e15 / 3.0), in_steps(0.0)].map(f64::to_bits), [1e15 / 3.0, 0.0].map(f64::to_bits));
+        assert!(is_in_steps(LEAST, 1.0) && !is_in_steps(0.7 * LEAST, 1.0));
+        assert!(![f64::NAN, -LEAST, 2.0, f64::INFINITY].into_iter().any(|value| is_in_steps(value, 1.0)));
+    }
+
+    #[test]
+    fn rates_that_are_nearly_equal_are_equal_and_none_is_rounded_up() {
+        for scale in [1e-3, 1.0, 1e15] {
+            let (rate, more) = (rate_in_steps(1.7 * scale), rate_in_steps(1.7 * scale * (1.0 + 1e-14)));
+            assert_eq!(rate.to_bits(), more.to_bits());
+            assert!(rate <= 1.7 * scale && rate > 1.7 * scale * (1.0 - 1e-9));
+        }
+        assert_eq!(rate_in_steps(0.0).to_bits(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_added_and_taken_off_in_any_order_leaves_nothing(
+            numbers in prop::collection::vec((-18.0..16.0f64, any::<u32>()), 0..50),
+        ) {
+            let mut numbers: Vec<(f64, u32)> = numbers.iter().map(|&(log, key)| (in_steps(10f64.powf(log)), key)).collect();
+            let mut sum = Sum::default();
+            numbers.iter().for_each(|&(number, _)| sum.add(number));
+            numbers.sort_by_key(|&(_, key)| key);
+            numbers.iter().for_each(|&(number, _)| sum.subtract(number));
+            prop_assert_eq!(sum, Sum::default());
+        }
+    }
+}
