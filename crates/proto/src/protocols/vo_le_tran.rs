@@ -6,16 +6,23 @@
 //!
 //! ```text
 //! link:    price <- max(0, price + gain / n (load - capacity))     whenever one of its n subflows asks
-//! source:  x_f = p_f claim min(1 / q_f, most),   p_f = x_f / sum x               in Mbit/s and 1/(Mbit/s)
+//! source:  x_f = p_f claim min(1 / q_f, most),   p_f = x_f / sum x               in `unit` and 1 / `unit`
 //! ```
 //!
-//! Where it settles, `x_f / p_f` is the same on all paths in use and greatest on the link with the largest price: upward
-//! max-min fair.
+//! Where prices and portions rest, `x_f / p_f` is the same on all paths in use, and each has a saturated link on which
+//! no connection has more: upward max-min fair. It need not come to rest. Portions follow prices and prices follow
+//! loads; near the fair rates a portion may creep for thousands of rounds, and where `gain` times the square of the
+//! capacity is large, rates swing. What suits depends on the unit: the gain that is reported, 0.002, is a number for
+//! rates in Mbit/s, and links of 1 to 100 Mbit/s. A network that is a thousand times as fast behaves the same with a
+//! `unit` a thousand times as large.
 //!
 //! The equations of the original were not to be had. This form follows from what is said about it: the largest price of
 //! a path counts, as in `MaxNet`; a concave utility of the total rate is bounded from below at the present portions; links
 //! learn of new rates from notices, keep no list of subflows, and use a constant gain of 0.002. It shows the oscillations
 //! and the hundreds of rounds that are reported. What holds for it need not hold for the original.
+//!
+//! Rates in bit/s travel and are summed in steps of 2^-60, so that sums return to exactly zero; portions never leave
+//! their source.
 
 use anabranch_core::quantity::RateText;
 use anabranch_core::{Rate, Time};
@@ -24,14 +31,12 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::steps::{Sum, rate_in_steps};
 use crate::protocols::terms::{Claims, Terms};
 
 /// On what terms it serves.
 pub const TERMS: Terms =
     Terms { claims: Claims::Weighted { reason: "divides a price by it" }, many_paths: true, ..Terms::SINGLE_PATH };
-
-/// bit/s in a Mbit/s.
-const MEGA: f64 = 1e6;
 
 /// No portion falls below this: from zero none returns.
 const LEAST_PORTION: f64 = 1e-9;
@@ -41,22 +46,27 @@ const LEAST_PORTION: f64 = 1e-9;
 #[schemars(rename = "VoLeTranParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What a Mbit/s over the capacity adds to the price in a round, in 1/(Mbit/s); over 0 and at most 1.
+    /// The rate in which the others are counted, 1 to 1e15 bit/s. For links that are a thousand times as fast, a
+    /// thousand times as much.
+    #[serde(deserialize_with = "unit")]
+    pub unit: RateText,
+    /// What a `unit` over the capacity adds to the price in a round, in 1 / `unit`; over 0 and at most 1.
     #[serde(deserialize_with = "gain")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub gain: f64,
-    /// The price of a link to begin with, in 1/(Mbit/s), 0 to 1e6.
+    /// The price of a link to begin with, in 1 / `unit`, 0 to 1e6.
     #[serde(deserialize_with = "price")]
     #[schemars(range(min = 0, max = 1e6))]
     pub price: f64,
-    /// What a connection of claim 1 takes at most, where prices are low; 1 to 1e15 bit/s.
+    /// What a connection of claim 1 takes at most, where prices are low, in `unit`; 1e-6 to 1e15.
     #[serde(deserialize_with = "most")]
-    pub most: RateText,
+    #[schemars(range(min = 1e-6, max = 1e15))]
+    pub most: f64,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { gain: 0.002, price: 0.05, most: RateText(Rate(100e6)) }
+        Self { unit: RateText(Rate(1e6)), gain: 0.002, price: 0.05, most: 100.0 }
     }
 }
 
@@ -66,10 +76,16 @@ fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be over 0 and at most 1"))) }
 }
 
-fn most<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateText, D::Error> {
+fn unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateText, D::Error> {
     let value = RateText::deserialize(deserializer)?;
     let good = (1.0..=1e15).contains(&value.0.0);
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 to 1e15 bit/s", value.0))) }
+}
+
+fn most<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let good = (1e-6..=1e15).contains(&value);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 1e-6 to 1e15"))) }
 }
 
 fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
@@ -85,11 +101,11 @@ pub struct Notice {
     pub kind: Kind,
     /// In which turn it was sent, so that a second copy of a reply is known for one.
     pub turn: u32,
-    /// What links count the subflow with, in bit/s; whole.
+    /// What links count the subflow with, in bit/s.
     pub old_rate: f64,
     /// What they are to count it with now.
     pub new_rate: f64,
-    /// The largest price so far, in 1/(Mbit/s).
+    /// The largest price so far, in 1 / `unit`.
     pub price: f64,
 }
 
@@ -117,19 +133,21 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn S
         is_asking: true,
         is_leaving: false,
         claim: connection.claim,
-        most: parameters.most.0.0 / MEGA,
+        most: parameters.most,
+        unit: parameters.unit.0.0,
     })
 }
 
 /// Link controls for so many links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
-    Box::new(vec![Link { subflows: 0, load: 0, price: parameters.price, gain: parameters.gain }; count])
+    let (unit, price, gain) = (parameters.unit.0.0, parameters.price, parameters.gain);
+    Box::new(vec![Link { subflows: 0, load: Sum::default(), price, gain, unit }; count])
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Subflow {
     portion: f64,
-    /// In bit/s; whole.
+    /// In bit/s.
     rate: f64,
     /// The rate that links count it with.
     told: f64,
@@ -145,8 +163,10 @@ struct Source {
     is_asking: bool,
     is_leaving: bool,
     claim: f64,
-    /// In Mbit/s.
+    /// In units.
     most: f64,
+    /// In bit/s.
+    unit: f64,
 }
 
 impl Source {
@@ -164,16 +184,18 @@ impl Source {
 
     /// All prices are known: new rates and portions.
     fn decide(&mut self, orders: &mut Orders) {
-        let (claim, most) = (self.claim, self.most);
-        let mut total = 0.0;
+        let (claim, most, unit) = (self.claim, self.most, self.unit);
+        let (mut total, mut exact) = (0.0, Vec::with_capacity(self.subflows.len()));
         for (f, subflow) in self.subflows.iter_mut().enumerate() {
-            subflow.rate = (subflow.portion * claim * (1.0 / subflow.price).min(most) * MEGA).floor();
-            total += subflow.rate;
+            let rate = subflow.portion * claim * (1.0 / subflow.price).min(most) * unit;
+            subflow.rate = rate_in_steps(rate);
+            total += rate;
+            exact.push(rate);
             orders.grant(f, Rate(subflow.rate));
         }
         if total > 0.0 {
-            for subflow in &mut self.subflows {
-                subflow.portion = (subflow.rate / total).max(LEAST_PORTION);
+            for (subflow, rate) in self.subflows.iter_mut().zip(exact) {
+                subflow.portion = (rate / total).max(LEAST_PORTION);
             }
         }
     }
@@ -223,22 +245,24 @@ impl SourceControl for Source {
 #[derive(Clone, Copy, Debug)]
 struct Link {
     subflows: i64,
-    load: i64,
+    load: Sum,
     price: f64,
     gain: f64,
+    /// In bit/s.
+    unit: f64,
 }
 
 impl LinkControl for Link {
     fn on_arrival(&mut self, link: &LinkView, _: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::VoLeTran(notice) = header else { return };
-        // Wraps around rather than overflows, so that what is taken off again leaves nothing.
-        self.load = self.load.wrapping_add(notice.new_rate as i64).wrapping_sub(notice.old_rate as i64);
+        self.load.add(notice.new_rate);
+        self.load.subtract(notice.old_rate);
         match notice.kind {
             Kind::Join => self.subflows += 1,
             Kind::Leave => self.subflows -= 1,
             Kind::Tell => {}
             Kind::Ask => {
-                let excess = (self.load as f64 - link.capacity.0) / MEGA;
+                let excess = (self.load.value() - link.capacity.0) / self.unit;
                 let share = self.gain / self.subflows.max(1) as f64;
                 self.price = (self.price + share * excess).max(0.0);
             }
@@ -251,7 +275,7 @@ impl LinkControl for Link {
     }
 
     fn is_clear(&self) -> bool {
-        self.subflows == 0 && self.load == 0
+        self.subflows == 0 && self.load == Sum::default()
     }
 }
 
@@ -271,7 +295,7 @@ mod tests {
 
     #[test]
     fn prices_rise_with_what_is_over_the_capacity_and_leaving_leaves_nothing() {
-        let mut link = Link { subflows: 0, load: 0, price: 0.05, gain: 0.002 };
+        let mut link = Link { subflows: 0, load: Sum::default(), price: 0.05, gain: 0.002, unit: 1e6 };
         for _ in 0..2 {
             assert!((send(&mut link, Kind::Join, 0.0, 0.0) - 0.05).abs() < 1e-12);
         }
