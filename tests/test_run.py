@@ -242,6 +242,19 @@ def test_check_says_what_a_scenario_has():
     assert (facts["nodes"], facts["subflows"], facts["duration"], facts["warm-up"]) == ("3", "4", "4 s", "0 s")
 
 
+def test_protocols_that_grant_rates_are_not_set_beside_others_without_a_word():
+    mixed = ("--set", "connection.1.protocol=slbn", "--set", "connection.2.protocol=reno")
+    facts = json.loads(anabranch("check", JOIN, *mixed, "--json").stdout)
+    [said] = facts["warnings"]
+    assert "more may be granted than these links carry" in said
+    assert "d-SLEN" in said
+    assert f"note: {said}" in anabranch("check", JOIN, *mixed).stdout
+    ran = json.loads(anabranch("run", JOIN, *mixed, "--set", "run.duration=0.1 s", "--json").stdout)
+    assert said in ran["meta"]["warnings"]
+    assert json.loads(anabranch("check", JOIN, "--json").stdout)["warnings"] == []
+
+
+
 def test_check_says_the_first_mistake(tmp_path):
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(JOIN.read_text(encoding="utf-8").replace('"8 Mbit/s"', '"8 parsecs"'), encoding="utf-8")

@@ -148,6 +148,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "sample_s": core.sample_s,
         "memory_bytes": sum(size for _, size, _ in core.memory()),
         "seed": core.seed,
+        "warnings": core.warnings,
     }
 
 

@@ -179,7 +179,10 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "events": outcome.events,
         "packet_hops": outcome.hops,
         "strays": int(connections["strays"].sum()),
-        "warnings": list(_warnings(outcome, connections, links, keeps_windows=plan.core.keeps_windows)),
+        "warnings": [
+            *plan.core.warnings,
+            *_warnings(outcome, connections, links, keeps_windows=plan.core.keeps_windows),
+        ],
         "threads": outcome.threads,
         "wall_s": round(wall_s, 6),
         "events_per_s": round(outcome.events / wall_s) if wall_s > 0 else 0,

@@ -145,6 +145,12 @@ impl PyPlan {
         self.0.protocols.iter().any(|p| p.terms().keeps_windows())
     }
 
+    /// What a reader of a run's numbers must know of the scenario, though nothing in it is wrong.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     /// For each connection the number of its protocol.
     #[getter]
     fn connection_protocol<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {

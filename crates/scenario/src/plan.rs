@@ -1,6 +1,7 @@
 //! A scenario made ready to run: everything drawn, resolved and checked, as arrays.
 
 mod usable;
+mod warnings;
 
 use std::sync::Arc;
 

@@ -42,9 +42,12 @@ def command(
     if as_json:
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
+    notes = facts.pop("warnings", [])
     for name, value in facts.items():
         label = name.removesuffix("_s").removesuffix("_bytes").replace("_", "-" if name == "warm_up_s" else " ")
         typer.echo(f"{label:<16}{_text(name, value)}")
+    for note in notes:
+        typer.echo(f"note: {printable(note)}")
 
 
 def _facts(scenario: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any]:

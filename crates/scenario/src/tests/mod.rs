@@ -13,6 +13,7 @@ mod relays;
 mod resolving;
 mod setting;
 mod sources;
+mod warnings;
 
 use std::sync::Arc;
 

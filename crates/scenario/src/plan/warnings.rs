@@ -1,0 +1,89 @@
+//! What a reader of a run's numbers must know of its plan, though nothing in it is wrong.
+
+use std::collections::BTreeMap;
+
+use anabranch_core::{ConnectionId, Time};
+
+use super::Plan;
+
+/// So many links are named.
+const MOST_NAMED: usize = 5;
+
+/// From when to when connections under a protocol may be at a link.
+type Stay = (Time, Time);
+
+impl Plan {
+    /// What a reader of a run's numbers must know, though nothing is wrong: a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        [self.several_granters(), self.unrepaired_losses()].into_iter().flatten().collect()
+    }
+
+    /// Links on which a protocol that grants rates meets another protocol.
+    ///
+    /// Its links know only of its own connections, and grant these all that there is.
+    fn several_granters(&self) -> Option<String> {
+        let grants = |protocol: usize| !self.protocols[protocol].terms().keeps_windows();
+        if self.protocols.len() < 2 || !(0..self.protocols.len()).any(grants) {
+            return None;
+        }
+        let mut shared = Vec::new();
+        for (link, stays) in self.stays().iter().enumerate() {
+            let meets = |(p, stay): (&usize, &Stay)| {
+                stays
+                    .iter()
+                    .any(|(q, other)| p != q && (grants(*p) || grants(*q)) && stay.0 < other.1 && other.0 < stay.1)
+            };
+            let met: Vec<&str> =
+                stays.iter().filter(|&(p, stay)| meets((p, stay))).map(|(&p, _)| self.protocols[p].title()).collect();
+            if !met.is_empty() && self.network.links()[link].capacity.0.is_finite() {
+                shared.push(format!("`{}` ({})", self.network.links()[link].name, met.join(", ")));
+            }
+        }
+        let named = named(&shared)?;
+        Some(format!(
+            "protocols that grant rates do not know of the connections of others, so more may be granted than these \
+             links carry: {named}"
+        ))
+    }
+
+    /// Links that lose, repeat or reorder control packets that carry changes to sums, without repair.
+    fn unrepaired_losses(&self) -> Option<String> {
+        let is_told = |protocol: usize| !self.protocols[protocol].terms().keeps_windows();
+        if self.run.repair || !(0..self.protocols.len()).any(is_told) {
+            return None;
+        }
+        let links = self.links.iter().zip(self.network.links());
+        let lossy: Vec<String> =
+            links.filter(|(plan, _)| !plan.control.is_none()).map(|(_, link)| format!("`{}`", link.name)).collect();
+        let named = named(&lossy)?;
+        Some(format!(
+            "control packets are lost, repeated or reordered and not repaired (run.repair = false): what links hold of \
+             connections may stay wrong for ever, and rates many times the fair ones be granted: {named}"
+        ))
+    }
+
+    /// For each link the protocols of the connections over it, and from when to when these may be there.
+    fn stays(&self) -> Vec<BTreeMap<usize, Stay>> {
+        let mut stays = vec![BTreeMap::<usize, Stay>::new(); self.links.len()];
+        let end = Time(self.run.duration.0);
+        for (c, connection) in self.demands.connections().iter().enumerate() {
+            let own = (connection.start, connection.stop.unwrap_or(end));
+            for link in self.paths.of(ConnectionId::new(c)).flatten() {
+                let stay = stays[link.index()].entry(self.transfers[c].protocol).or_insert(own);
+                *stay = (stay.0.min(own.0), stay.1.max(own.1));
+            }
+        }
+        stays
+    }
+}
+
+/// The first of them, and how many more there are; `None` if there is none.
+fn named(all: &[String]) -> Option<String> {
+    let more = all.len().saturating_sub(MOST_NAMED);
+    let first = all[..all.len() - more].join(", ");
+    match (all.len(), more) {
+        (0, _) => None,
+        (_, 0) => Some(first),
+        _ => Some(format!("{first}, and {more} more")),
+    }
+}
