@@ -12,7 +12,6 @@ import anabranch as ab
 from anabranch.approximate import OPTIONS
 from anabranch.approximate.entries import Entries
 from anabranch.approximate.swan import lowest_level
-from anabranch.approximate.water_fillers import starting_portions
 
 METHODS = list(OPTIONS)
 
@@ -250,11 +249,67 @@ def test_numbers_far_apart_overload_nothing(method, seed):
     assert allocation.certificate.is_feasible
 
 
-def test_starting_portions_are_equal_geometric_or_given():
-    entries = Entries(ab.Problem([9.0], [0, 1, 2, 3], [0, 0, 0], [1, 0, 1]))
-    np.testing.assert_allclose(starting_portions(entries, "equal"), [0.5, 1.0, 0.5])
-    np.testing.assert_allclose(starting_portions(entries, 0.5), [2 / 3, 1.0, 1 / 3])
-    np.testing.assert_allclose(starting_portions(entries, np.array([1.0, 5.0, 3.0])), [0.25, 1.0, 0.75])
+def fill_alone(capacity, use, claim, rate):
+    """Share a link among subflows by the definition: the level at which they take the capacity, by bisection."""
+
+    def taken(level):
+        return (use * np.minimum(rate, level * claim)).sum()
+
+    if taken(np.inf) <= capacity:
+        return rate
+    low, high = 0.0, 1.0
+    while taken(high) < capacity:
+        high *= 2.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if taken(middle) <= capacity else (low, middle)
+    return np.minimum(rate, low * claim)
+
+
+def pass_by_definition(problem, claim):
+    """Go once over links and demands, in the order of the levels at which each would fill up on its own."""
+    entry_path = np.repeat(np.arange(len(claim)), np.diff(problem.path_offsets))
+    use = np.ones(len(entry_path)) if problem.coefficient is None else problem.coefficient
+    shared = []
+    for c, demand in enumerate(problem.demand):
+        own = np.flatnonzero(problem.path_connection == c)
+        if np.isfinite(demand):
+            shared.append((demand / claim[own].sum(), 0, c, demand, own, np.ones(len(own))))
+    for link, capacity in enumerate(problem.capacity):
+        on = problem.path_links == link
+        if on.any():
+            path = entry_path[on]
+            shared.append((capacity / (use[on] * claim[path]).sum(), 1, link, capacity, path, use[on]))
+    rates = np.full(len(claim), np.inf)
+    for *_, amount, path, used in sorted(shared, key=lambda one: one[:3]):
+        rates[path] = fill_alone(amount, used, claim[path], rates[path])
+    return rates
+
+
+def test_water_fillers_do_what_their_definition_says():
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        problem = random_problem(rng)
+        weight = problem.weight[problem.path_connection]
+        count = np.bincount(problem.path_connection)[problem.path_connection]
+        once = pass_by_definition(problem, weight)
+        np.testing.assert_allclose(approximate(problem, "approximate-water-filler").path_rates, once, rtol=1e-9)
+        portions = 1.0 / count
+        for passes in (1, 2, 3):
+            found = approximate(problem, "adaptive-water-filler", iterations=passes, start="equal")
+            expected = pass_by_definition(problem, weight * portions)
+            if found.passes < passes:
+                break
+            np.testing.assert_allclose(found.path_rates, expected, rtol=1e-9)
+            portions = expected / np.bincount(problem.path_connection, expected)[problem.path_connection]
+
+
+@pytest.mark.parametrize(("start", "portions"), [("equal", [5, 5]), (0.5, [20 / 3, 10 / 3]), ([1.0, 4.0], [2, 8])])
+def test_starting_portions_are_equal_geometric_or_given(start, portions):
+    # One connection over two links without any other, and with a demand of 10: a pass gives it the starting portions.
+    problem = ab.Problem([99.0, 99.0], [0, 1, 2], [0, 1], [0, 0], [10.0])
+    found = approximate(problem, "adaptive-water-filler", iterations=1, start=start)
+    np.testing.assert_allclose(found.path_rates, portions)
 
 
 def test_options_that_do_not_fit_are_told():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anabranch import _core
 from anabranch.allocation import Allocation
 from anabranch.approximate import OPTIONS
+from anabranch.approximate.methods import approximate
 from anabranch.choice import rate_of
 from anabranch.errors import SolveInterrupted
 from anabranch.exact import global_max_min
@@ -109,9 +110,6 @@ def _approximate(
     problem: Problem, found: Paths | None, method: str, choice: Choice, progress: Progress | None
 ) -> tuple[NDArray[np.float64], int]:
     """Give rates that are not quite fair, and how many programs or passes they took."""
-    # Only now: scipy's sparse matrices take longer to load than most problems take to solve.
-    from anabranch.approximate.methods import approximate
-
     options = dict(choice.options)
     if "first_level" in options:
         options["first_level"] = rate_of(options["first_level"], "first_level", problem=found is None)

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from anabranch.paths import Metric
     from anabranch.solve import Progress
 
-ONE_BY_ONE = ("adaptive-water-filler", "approximate-water-filler", "water-filling")
-"""Methods that hold the interpreter nearly all the time: on two threads they take longer than on one."""
-
 AHEAD = 2
 """So many cases for each thread are begun before the first of them is asked for."""
 
@@ -92,7 +89,7 @@ def solve_many(
     paths, metric, allow_unreachable
         As for `solve`, with a network. Paths that are found already serve all demands between the same nodes.
     threads : int, optional
-        So many cases at a time; as many as there are processors if not given. Water-fillers go one by one.
+        So many cases at a time; as many as there are processors if not given.
     progress : callable, optional
         Called with a stage (``"paths"``, ``"cases"``), how much of it is done, and how much there is.
     **asked
@@ -131,8 +128,7 @@ def solve_many(
             raise TypeError(f"the first argument is a {type(cases).__name__}; it must be a Network, cases or problems")
         total = length_hint(cases)
         given = _as_cases(cases)
-    at_once = 1 if choice.method in ONE_BY_ONE else threads or os.cpu_count() or 1
-    return _answers(given, total, choice, at_once, progress)
+    return _answers(given, total, choice, threads or os.cpu_count() or 1, progress)
 
 
 def _check_search(network: Network, paths: int | Paths | None, metric: Metric | NDArray[np.float64] | None) -> None:

@@ -19,6 +19,8 @@ pub mod start;
 #[cfg(test)]
 mod testing;
 pub mod upward;
+pub mod water_filler;
+pub mod water_filling;
 pub mod weights;
 
 pub use allocation::Allocation;
@@ -33,4 +35,6 @@ pub use problem::{Changes, Problem, ProblemError, ProblemParts};
 pub use proportional::{Priced, UtilityError, alpha_fair};
 pub use start::{Start, StartError};
 pub use upward::CSlen;
+pub use water_filler::{AdaptiveWaterFiller, approximate_water_filler};
+pub use water_filling::water_filling;
 pub use weights::{Steps, Trace, WeightAdjustment, WeightAllocation, WeightError};

@@ -245,14 +245,14 @@ impl PyCertificate {
 
 /// "equal", a ratio for geometric portions, or one portion for each path.
 #[derive(FromPyObject)]
-enum StartArgument<'py> {
+pub(crate) enum StartArgument<'py> {
     Name(String),
     Ratio(f64),
     Given(PyReadonlyArray1<'py, f64>),
 }
 
 impl StartArgument<'_> {
-    fn into_start(self) -> PyResult<Start> {
+    pub(crate) fn into_start(self) -> PyResult<Start> {
         match self {
             Self::Name(name) if name == "equal" => Ok(Start::Equal),
             Self::Name(name) => Err(value_error(format!(

@@ -28,6 +28,7 @@ mod topology_manager;
 mod transfer;
 mod utility;
 mod watch;
+mod water;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -35,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fair::register(module)?;
     levels::register(module)?;
     utility::register(module)?;
+    water::register(module)?;
     paths::register(module)?;
     filters::register(module)?;
     topology_manager::register(module)?;

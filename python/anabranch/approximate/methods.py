@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from anabranch.approximate.binners import LAST_EQUI_DEPTH, LAST_GEOMETRIC, equi_depth_binner, geometric_binner
-from anabranch.approximate.entries import Entries
-from anabranch.approximate.swan import level_count, lowest_level, swan
-from anabranch.approximate.water_fillers import adaptive_water_filler, approximate_water_filler, water_filling
+from anabranch import _core
+from anabranch.approximate.water_fillers import adaptive_water_filler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,17 +15,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-RATIO = 2.0
-"""From one level or geometric bin to the next."""
-
-BINS = 8
-"""Of the equi-depth binner."""
-
 ITERATIONS = 10
 """Passes of the adaptive water-filler."""
-
-MOST_LEVELS = 1000
-"""More levels or geometric bins than this are refused: each takes a program, or a column for each connection."""
 
 
 def approximate(
@@ -49,34 +36,16 @@ def approximate(
     SolverError
         A linear program failed.
     """
-    entries = Entries(problem)
-    if not entries.most.any():
-        return np.zeros(len(entries.connection)), 0
-    rates, passes = _found(entries, method, options, start, progress)
-    return entries.fit(rates), passes
-
-
-def _found(
-    entries: Entries, method: str, options: dict[str, Any], start: str | float | Floats, progress: Progress | None
-) -> tuple[Floats, int]:
     if method == "water-filling":
-        return water_filling(entries), 1
+        return _core.water_filling(problem.core), 1
     if method == "approximate-water-filler":
-        return approximate_water_filler(entries), 1
+        return _core.approximate_water_filler(problem.core), 1
+    guide: Floats | None = None
     if method in {"adaptive-water-filler", "equi-depth-binner"}:
-        rates, passes = adaptive_water_filler(entries, start, options.get("iterations", ITERATIONS), progress)
+        guide, passes = adaptive_water_filler(problem, start, options.get("iterations", ITERATIONS), progress)
         if method == "adaptive-water-filler":
-            return rates, passes
-        last = options.get("last_worth", LAST_EQUI_DEPTH)
-        return equi_depth_binner(entries, rates, options.get("bins", BINS), last), 1
-    ratio = float(options.get("ratio", RATIO))
-    first_level = float(options.get("first_level", 0.0)) or lowest_level(entries)
-    levels = level_count(entries, ratio, first_level)
-    if levels > MOST_LEVELS:
-        raise ValueError(
-            f"a ratio of {ratio:g} from a first level of {first_level:g} makes {levels} levels, and {MOST_LEVELS} are"
-            " the most; raise one of them"
-        )
-    if method == "swan":
-        return swan(entries, ratio, first_level, progress)
-    return geometric_binner(entries, ratio, first_level, options.get("last_worth", LAST_GEOMETRIC)), 1
+            return guide, passes
+    # Only now: scipy's sparse matrices take longer to load than most problems take to solve.
+    from anabranch.approximate.programs import solve_programs
+
+    return solve_programs(problem, method, options, guide, progress)
