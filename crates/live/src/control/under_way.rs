@@ -45,7 +45,13 @@ impl UnderWay {
         let is_it = |(number, sent): &(u64, Option<Sent>)| {
             *number == noq_number && sent.is_some_and(|sent| at.is_none_or(|at| at == sent.at))
         };
-        let guess = self.packets.partition_point(|&(number, _)| number < noq_number);
+        // After the handshake numbers are without gaps, nearly always.
+        let first = self.packets.front().map_or(noq_number, |&(number, _)| number);
+        let near = usize::try_from(noq_number.wrapping_sub(first)).unwrap_or(usize::MAX);
+        let guess = match self.packets.get(near) {
+            Some(packet) if is_it(packet) => near,
+            _ => self.packets.partition_point(|&(number, _)| number < noq_number),
+        };
         let index = if self.packets.get(guess).is_some_and(is_it) {
             guess
         } else {

@@ -90,12 +90,12 @@ async fn fill(
     let mut piece = Bytes::from_static(&ZEROS[..left.take(PIECE as u64) as usize]);
     loop {
         while !piece.is_empty() {
-            let Ok(written) = tokio::time::timeout_at(end, stream.write(&piece)).await else {
+            // As chunks, which are not copied.
+            let chunks = &mut std::slice::from_mut(&mut piece);
+            let Ok(written) = tokio::time::timeout_at(end, stream.write_many_chunks(chunks)).await else {
                 return stream.finish().map(|()| stream).map_err(ended);
             };
-            let written = written.map_err(ended)?;
-            sent.add(written as u64);
-            piece = piece.slice(written..);
+            sent.add(written.map_err(ended)? as u64);
         }
         piece = Bytes::from_static(&ZEROS[..left.take(PIECE as u64) as usize]);
         if piece.is_empty() || tokio::time::Instant::now() >= end {
