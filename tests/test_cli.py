@@ -392,3 +392,27 @@ def test_cases_that_do_not_converge_are_counted_and_the_exit_code_tells():
     done = run("solve", continent, "--demands", "gravity:3Tbit/s", "--each-failure", "--max-passes", "1")
     assert done.returncode == 1
     assert re.search(r"57 of 57 cases did not converge; the first: case `nothing`: c-slen stopped", done.stderr)
+
+
+@pytest.mark.parametrize("words", ["--version", "perf --help", "share --help", "fetch --help"])
+def test_what_needs_no_tables_loads_none(words):
+    code = (
+        "import sys; from anabranch import cli; sys.argv = ['anabranch', *sys.argv[1:]]\n"
+        "try: cli.main()\n"
+        "except SystemExit: print({'polars', 'numpy', 'networkx', 'scipy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words.split()], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("set()\n")
+
+
+def test_names_of_the_package_are_loaded_when_asked_for_and_modules_hide_none():
+    code = (
+        "import sys, anabranch as ab; assert 'polars' not in sys.modules\n"
+        "import anabranch.solve, anabranch.demands, anabranch.filters\n"
+        "assert all(callable(each) for each in (ab.solve, ab.demands, ab.filters))\n"
+        "assert all(getattr(ab, name) for name in ab.__all__) and set(ab.__all__) <= set(dir(ab))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(AttributeError, match="module 'anabranch' has no attribute 'nothing'"):
+        ab.nothing  # noqa: B018

@@ -17,8 +17,9 @@ EXIT_CODES = """| exit code | means |
 
 def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """List a command and all below it."""
-    below = getattr(command, "commands", {})
-    return [path, *(name for own, sub in below.items() for name in command_names(sub, (*path, own)))]
+    context = typer.Context(command)
+    own = command.list_commands(context) if hasattr(command, "list_commands") else []
+    return [path, *(name for sub in own for name in command_names(command.get_command(context, sub), (*path, sub)))]
 
 
 def command_line_page() -> str:

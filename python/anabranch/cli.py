@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from anabranch import interrupts
-from anabranch.commands import (
-    check,
-    emulate,
-    fetch,
-    live,
-    paths,
-    perf,
-    report,
-    reproduce,
-    run,
-    send,
-    serve,
-    share,
-    solve,
-    sweep,
-    topology,
-    trace,
-)
-from anabranch.commands import list as lists
-from anabranch.commands.run import INTERRUPTED
+from anabranch.commands import INTERRUPTED
 from anabranch.errors import SolverError, shortened
 
 FAILED = 1
@@ -37,7 +20,36 @@ FAILED = 1
 WRONG_INPUT = 2
 """Exit code: the input is wrong."""
 
+COMMANDS = (
+    *("solve", "run", "emulate", "live", "paths", "check", "reproduce", "sweep", "report", "serve"),
+    *("perf", "share", "send", "fetch", "topology", "trace", "list"),
+)
+"""The commands, each by the name of its module, in the order in which the help lists them."""
+
+
+class _Commands(TyperGroup):
+    """The commands, each loaded when it is asked for: most load tables and figures, which take longer than to run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Give the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command; None if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"anabranch.commands.{cmd_name}")
+        own = getattr(module, "app", None)
+        if own is None:
+            own = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+            own.command(name=cmd_name, help=module.HELP)(module.command)
+        loaded = typer.main.get_command(own)
+        loaded.name = cmd_name
+        return loaded
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Share network capacity fairly over many paths.\n\n"
     "SIGTERM and SIGHUP do to a command what Ctrl-C does; the exit code is 128 and the number of the signal.",
     no_args_is_help=True,
@@ -45,23 +57,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command(name="solve", help=solve.HELP)(solve.command)
-app.command(name="run", help=run.HELP)(run.command)
-app.command(name="emulate", help=emulate.HELP)(emulate.command)
-app.command(name="live", help=live.HELP)(live.command)
-app.command(name="paths", help=paths.HELP)(paths.command)
-app.command(name="check", help=check.HELP)(check.command)
-app.command(name="reproduce", help=reproduce.HELP)(reproduce.command)
-app.command(name="sweep", help=sweep.HELP)(sweep.command)
-app.command(name="report", help=report.HELP)(report.command)
-app.command(name="serve", help=serve.HELP)(serve.command)
-app.command(name="perf", help=perf.HELP)(perf.command)
-app.command(name="share", help=share.HELP)(share.command)
-app.command(name="send", help=send.HELP)(send.command)
-app.command(name="fetch", help=fetch.HELP)(fetch.command)
-app.add_typer(topology.app, name="topology")
-app.add_typer(trace.app, name="trace")
-app.add_typer(lists.app, name="list")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import networkx as nx
 import numpy as np
 import polars as pl
 
@@ -16,6 +15,7 @@ from anabranch.errors import ScenarioError
 from anabranch.notebook import network_html
 
 if TYPE_CHECKING:
+    import networkx as nx
     from numpy.typing import ArrayLike, NDArray
 
 SPEED_IN_FIBRE = 2.0e8
@@ -224,6 +224,9 @@ class Network:
         An edge has ``capacity_bps``, ``delay_s``, ``twin`` (the name of the link back, or None) and ``number``, which
         keeps the order of the links: `from_networkx` restores it.
         """
+        # Only now: it takes longer to load than most networks to read.
+        import networkx as nx
+
         graph = nx.MultiDiGraph(name=self.name)
         for name, longitude, latitude in self.nodes.iter_rows():
             position = {} if longitude is None else {"longitude": longitude, "latitude": latitude}

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
-from anabranch.commands.run import INTERRUPTED
+from anabranch.commands import INTERRUPTED
 from anabranch.commands.text import more_text, printable
 from anabranch.errors import CertificateError, ScenarioError
 from anabranch.folder import check_place

@@ -18,7 +18,7 @@ from anabranch import _core
 from anabranch.batch import Solved, solve_many
 from anabranch.case_table import summarise
 from anabranch.cases import Case, single_failures
-from anabranch.commands.run import INTERRUPTED
+from anabranch.commands import INTERRUPTED
 from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder, put_parquet

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
-from anabranch.commands.run import INTERRUPTED, Scenario, Seed, Sets
+from anabranch.commands import INTERRUPTED
+from anabranch.commands.run import Scenario, Seed, Sets
 from anabranch.commands.text import count_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.scenario import read_plan

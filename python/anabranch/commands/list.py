@@ -11,7 +11,9 @@ from rich.table import Table
 
 from anabranch import _core
 
-app = typer.Typer(help="List what there is to choose from.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="List what there is to choose from.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 
 
 @app.callback()

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
+from anabranch.commands import INTERRUPTED
 from anabranch.commands.emulate import NOT_VALID
 from anabranch.commands.progress import run_bar
-from anabranch.commands.run import DEFAULT_ROWS, INTERRUPTED, Scenario, Seed, Sets, print_connections, print_links
+from anabranch.commands.run import DEFAULT_ROWS, Scenario, Seed, Sets, print_connections, print_links
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted
 from anabranch.folder import check_new, check_place, new_folder

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
+from anabranch.commands import INTERRUPTED
 from anabranch.commands.inputs import MOST_SEED, Memory
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, more_text, printable, time_text
@@ -36,9 +37,6 @@ to deliver its amount. Then the links that dropped packets or are loaded most.
 Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished, and is drawn with
 --figures; once more Ctrl-C changes nothing until the tables are written, then it ends the drawing. Exit code 130.
 """
-
-INTERRUPTED = 130
-"""Exit code: stopped by Ctrl-C; if it was another signal, the program ends with the code of that."""
 
 DEFAULT_ROWS = 20
 MOST_LINKS = 5

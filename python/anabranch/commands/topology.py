@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import networkx as nx
 import numpy as np
 import typer
 
@@ -28,8 +27,12 @@ from anabranch.write import write_network
 if TYPE_CHECKING:
     from anabranch.network import Network
 
-app = typer.Typer(help="Look at networks, convert them, make them.", no_args_is_help=True, rich_markup_mode=None)
-made = typer.Typer(help="Make a network by rule and seed.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Look at networks, convert them, make them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+made = typer.Typer(
+    help="Make a network by rule and seed.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 app.add_typer(made, name="generate")
 
 DIAMETER_NODES = 2_000
@@ -93,6 +96,9 @@ def _diameter(network: Network) -> int | None:
     """Give the longest of the shortest ways, or None if some node cannot be reached or there are too many."""
     if not 0 < len(network) <= DIAMETER_NODES:
         return None
+    # Only now: it takes longer to load than most commands to run.
+    import networkx as nx
+
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(network)))
     graph.add_edges_from(zip(network.core.link_source.tolist(), network.core.link_target.tolist(), strict=True))

@@ -27,7 +27,9 @@ from anabranch.traces.irish_5g import Cleaning
 from anabranch.traces.read import format_of
 from anabranch.traces.trace import OPPORTUNITY_BYTES, Trace
 
-app = typer.Typer(help="Look at traces of links, convert them.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Look at traces of links, convert them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 
 PERCENTILES = (5, 50, 95)
 BIN_S = 1.0
