@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     Progress = Callable[[float, float, int], None]
     Onlooker = Callable[[dict[str, NDArray[Any]]], None]
 
-SUBFLOWS_THAT_PAY = 2000
-"""From here on several threads are faster than one."""
-
 MOST_NAMED = 3
 """So many links are named in a warning."""
 
@@ -56,8 +53,9 @@ def run(
     sets : sequence of str
         Values that take the place of those in the file: ``["connection.0.weight=2"]``.
     threads : int, optional
-        On how many threads; the tables are the same for any number. By default all processors for 2,000 subflows or
-        more, else one: that is where it pays. Links that lose, repeat or delay packets at random keep a run on one.
+        On how many threads; the tables are the same for any number. By default on as many as this process may use, in
+        large runs and while that is faster by the clock, else on one. Links that lose, repeat or delay packets at random
+        keep a run on one.
     progress : callable, optional
         Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
         ends the run.
@@ -94,9 +92,7 @@ def run_plan(
     samples: Onlooker | None = None,
 ) -> Result:
     """Simulate what `read_plan` made ready; see `run`."""
-    if threads is None:
-        threads = (os.cpu_count() or 1) if len(plan.core.paths().path_offsets) > SUBFLOWS_THAT_PAY else 1
-    if threads < 1:
+    if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; it must be 1 or more")
     with held_interrupts() as interrupts:
         ended = end_of(plan, threads, interrupts.teller(progress, plan.core.duration_s), samples)
@@ -135,13 +131,15 @@ class Ended:
         return _result(self.plan, self.outcome, self.wall_s)
 
 
-def end_of(plan: Plan, threads: int, tell: Callable[[float, int], None], samples: Onlooker | None = None) -> Ended:
+def end_of(
+    plan: Plan, threads: int | None, tell: Callable[[float, int], None], samples: Onlooker | None = None
+) -> Ended:
     """Simulate what `read_plan` made ready, without the lock of the interpreter.
 
     Parameters
     ----------
     plan : Plan
-    threads : int
+    threads : int or None
     tell : callable
         Told some times a second of the simulated time in seconds, and of events. What it raises ends the simulation.
     samples : callable, optional

@@ -1,12 +1,13 @@
 //! Running a plan, and what came of it as columns.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Mutex;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
 use anabranch_proto::queues::QUEUES;
-use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary};
+use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary, Threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -205,16 +206,18 @@ impl PyPlan {
 ///
 /// `progress` is called with the simulated time in seconds and the number of events, `samples` with what was sampled since
 /// it was last called, as tables; the last samples come with the outcome only. Nothing depends on the number of `threads`,
-/// nor on who looks on, but the time it takes.
+/// nor on who looks on, but the time it takes. None: up to as many as this process may use, while that is faster by the clock.
 #[pyfunction]
 #[pyo3(signature = (plan, threads, progress=None, samples=None))]
 fn simulate(
     py: Python<'_>,
     plan: &PyPlan,
-    threads: usize,
+    threads: Option<usize>,
     progress: Option<Py<PyAny>>,
     samples: Option<Py<PyAny>>,
 ) -> (PyOutcome, Option<PyErr>) {
+    let may_use = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.map_or_else(|| Threads::AsPays(may_use()), Threads::Exactly);
     let latest = Mutex::new(None);
     let fresh = Mutex::new(None);
     let tell = |py: Python<'_>| {

@@ -3,11 +3,13 @@
 //! Shards go on together in windows: within one, nothing that happens in a shard can reach another, since every link
 //! between them takes longer. Then they exchange packets, and agree on the next window. What happens at a time in one
 //! shard is ordered as it would be without shards, and touches nothing that another shard has; so the outcome is the same
-//! to the last bit, whatever their number. At samples all stand still.
+//! to the last bit, whatever their number, and whoever drives them: a thread for each shard, or one all of them.
+//! At samples all stand still.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use anabranch_core::{ConnectionId, Link, Rate, Time};
 use anabranch_links::{Queue, Totals};
@@ -15,6 +17,8 @@ use anabranch_scenario::plan::{LinkPlan, Plan};
 
 use crate::barrier::Barrier;
 use crate::connections::Connection;
+use crate::crew::Crew;
+use crate::gain::{Gain, Threads, Way};
 use crate::partition::divide;
 use crate::record::{Grant, Outcome, Recorder, Samples};
 use crate::routes::Routes;
@@ -43,10 +47,10 @@ pub type Onlooker<'a> = &'a mut dyn FnMut(&Samples);
 
 /// Runs a plan to its end on up to `threads` threads, or until `watch` says no; it is asked every 65,536 events.
 ///
-/// The outcome is the same to the last bit on any number of threads, but for [`Outcome::threads`]: how many were used.
-/// Those are fewer where the network cannot be divided into so many parts, each with work, and one where links lose,
+/// The outcome is the same to the last bit on any number of threads, but for [`Outcome::threads`]: on how many most of it
+/// ran. Those are fewer where the network cannot be divided into so many parts, each with work, and one where links lose,
 /// repeat or delay packets at random; never more than 64.
-pub fn simulate_on(plan: &Plan, threads: usize, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
+pub fn simulate_on(plan: &Plan, threads: impl Into<Threads>, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
     simulate_seen(plan, threads, watch, None)
 }
 
@@ -55,28 +59,30 @@ pub fn simulate_on(plan: &Plan, threads: usize, watch: &mut dyn FnMut(Progress) 
 /// The onlooker is called at each sample, on the calling thread, while all shards stand still.
 pub fn simulate_seen(
     plan: &Plan,
-    threads: usize,
+    threads: impl Into<Threads>,
     watch: &mut dyn FnMut(Progress) -> bool,
     onlooker: Option<Onlooker<'_>>,
 ) -> Outcome {
-    let routes = Routes::new(plan);
+    let (routes, threads) = (Routes::new(plan), threads.into());
     let (owners, lookahead) = divide(plan, &routes, threads).unwrap_or_else(|| (Owners::alone(plan, &routes), NEVER));
     let shared = Shared::new(plan, &routes, &owners, lookahead);
     let mut recorder = Recorder::new(plan);
+    let mut gain = Gain::new(owners.shards, threads);
     thread::scope(|scope| {
         let shared = &shared;
         for number in 1..owners.shards {
-            scope.spawn(move || shared.drive(number, None));
+            scope.spawn(move || shared.follow(number));
         }
         // Within an option, a borrow is not shortened by itself.
         let onlooker = onlooker.map(|see| see as Onlooker<'_>);
-        shared.drive(0, Some(Lead { recorder: &mut recorder, watch, onlooker, told: 0 }));
+        shared.lead(&mut Lead { recorder: &mut recorder, gain: &mut gain, watch, onlooker, told: 0 });
     });
     let is_whole = !shared.is_called_off.load(Ordering::Relaxed);
     let mut shards = shared.stand_still(0);
     let reached = shards.worlds.iter().map(|world| world.now).min().unwrap_or(0);
     shards.now = if is_whole { plan.run.duration.0 } else { reached };
-    let outcome = recorder.finish(&shards, is_whole);
+    let threads = if gain.went_together(shared.served()) { owners.shards } else { 1 };
+    let outcome = recorder.finish(&shards, is_whole, threads);
     watch(Progress { time_s: Time(shards.now).seconds(), events: outcome.events });
     outcome
 }
@@ -127,6 +133,8 @@ struct Shared<'p> {
     next: Vec<AtomicU64>,
     events: Vec<AtomicU64>,
     barrier: Barrier,
+    /// Those who rest are told at which instant all stand still next.
+    crew: Crew<Instants>,
     is_called_off: AtomicBool,
     /// The same, as it was when all had come to the barrier: so that all leave after the same window.
     is_over: AtomicBool,
@@ -135,6 +143,7 @@ struct Shared<'p> {
 /// What the first thread does besides.
 struct Lead<'a> {
     recorder: &'a mut Recorder,
+    gain: &'a mut Gain,
     watch: &'a mut dyn FnMut(Progress) -> bool,
     onlooker: Option<Onlooker<'a>>,
     /// Events when `watch` was last called.
@@ -166,6 +175,7 @@ impl<'p> Shared<'p> {
             next: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
             events: (0..shards).map(|_| AtomicU64::new(0)).collect(),
             barrier: Barrier::new(shards),
+            crew: Crew::new(Instants::new(plan, Recorder::has_samples(plan))),
             is_called_off: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         };
@@ -175,43 +185,114 @@ impl<'p> Shared<'p> {
         shared
     }
 
-    /// Runs one shard; `lead` is there for the first.
-    fn drive(&self, number: usize, mut lead: Option<Lead<'_>>) {
-        let _alarm = self.barrier.alarm();
-        let has_samples = Recorder::has_samples(self.plan);
-        let mut instants = Instants::new(self.plan, has_samples);
+    /// Drives the first shard, or all of them while that is faster, and writes down what there is to see.
+    fn lead(&self, lead: &mut Lead<'_>) {
+        let (_alarm, _until) = (self.barrier.alarm(), self.crew.until_over());
+        let mut instants = Instants::new(self.plan, Recorder::has_samples(self.plan));
         loop {
-            let (start, instant) = (self.earliest(), instants.next());
-            if start > instant {
-                if let Some(Lead { recorder, onlooker, .. }) = &mut lead {
-                    let mut shards = self.stand_still(instant);
-                    if instants.warm == Some(instant) {
-                        recorder.on_warm(&mut shards);
-                    }
-                    if instants.sample == instant {
-                        recorder.on_sample(&mut shards);
-                        if let Some(see) = onlooker {
-                            see(recorder.samples());
-                        }
-                    }
+            let Some(limit) = self.limit(&instants) else {
+                self.record(lead, &instants);
+                if lead.gain.way() == Way::Together {
+                    self.barrier.wait();
                 }
+                if instants.pass() {
+                    return;
+                }
+                continue;
+            };
+            let is_over = match lead.gain.way() {
+                Way::Together => self.window_together(limit, lead),
+                Way::Alone => self.window_alone(limit, lead, &instants),
+            };
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    /// A window in which each shard has its thread; says whether it was the last.
+    fn window_together(&self, limit: u64, lead: &mut Lead<'_>) -> bool {
+        self.serve(0, limit, Some(lead));
+        self.barrier.wait();
+        let is_over = self.is_called_off.load(Ordering::Relaxed);
+        self.is_over.store(is_over, Ordering::Relaxed);
+        if !is_over && self.decide(lead) == Way::Alone {
+            self.crew.send_to_rest();
+        }
+        self.receive(0);
+        self.announce(0);
+        self.barrier.wait();
+        is_over
+    }
+
+    /// A window in which the first thread drives all shards, in turn; says whether it was the last.
+    fn window_alone(&self, limit: u64, lead: &mut Lead<'_>, instants: &Instants) -> bool {
+        let shards = 0..self.owners.shards;
+        shards.clone().for_each(|number| self.serve(number, limit, Some(lead)));
+        for number in shards {
+            self.receive(number);
+            self.announce(number);
+        }
+        let is_over = self.is_called_off.load(Ordering::Relaxed);
+        if !is_over && self.decide(lead) == Way::Together {
+            self.crew.call(*instants);
+        }
+        is_over
+    }
+
+    /// Which way the next window goes.
+    fn decide(&self, lead: &mut Lead<'_>) -> Way {
+        if lead.gain.is_fixed() { lead.gain.way() } else { lead.gain.decide(self.served(), Instant::now()) }
+    }
+
+    /// Drives one of the other shards, and rests while the first thread drives all.
+    fn follow(&self, number: usize) {
+        let _alarm = self.barrier.alarm();
+        let mut instants = Instants::new(self.plan, Recorder::has_samples(self.plan));
+        let mut rested = 0;
+        loop {
+            let Some(limit) = self.limit(&instants) else {
                 self.barrier.wait();
                 if instants.pass() {
                     return;
                 }
                 continue;
-            }
-            let limit = start.saturating_add(self.lookahead).min(instant.saturating_add(1));
-            self.serve(number, limit, lead.as_mut());
+            };
+            self.serve(number, limit, None);
             self.barrier.wait();
-            if lead.is_some() {
-                self.is_over.store(self.is_called_off.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
             self.receive(number);
             self.announce(number);
             self.barrier.wait();
             if self.is_over.load(Ordering::Relaxed) {
                 return;
+            }
+            if self.crew.rests() > rested {
+                rested += 1;
+                match self.crew.rest(rested) {
+                    Some(now) => instants = now,
+                    None => return,
+                }
+            }
+        }
+    }
+
+    /// Until when shards may go on by themselves; `None` if all are to stand still first.
+    fn limit(&self, instants: &Instants) -> Option<u64> {
+        let (start, instant) = (self.earliest(), instants.next());
+        (start <= instant).then(|| start.saturating_add(self.lookahead).min(instant.saturating_add(1)))
+    }
+
+    /// Writes down what there is to see at an instant.
+    fn record(&self, lead: &mut Lead<'_>, instants: &Instants) {
+        let instant = instants.next();
+        let mut shards = self.stand_still(instant);
+        if instants.warm == Some(instant) {
+            lead.recorder.on_warm(&mut shards);
+        }
+        if instants.sample == instant {
+            lead.recorder.on_sample(&mut shards);
+            if let Some(see) = &mut lead.onlooker {
+                see(lead.recorder.samples());
             }
         }
     }
@@ -222,8 +303,7 @@ impl<'p> Shared<'p> {
         loop {
             let is_done = world.serve_until(limit, SPELL);
             self.events[number].store(world.events, Ordering::Relaxed);
-            let events = self.events.iter().map(|events| events.load(Ordering::Relaxed)).sum();
-            if lead.as_mut().is_some_and(|lead| !lead.tell(world.now, events)) {
+            if lead.as_mut().is_some_and(|lead| !lead.tell(world.now, self.served())) {
                 self.is_called_off.store(true, Ordering::Relaxed);
             }
             if is_done || self.is_called_off.load(Ordering::Relaxed) {
@@ -233,6 +313,11 @@ impl<'p> Shared<'p> {
         for to in (0..self.owners.shards).filter(|&to| to != number) {
             *lock(&self.mail[number * self.owners.shards + to]) = world.shard.take(to);
         }
+    }
+
+    /// Events served by all.
+    fn served(&self) -> u64 {
+        self.events.iter().map(|events| events.load(Ordering::Relaxed)).sum()
     }
 
     /// Takes in what others have sent to a shard.
@@ -276,11 +361,6 @@ pub(crate) struct Shards<'a, 'p> {
 }
 
 impl<'p> Shards<'_, 'p> {
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.owners.shards
-    }
-
     /// The shard of a connection's source.
     pub fn home_of(&self, connection: ConnectionId) -> &World<'p> {
         &self.worlds[self.owners.of_source(connection)]

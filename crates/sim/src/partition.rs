@@ -6,10 +6,11 @@
 
 use std::collections::BinaryHeap;
 
-use anabranch_core::{LinkId, NodeId, Span, UnionFind};
+use anabranch_core::{NodeId, Span, UnionFind};
 use anabranch_scenario::plan::Plan;
 
 use crate::expected;
+use crate::gain::Threads;
 use crate::routes::Routes;
 use crate::shard::Owners;
 
@@ -22,13 +23,20 @@ const ROUNDS: usize = 4;
 /// By how much the work of a shard may be over its part.
 const SLACK: f64 = 1.02;
 
+/// Packet-hops of a shard in a window from which on several threads can gain: they take a tenth of a millisecond, and to
+/// wait for each other takes some microseconds. One more thread is tried only for a run with more than so many windows' worth.
+const LEAST_WINDOW: f64 = 2_000.0;
+const LEAST_WINDOWS: f64 = 1_000.0;
+
 /// The most shards: their numbers are bytes.
 const MOST_SHARDS: usize = 64;
 
-/// Divides a network into up to `shards`; gives who has what, and how long links between shards take at the least.
+/// Divides a network into up to so many shards; gives who has what, and how long links between them take at the least.
 ///
-/// Every shard has work. `None` where there is nothing to divide, or something happens to packets at random.
-pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u64)> {
+/// Every shard has work. `None` where there is nothing to divide, something happens to packets at random, or shards are
+/// wanted only as it pays and there is too little work in a window.
+pub fn divide(plan: &Plan, routes: &Routes, threads: Threads) -> Option<(Owners, u64)> {
+    let (Threads::Exactly(shards) | Threads::AsPays(shards)) = threads;
     let is_random = plan.links.iter().any(|link| !link.data.is_none() || !link.control.is_none());
     if shards < 2 || is_random || plan.transfers.is_empty() {
         return None;
@@ -36,7 +44,12 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
     let shards = shards.min(MOST_SHARDS);
     let packets = expected::packets(plan, routes);
     let work = work(plan, routes, &packets);
-    let part = work.iter().sum::<f64>() / shards as f64;
+    let total = work.iter().sum::<f64>();
+    let must_pay = matches!(threads, Threads::AsPays(_));
+    if must_pay && total < LEAST_WINDOW * LEAST_WINDOWS {
+        return None;
+    }
+    let part = total / shards as f64;
     let groups = LARGEST_GROUP.iter().find_map(|most| groups(plan, routes, &work, most * part))?;
     let mut shard_of_group = grow(plan, routes, &packets, &groups, shards);
     let shards = drop_idle(&groups, &mut shard_of_group);
@@ -44,12 +57,18 @@ pub fn divide(plan: &Plan, routes: &Routes, shards: usize) -> Option<(Owners, u6
         return None;
     }
     let of_node = |node: NodeId| shard_of_group[groups.of[node.index()] as usize];
-    let is_cut = |l: &&LinkId| {
-        let link = plan.network.link(**l);
-        of_node(link.source) != of_node(link.target)
-    };
-    let lookahead = routes.used.iter().filter(is_cut).map(|&l| plan.network.link(l).delay).min()?;
-    Some((Owners::new(plan, routes, shards, of_node), lookahead.0))
+    let lookahead = lookahead(plan, routes, of_node)?;
+    let windows = (plan.run.duration.0 as f64 / lookahead.max(1) as f64).max(1.0);
+    if must_pay && total / windows / (shards as f64) < LEAST_WINDOW {
+        return None;
+    }
+    Some((Owners::new(plan, routes, shards, of_node), lookahead))
+}
+
+/// How long links between shards take at the least, in picoseconds.
+fn lookahead(plan: &Plan, routes: &Routes, of_node: impl Fn(NodeId) -> u8) -> Option<u64> {
+    let links = routes.used.iter().map(|&l| plan.network.link(l));
+    links.filter(|link| of_node(link.source) != of_node(link.target)).map(|link| link.delay.0).min()
 }
 
 /// For each node the packets that come or begin there.

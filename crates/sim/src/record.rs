@@ -150,7 +150,7 @@ pub struct LinkTotal {
 /// What is left of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// On how many threads it ran; nothing else depends on that.
+    /// On how many threads most of it ran; nothing else depends on that.
     pub threads: u32,
     /// Whether the run came to its end.
     pub is_whole: bool,
@@ -323,8 +323,8 @@ impl Recorder {
         samples.link_peak_packets.extend(shards.of_network(&peaks, 0));
     }
 
-    /// What is left of the run.
-    pub fn finish(self, shards: &Shards<'_, '_>, is_whole: bool) -> Outcome {
+    /// What is left of the run, most of which so many threads drove.
+    pub fn finish(self, shards: &Shards<'_, '_>, is_whole: bool, threads: usize) -> Outcome {
         let plan = shards.plan;
         let warm = self.warm.as_ref();
         let subflows: Vec<SubflowTotal> =
@@ -339,7 +339,7 @@ impl Recorder {
         let controls = shards.control_under_way();
         let not_clear = if controls == 0 { shards.links_not_clear() } else { 0 };
         Outcome {
-            threads: shards.count() as u32,
+            threads: threads as u32,
             is_whole,
             reached: Time(shards.now),
             events: shards.sum(|world| world.events),

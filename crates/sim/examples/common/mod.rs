@@ -1,16 +1,17 @@
 //! What the programs that time the engine share.
 
+use std::num::NonZero;
 use std::time::Instant;
 
 use anabranch_core::{Bytes, Span};
 use anabranch_scenario::plan::{ControlPlane, Fairness, Plan, Record, RunPlan, Transport};
-use anabranch_sim::simulate;
+use anabranch_sim::{Threads, simulate_on};
 
-/// Runs it on one thread, and prints how many packet-hops a second that was and what memory it took.
+/// Runs it on as many threads as the variable `THREADS` says (1 if it is not set, by the clock if it is `as-pays`), and prints how many packet-hops a second that was and what memory it took.
 pub fn time(plan: &Plan) {
     let (memory, began, cpu) = (peak_memory_mb(), Instant::now(), cpu_seconds());
     let (mut before, mut last) = ((0.0, 0), Instant::now());
-    let outcome = simulate(plan, &mut |progress| {
+    let outcome = simulate_on(plan, threads(), &mut |progress| {
         if last.elapsed().as_secs_f64() > 1.0 {
             let rate = (progress.events - before.1) as f64 / last.elapsed().as_secs_f64() / 1e6;
             eprintln!("{:6.3} s simulated, {rate:.1} million events a second", progress.time_s);
@@ -21,7 +22,9 @@ pub fn time(plan: &Plan) {
     let (wall, cpu) = (began.elapsed().as_secs_f64(), cpu_seconds() - cpu);
     let (hops, events) = (outcome.hops as f64 / 1e6, outcome.events as f64 / 1e6);
     println!(
-        "{cpu:.2} s of one core, {wall:.2} s by the clock, {hops:.1} million packet-hops, {events:.1} million events"
+        "{cpu:.2} s of one core, {wall:.2} s by the clock, {hops:.1} million packet-hops, {events:.1} million events, \
+         {} threads",
+        outcome.threads
     );
     println!("{:.2} million packet-hops a second, {} packets under way at the end", hops / cpu, outcome.under_way);
     let delivered = outcome.subflows.iter().map(|subflow| subflow.delivered).sum::<u64>() as f64;
@@ -32,6 +35,14 @@ pub fn time(plan: &Plan) {
     println!(
         "peak memory {peak} MB; before the run {memory} MB, so {each:.1} kB for each connection, packets included"
     );
+}
+
+fn threads() -> Threads {
+    match std::env::var("THREADS").as_deref() {
+        Err(_) => Threads::Exactly(1),
+        Ok("as-pays") => Threads::AsPays(std::thread::available_parallelism().map_or(1, NonZero::get)),
+        Ok(number) => Threads::Exactly(number.parse().expect("THREADS is a number, or as-pays")),
+    }
 }
 
 /// A run of so many seconds that records nothing.

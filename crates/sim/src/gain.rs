@@ -1,0 +1,176 @@
+//! Whether several threads gain over one, as the clock shows while a run goes on.
+//!
+//! What several threads gain depends on the run and on what else the machine does, and neither is known beforehand. So both
+//! ways are tried for a moment each, in turn; the one that served more events a second goes on for a while; then both are
+//! tried again. The outcome of a run does not depend on it, only the time that it takes.
+
+use std::time::{Duration, Instant};
+
+/// On how many threads a run goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// On so many, if the network can be divided into as many parts.
+    Exactly(usize),
+    /// On up to so many, while that is faster by the clock.
+    AsPays(usize),
+}
+
+impl From<usize> for Threads {
+    fn from(threads: usize) -> Self {
+        Self::Exactly(threads)
+    }
+}
+
+/// Who drives the shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Each shard has a thread.
+    Together,
+    /// The first thread drives all shards.
+    Alone,
+}
+
+/// How long each way is tried: longer than a time slice of the operating system.
+const TRY: Duration = Duration::from_millis(20);
+
+/// The better way goes on for so many times as long as a trial, the first time; twice as long each next time.
+const FIRST_STRETCH: u32 = 16;
+
+/// And at the longest so many times as long, for a machine may become busy, or quiet, at any time.
+const LONGEST_STRETCH: u32 = 128;
+
+/// Threads gain if they serve so many times the events of one: they take processors from others.
+const WORTH: f64 = 1.1;
+
+/// What is tried, in this order.
+const TRIALS: [Way; 4] = [Way::Together, Way::Alone, Way::Together, Way::Alone];
+
+/// Decides between the ways.
+pub struct Gain {
+    way: Way,
+    is_fixed: bool,
+    /// How many of `TRIALS` are over.
+    tried: usize,
+    /// Events and time of the trials so far: together, alone.
+    together: Served,
+    alone: Served,
+    stretch: u32,
+    began: Instant,
+    /// Events until then.
+    before: u64,
+    /// Events served together.
+    shared: u64,
+}
+
+/// Events, and the time that they took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Served {
+    events: f64,
+    seconds: f64,
+}
+
+impl Gain {
+    /// For a run in so many shards.
+    pub fn new(shards: usize, threads: Threads) -> Self {
+        let way = if shards > 1 { Way::Together } else { Way::Alone };
+        let is_fixed = shards == 1 || matches!(threads, Threads::Exactly(_));
+        let (together, alone) = (Served::default(), Served::default());
+        let began = Instant::now();
+        Self { way, is_fixed, tried: 0, together, alone, stretch: FIRST_STRETCH, began, before: 0, shared: 0 }
+    }
+
+    /// The way the run goes at present.
+    pub fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Whether the run may never go another way.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// Says which way the run goes on; `events` are all that were served until `now`.
+    pub fn decide(&mut self, events: u64, now: Instant) -> Way {
+        let lasted = now.duration_since(self.began);
+        let is_trial = self.tried < TRIALS.len();
+        if lasted < if is_trial { TRY } else { TRY * self.stretch } {
+            return self.way;
+        }
+        let served = (events - self.before) as f64;
+        if self.way == Way::Together {
+            self.shared += events - self.before;
+        }
+        (self.began, self.before) = (now, events);
+        if is_trial {
+            let tried = if self.way == Way::Together { &mut self.together } else { &mut self.alone };
+            tried.events += served;
+            tried.seconds += lasted.as_secs_f64();
+            self.tried += 1;
+        } else {
+            (self.tried, self.together, self.alone) = (0, Served::default(), Served::default());
+        }
+        self.way = TRIALS.get(self.tried).copied().unwrap_or_else(|| self.better());
+        self.way
+    }
+
+    /// The way that gains, for a longer stretch than the one before.
+    fn better(&mut self) -> Way {
+        self.stretch = (2 * self.stretch).min(LONGEST_STRETCH);
+        let rate = |served: Served| served.events / served.seconds.max(f64::MIN_POSITIVE);
+        if rate(self.together) > WORTH * rate(self.alone) { Way::Together } else { Way::Alone }
+    }
+
+    /// Whether most of `events`, which are all, were served together.
+    pub fn went_together(&self, events: u64) -> bool {
+        let now = if self.way == Way::Together { events - self.before } else { 0 };
+        2 * (self.shared + now) >= events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goes on for so many seconds where each way serves so many events a second; gives the seconds spent alone.
+    fn alone_for(seconds: f64, together: f64, alone: f64) -> f64 {
+        let mut gain = Gain::new(2, Threads::AsPays(2));
+        let (began, step) = (gain.began, 1e-3);
+        let (mut events, mut spent) = (0.0, 0.0);
+        for window in 1..=(seconds / step) as u32 {
+            let is_alone = gain.way() == Way::Alone;
+            events += step * if is_alone { alone } else { together };
+            spent += if is_alone { step } else { 0.0 };
+            gain.decide(events as u64, began + Duration::from_secs_f64(f64::from(window) * step));
+        }
+        spent
+    }
+
+    #[test]
+    fn the_faster_way_has_nearly_all_of_the_time() {
+        assert!(alone_for(10.0, 3e6, 2e6) < 0.5, "threads gain");
+        assert!(alone_for(10.0, 0.5e6, 2e6) > 9.5, "threads lose");
+        assert!(alone_for(10.0, 2.05e6, 2e6) > 9.5, "threads gain less than they cost others");
+    }
+
+    #[test]
+    fn a_machine_that_becomes_quiet_is_noticed() {
+        let mut gain = Gain::new(2, Threads::AsPays(2));
+        let (mut events, mut now, began) = (0.0, 0.0, gain.began);
+        let mut last = Way::Together;
+        for window in 0..20_000 {
+            let together = if window < 2_000 { 1e6 } else { 3e6 };
+            (events, now) = (events + 1e-3 * if last == Way::Alone { 2e6 } else { together }, now + 1e-3);
+            last = gain.decide(events as u64, began + Duration::from_secs_f64(now));
+            assert!(window != 1_999 || last == Way::Alone);
+        }
+        assert!(last == Way::Together && gain.went_together(events as u64));
+    }
+
+    #[test]
+    fn a_number_that_was_asked_for_stays() {
+        for (shards, threads, way) in [(2, Threads::Exactly(2), Way::Together), (1, Threads::AsPays(2), Way::Alone)] {
+            let gain = Gain::new(shards, threads);
+            assert!(gain.is_fixed() && gain.way() == way, "{threads:?}");
+        }
+    }
+}
