@@ -53,9 +53,9 @@ def run(
     sets : sequence of str
         Values that take the place of those in the file: ``["connection.0.weight=2"]``.
     threads : int, optional
-        On how many threads; the tables are the same for any number. By default on as many as this process may use, in
-        large runs and while that is faster by the clock, else on one. Links that lose, repeat or delay packets at random
-        keep a run on one.
+        On how many threads; the tables are the same for any number. By default on as many as this process may use where
+        a run is large and while that is faster by the clock, else on one. Links that lose, repeat or delay packets at
+        random keep a run on one.
     progress : callable, optional
         Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
         ends the run.

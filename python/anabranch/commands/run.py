@@ -57,7 +57,7 @@ def command(
     out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Draw figures into that folder, SVG and PNG.")] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="On how many threads; the numbers are the same. Default: what pays.")
+        int | None, typer.Option(min=1, help="On how many threads; the results are the same. Default: what is faster.")
     ] = None,
     memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,

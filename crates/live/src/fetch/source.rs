@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
-use noq::{Connection, ConnectionError};
+use noq::{Connection, ConnectionError, ReadExactError};
 use thiserror::Error;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
@@ -267,9 +267,11 @@ async fn chunk_bytes(connection: &Connection, job: &Job) -> Result<Vec<u8>, AskE
     let (_, length) = digests.extent(*chunk).expect("the schedule knows its chunks");
     let request = Request::Chunk { root: digests.root(), chunk: *chunk };
     let (Answer::Follows, mut stream) = ask(connection, &request).await? else { return Err(AskError::Other) };
-    let mut bytes = vec![0; length];
-    for piece in bytes.chunks_mut(PIECE) {
-        stream.read_exact(piece).await?;
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        let end = AskError::Read(ReadExactError::FinishedEarly(bytes.len()));
+        let piece = stream.read_chunk(length - bytes.len()).await.map_err(ReadExactError::from)?.ok_or(end)?;
+        bytes.extend_from_slice(&piece);
         received.fetch_add(piece.len() as u64, Ordering::Relaxed);
     }
     Ok(bytes)

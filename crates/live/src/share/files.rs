@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +14,6 @@ use thiserror::Error;
 
 /// The most bytes of digests that are kept for later fetchers.
 const MOST_KEPT: usize = 64 << 20;
-
-/// How much of a file is read at a time while it is hashed.
-const READ: usize = 1 << 20;
 
 /// A directory that is shared, read-only, or one file of it.
 pub struct Files {
@@ -112,8 +109,8 @@ impl Files {
         if let Some(digests) = self.known(name, stamp) {
             return Ok(SharedFile { file, stamp, digests });
         }
-        let reader = BufReader::with_capacity(READ, &file);
-        let digests = Digests::of(stamp.size, reader).map_err(|_| Refusal::Changed)?;
+        // A chunk at a time, which is large enough by itself.
+        let digests = Digests::of(stamp.size, &file).map_err(|_| Refusal::Changed)?;
         let found = SharedFile { file, stamp, digests: Arc::new(digests) };
         found.check()?;
         self.keep(name, &found);

@@ -44,8 +44,8 @@ const MOST_WORDS: usize = 500;
 /// How often it is looked after a connection.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Bytes that are read from a file at a time.
-const PIECE: usize = 64 << 10;
+/// Bytes that are read from a file at a time: to wake a thread for it takes as long as to send some packets.
+const PIECE: usize = 128 << 10;
 
 /// How long a fetcher may take nothing of what it asked for.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -8,7 +8,7 @@ use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
 use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
 use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
-use anabranch_sim::{Progress, Samples, simulate_on, simulate_seen};
+use anabranch_sim::{Progress, Samples, Threads, simulate_on, simulate_seen};
 
 /// Network number `seed` with data packets, capacities that change, and everything recorded.
 fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
@@ -134,6 +134,30 @@ fn no_thread_has_nothing_to_do() {
     let plan = plan(network(&[("a", "b", 10.0, 5.0)]), &[path], Protocol::default(), 0.1);
     let threads = [1, 2, 3].map(|threads| simulate_on(&plan, threads, &mut |_| true).threads);
     assert_eq!(threads, [1, 2, 2]);
+}
+
+#[test]
+fn a_run_that_tries_both_ways_by_the_clock_is_the_same() {
+    // Two million packet-hops, some thousands in each window of 20 ms: enough to try two threads and one in turn.
+    let (near, far): (&[&[&str]], &[&[&str]]) = (&[&["a", "b"]], &[&["a", "b", "c"]]);
+    let links = network(&[("a", "b", 1000.0, 20.0), ("b", "c", 1000.0, 20.0)]);
+    let plan = plan(links, &[near, far, far], Protocol::default(), 10.0);
+    let written = |threads: Threads| {
+        let mut outcome = simulate_on(&plan, threads, &mut |_| true);
+        assert!(matches!(outcome.threads, 1 | 2), "{}", outcome.threads);
+        outcome.threads = 1;
+        (outcome.hops, format!("{outcome:?}"))
+    };
+    let alone = written(Threads::Exactly(1));
+    assert!(alone.0 > 2_000_000, "{} packet-hops", alone.0);
+    assert!(written(Threads::AsPays(2)) == alone && written(Threads::Exactly(2)) == alone);
+}
+
+#[test]
+fn a_run_with_little_to_do_has_one_thread() {
+    let path: &[&[&str]] = &[&["a", "b"]];
+    let plan = plan(network(&[("a", "b", 10.0, 5.0)]), &[path], Protocol::default(), 1.0);
+    assert_eq!(simulate_on(&plan, Threads::AsPays(2), &mut |_| true).threads, 1);
 }
 
 #[test]
