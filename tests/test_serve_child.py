@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.serve.child import NICE, Child, ChildError
+from anabranch.simulate import held_interrupts
 from served import JOIN, LONG, command, ran, served, wait_for
 from test_memory import PAIR, WINDOWS
 
@@ -38,12 +39,12 @@ def greedy(_teller):
 
 
 def patient(teller):
-    teller.tell("there")
-    try:
-        time.sleep(60)
-    except KeyboardInterrupt:
-        return "stopped"
-    return "slept"
+    with held_interrupts() as interrupts:
+        teller.tell("there")
+        end = time.monotonic() + 60
+        while not interrupts.came and time.monotonic() < end:
+            time.sleep(0.01)
+    return "stopped" if interrupts.came else "slept"
 
 
 def niceness(_teller):

@@ -31,7 +31,7 @@ pub fn too_much() -> Option<PyErr> {
     let (resident, _) = if limit > 0 { memory_in_use()? } else { return None };
     let message = || {
         format!(
-            "it has taken {:.1} GB of memory by now, of {:.1} GB that it may take; make it smaller, or allow more",
+            "it has taken {:.1} GB of memory by now, of {:.1} GB that it may take; make it smaller, or allow more (`--memory`)",
             resident as f64 / 1e9,
             limit as f64 / 1e9
         )

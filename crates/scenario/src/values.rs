@@ -156,7 +156,7 @@ mod tests {
     fn values_keep_the_order_of_the_file() {
         let text = "z = 1\n[b.y]\nk = [1.5, true]\n[a]\n[b.x]\n[[l]]\nd.c = \"t\"\nd.b = inf\n[[l]]\n";
         let keys = |own: &Value| match own {
-            Value::Table(entries) => entries.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>().join(""),
+            Value::Table(entries) => entries.iter().map(|(key, _)| key.clone()).collect::<String>(),
             _ => panic!("it is a table"),
         };
         let whole = Value::Table(read_values(text).unwrap());

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch import _core
 from anabranch.errors import ScenarioError, shortened
 from anabranch.memory import allow_memory, room_bytes
+from anabranch.simulate import held_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,24 +140,25 @@ def _begin(pipe: Connection, memory: str | None, work: Callable[..., Any], argum
     signal.signal(signal.SIGINT, signal.default_int_handler)
     allow_memory(memory)
     _limit()
-    Thread(target=_listen, args=(pipe,), daemon=True).start()
-    teller = Teller(pipe)
-    try:
-        answer = work(teller, *arguments)
-    except ScenarioError as error:
-        teller.tell("mistake", str(error))
-    except BaseException as error:
-        teller.tell("failed", " ".join(shortened(str(error)).split()) or type(error).__name__)
-    else:
-        teller.tell("done", answer)
+    # A run that is told to stop ends as at Ctrl-C, whose notes it shares; nothing else of its work can be broken off.
+    with held_interrupts():
+        Thread(target=_listen, args=(pipe,), daemon=True).start()
+        teller = Teller(pipe)
+        try:
+            answer = work(teller, *arguments)
+        except ScenarioError as error:
+            teller.tell("mistake", str(error))
+        except BaseException as error:
+            teller.tell("failed", " ".join(shortened(str(error)).split()) or type(error).__name__)
+        else:
+            teller.tell("done", answer)
 
 
 def _listen(pipe: Connection) -> None:
     """Stop when told to, and end at once when nobody is there any more."""
     try:
         while pipe.recv() == "stop":
-            # To the process: a signal to this thread would not wake the main one.
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
     finally:
         os._exit(1)
 

@@ -88,17 +88,16 @@ def run(teller: Teller, scenario: bytes, place: Path, threads: int | None) -> di
 
     When it is told to stop, what there is until then is written.
     """
-    with held_interrupts():
-        plan = read_plan(zlib.decompress(scenario).decode() + "\n")
-        try:
-            result = run_plan(
-                plan,
-                threads=threads,
-                progress=lambda time_s, _duration_s, events: teller.tell("progress", (time_s, events)),
-                samples=lambda new: teller.tell("samples", new),
-            )
-            state = "done"
-        except RunInterrupted as error:
-            result, state = error.result, "stopped"
-        result.write(place)
+    plan = read_plan(zlib.decompress(scenario).decode() + "\n")
+    try:
+        result = run_plan(
+            plan,
+            threads=threads,
+            progress=lambda time_s, _duration_s, events: teller.tell("progress", (time_s, events)),
+            samples=lambda new: teller.tell("samples", new),
+        )
+        state = "done"
+    except RunInterrupted as error:
+        result, state = error.result, "stopped"
+    result.write(place)
     return {"state": state, "time_s": result.meta["reached_s"], "events": result.meta["events"]}
