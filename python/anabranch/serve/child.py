@@ -40,6 +40,15 @@ if HAS_SERVER:
     CONTEXT.set_forkserver_preload(["anabranch.serve.work"])
 
 
+def warm_up() -> None:
+    """Begin the process that makes children, so that the first need not wait until it has loaded everything."""
+    if HAS_SERVER:
+        # Not everywhere can it be loaded.
+        from multiprocessing import forkserver
+
+        forkserver.ensure_running()
+
+
 class ChildError(RuntimeError):
     """A child has not done its work; the message says why."""
 

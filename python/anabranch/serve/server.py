@@ -15,6 +15,7 @@ import uvicorn
 from anabranch.errors import ScenarioError
 from anabranch.interrupts import ENDING, take
 from anabranch.serve.app import make_app
+from anabranch.serve.child import warm_up
 from anabranch.serve.connections import Connection
 from anabranch.serve.guard import is_loopback_host
 
@@ -80,6 +81,7 @@ def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], No
             timeout_graceful_shutdown=END_S,
             http=Connection,
         )
+        warm_up()
         ready(_address(host, listener.getsockname()[1], settings.token))
         Server(config, is_closing).run(sockets=[listener])
 
