@@ -9,7 +9,7 @@ from threading import BoundedSemaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from anabranch.errors import ScenarioError
-from anabranch.serve.child import Child, ChildError
+from anabranch.serve.child import done
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 MOST_S = 120.0
 """Nobody waits longer; nothing works longer either."""
+
+REMEDY = "make it smaller, or run it by `anabranch run --out` in this folder"
 
 _places = BoundedSemaphore(2)
 """So many scenarios are read at a time; the others wait."""
@@ -42,7 +44,9 @@ async def apart(work: Callable[..., T], *arguments: object, memory: str | None =
         if not _places.acquire(timeout=MOST_S):
             return
         try:
-            give: Callable[[], None] = partial(answer.set_result, _done(work, *arguments, memory=memory))
+            give: Callable[[], None] = partial(
+                answer.set_result, done(work, *arguments, most_s=MOST_S, remedy=REMEDY, memory=memory)
+            )
         except Exception as raised:
             give = partial(answer.set_exception, raised)
         finally:
@@ -56,24 +60,4 @@ async def apart(work: Callable[..., T], *arguments: object, memory: str | None =
         # It is ended in time; what it waits for may not be.
         return await asyncio.wait_for(answer, 2 * MOST_S)
     except TimeoutError as error:
-        raise _too_long() from error
-
-
-def _done(work: Callable[..., T], *arguments: object, memory: str | None) -> T:
-    """Give what some work comes to, from a process that is ended when it takes too long."""
-    child = Child(work, *arguments, memory=memory)
-    try:
-        answer: T | None = child.answer(MOST_S)
-    except ChildError as error:
-        raise ScenarioError(f"it cannot be read: {error}") from error
-    finally:
-        child.close()
-    if answer is None:
-        raise _too_long()
-    return answer
-
-
-def _too_long() -> ScenarioError:
-    return ScenarioError(
-        f"it cannot be read in {MOST_S:g} s; make it smaller, or run it by `anabranch run --out` in this folder"
-    )
+        raise ScenarioError(f"it cannot be read in {MOST_S:g} s; {REMEDY}") from error

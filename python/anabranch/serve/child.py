@@ -12,7 +12,7 @@ import os
 import signal
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anabranch import _core
 from anabranch.errors import ScenarioError, shortened
@@ -27,6 +27,8 @@ try:
     import resource
 except ImportError:  # pragma: no cover: there is none on Windows
     resource = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 NICE = 5
 
@@ -132,6 +134,33 @@ class Child:
         self.process.kill()
         self.process.join()
         self.pipe.close()
+
+
+def done(work: Callable[..., T], *arguments: object, most_s: float, remedy: str, memory: str | None = None) -> T:
+    """Give what some work comes to, from a child that is ended when it takes too long.
+
+    Parameters
+    ----------
+    most_s : float
+        How long it may take.
+    remedy : str
+        What would do instead if it takes longer.
+
+    Raises
+    ------
+    ScenarioError
+        The work has raised one; it takes too long, or its process ends.
+    """
+    child = Child(work, *arguments, memory=memory)
+    try:
+        answer: T | None = child.answer(most_s)
+    except ChildError as error:
+        raise ScenarioError(f"it cannot be read: {error}") from error
+    finally:
+        child.close()
+    if answer is None:
+        raise ScenarioError(f"it cannot be read in {most_s:g} s; {remedy}")
+    return answer
 
 
 def _why_ended(code: int | None) -> str:

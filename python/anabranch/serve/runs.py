@@ -17,12 +17,15 @@ from anabranch.allocation_folder import holds_allocation
 from anabranch.errors import ScenarioError
 from anabranch.page import read_folder, shown_content
 from anabranch.result import MAY_LACK, TABLES
+from anabranch.serve.child import done
 from anabranch.serve.models import RunFacts, RunList, Unreadable
 from anabranch.serve.names import address, place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from anabranch.serve.child import Teller
 
 DEEPEST = 4
 """Folders within folders that are searched."""
@@ -38,6 +41,10 @@ MOST_META_BYTES = 16 << 20
 
 LEVEL = 4
 """Of compressing: more takes several times as long for a few parts in a hundred."""
+
+MOST_S = 120.0
+REMEDY = "look at it by `anabranch report`, or record less"
+"""Nobody waits longer for a run to be made ready, and what would do instead."""
 
 META, MACHINE, SCENARIO = "meta.json", "machine.json", "scenario.toml"
 ALLOCATED, OF_ALLOCATIONS = ("connections", "subflows", "links"), ("nodes", "paths")
@@ -119,7 +126,7 @@ class Runs:
             known = self.held.get(id)
             if known is not None and known.etag == etag:
                 return known
-            made = self._prepare(id, etag)
+            made = done(prepare, self.root, id, etag, most_s=MOST_S, remedy=REMEDY)
         with self.lock:
             self.held[id] = made
             self.held.move_to_end(id)
@@ -130,18 +137,6 @@ class Runs:
     def _held_bytes(self) -> int:
         return sum(len(run.header) + len(run.blob) for run in self.held.values())
 
-    def _prepare(self, id: str, etag: str) -> Prepared:
-        folder = place(self.root, id)
-        if folder is None:
-            raise ScenarioError("it was there a moment ago; look at the list again")
-        with _broken(folder, "/".join(folder.relative_to(self.root).parts)):
-            _check_files(folder)
-            name = folder.relative_to(self.root).as_posix() if folder != self.root else folder.name
-            content = shown_content(read_folder(folder), name=_shown(name))
-            header = json.dumps(content.header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            blob = gzip.compress(content.blob(), LEVEL, mtime=0)
-            return Prepared(etag, gzip.compress(header.encode(), LEVEL, mtime=0), blob)
-
     def _look(self, folder: Path, parts: tuple[str, ...]) -> RunFacts | Unreadable:
         shown = _shown("/".join(parts)) or "."
         try:
@@ -150,6 +145,26 @@ class Runs:
                 return _facts(folder, address(parts), shown)
         except ScenarioError as error:
             return Unreadable(folder=shown, reason=_shown(str(error)))
+
+
+def prepare(_teller: Teller, root: Path, id: str, etag: str) -> Prepared:
+    """Make a run ready for the page; in a process of its own, since it may take as much memory as its tables.
+
+    Raises
+    ------
+    ScenarioError
+        It is no run, or a broken one.
+    """
+    folder = place(root, id)
+    if folder is None:
+        raise ScenarioError("it was there a moment ago; look at the list again")
+    with _broken(folder, "/".join(folder.relative_to(root).parts)):
+        _check_files(folder)
+        name = folder.relative_to(root).as_posix() if folder != root else folder.name
+        content = shown_content(read_folder(folder), name=_shown(name))
+        header = json.dumps(content.header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        blob = gzip.compress(content.blob(), LEVEL, mtime=0)
+        return Prepared(etag, gzip.compress(header.encode(), LEVEL, mtime=0), blob)
 
 
 class _broken:  # noqa: N801
