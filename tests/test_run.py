@@ -254,7 +254,6 @@ def test_protocols_that_grant_rates_are_not_set_beside_others_without_a_word():
     assert json.loads(anabranch("check", JOIN, "--json").stdout)["warnings"] == []
 
 
-
 def test_check_says_the_first_mistake(tmp_path):
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(JOIN.read_text(encoding="utf-8").replace('"8 Mbit/s"', '"8 parsecs"'), encoding="utf-8")

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.commands.progress import runs_bar
 from anabranch.commands import INTERRUPTED
+from anabranch.commands.progress import runs_bar
 from anabranch.errors import ScenarioError
 from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place
