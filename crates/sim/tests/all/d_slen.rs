@@ -1,7 +1,12 @@
 //! d-SLEN where its portions, its ties and its queues are put to the test.
 
+use std::collections::BTreeSet;
+
 use crate::common::{MEGA, network, plan, run, timed};
+use anabranch_core::Rate;
 use anabranch_proto::Protocol;
+use anabranch_scenario::plan::Plan;
+use anabranch_sim::Outcome;
 
 /// c1 has paths over a link of 5 and one of 10 Mbit/s; 20 others share the latter until 19 of them leave after so many
 /// round trips. Gives the round trips from then until c1 has its 7.5 to 1 %.
@@ -82,4 +87,105 @@ fn queues_stay_as_short_as_the_subflows_are_many() {
     assert!(most <= 8, "{most}");
     let last = outcome.samples.gauges.last().unwrap();
     assert!(last.overload < 1e-5 && last.residual < 1e-2, "{last:?}");
+}
+
+/// Connections over a fat tree, each with the nodes of its paths.
+const FAT_TREE: [&[&str]; 13] = [
+    &["h5.1.2 e5.1 a5.0 c0.2 a4.0 e4.0 h4.0.1", "h5.1.2 e5.1 a5.1 c1.0 a4.1 e4.0 h4.0.1"],
+    &["h5.1.1 e5.1 a5.0 c0.0 a2.0 e2.2 h2.2.0", "h5.1.1 e5.1 a5.1 c1.1 a2.1 e2.2 h2.2.0"],
+    &["h5.1.0 e5.1 a5.1 c1.0 a2.1 e2.2 h2.2.0"],
+    &["h0.0.2 e0.0 a0.0 c0.0 a2.0 e2.0 h2.0.1"],
+    &["h5.2.2 e5.2 a5.1 c1.0 a1.1 e1.1 h1.1.2"],
+    &["h1.1.1 e1.1 a1.1 c1.0 a2.1 e2.2 h2.2.0"],
+    &["h5.2.0 e5.2 a5.1 c1.0 a3.1 e3.0 h3.0.1"],
+    &["h5.2.0 e5.2 a5.1 c1.1 a1.1 e1.0 h1.0.0"],
+    &["h1.0.1 e1.0 a1.0 c0.0 a2.0 e2.2 h2.2.1"],
+    &["h5.1.1 e5.1 a5.0 c0.2 a3.0 e3.2 h3.2.2", "h5.1.1 e5.1 a5.1 c1.1 a3.1 e3.2 h3.2.2"],
+    &["h5.2.1 e5.2 a5.0 c0.0 a2.0 e2.0 h2.0.1"],
+    &["h5.2.0 e5.2 a5.0 c0.0 a2.0 e2.2 h2.2.1"],
+    &["h4.1.1 e4.1 a4.1 c1.0 a2.1 e2.2 h2.2.0"],
+];
+
+/// By how much the rate of a connection still changes in the last tenth of a run, relative to it; the greatest.
+fn swing(plan: &Plan, outcome: &Outcome) -> f64 {
+    let (count, rates) = (plan.transfers.len(), &outcome.samples.connection_granted_bps);
+    let end = &rates[rates.len() - rates.len() / 10 / count * count..];
+    let of = |c: usize| {
+        let own = end.iter().skip(c).step_by(count);
+        let (least, most) = own.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), &rate| (a.min(rate), b.max(rate)));
+        (most - least) / most
+    };
+    (0..count).map(of).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_full_link_that_holds_back_one_of_many_does_not_make_it_swing_for_ever() {
+    // The second path of the first connection has two links of equal level, e5.1-a5.1 and a5.1-c1.0. On the latter are
+    // three others with lower levels from elsewhere. If they were counted there when it is full, the first would be told
+    // a third of what it has, again and again.
+    let paths: Vec<Vec<Vec<&str>>> = FAT_TREE.map(|own| own.iter().map(|p| p.split(' ').collect()).collect()).to_vec();
+    let ends: BTreeSet<(&str, &str)> =
+        paths.iter().flatten().flat_map(|p| p.windows(2)).map(|w| (w[0].min(w[1]), w[0].max(w[1]))).collect();
+    let delay = |a: &str, b: &str| if a.starts_with('h') || b.starts_with('h') { 0.01 } else { 1.0 };
+    let links: Vec<_> = ends.iter().map(|&(a, b)| (a, b, 10.0, delay(a, b))).collect();
+    let slices: Vec<Vec<&[&str]>> = paths.iter().map(|own| own.iter().map(|p| &p[..]).collect()).collect();
+    let connections: Vec<&[&[&str]]> = slices.iter().map(|own| &own[..]).collect();
+    let mut plan = plan(network(&links), &connections, Protocol::default(), 20.0);
+    plan.run.data = false;
+    let outcome = run(&plan);
+    let (swing, last) = (swing(&plan, &outcome), outcome.samples.gauges.last().unwrap());
+    assert!(swing < 1e-3 && last.residual < 1e-3, "{swing} {last:?}");
+}
+
+/// c1 has paths over links of 1 and 9 units in bit/s; 20 others share the latter until 19 of them leave after 500 round
+/// trips. Gives the rates of c1 and of the one that stays, in units.
+fn after_starvation(unit: f64) -> [f64; 2] {
+    let links = [("s", "a", 1.0, 1.0), ("a", "t", 100.0, 1.0), ("s", "b", 9.0, 1.0), ("b", "t", 100.0, 1.0)];
+    let other: &[&[&str]] = &[&["s", "b", "t"]];
+    let mut connections = vec![other; 21];
+    connections[0] = &[&["s", "a", "t"], &["s", "b", "t"]];
+    let mut plan = plan(network(&links), &connections, Protocol::default(), 5.0);
+    let capacities: Vec<Rate> = plan.network.links().iter().map(|l| Rate(l.capacity.0 / MEGA * unit)).collect();
+    plan.network = (*plan.network).clone().with_capacities(&capacities).unwrap().into();
+    let mut times = vec![(0.0, Some(2.0)); 21];
+    (times[0], times[1]) = ((0.0, None), (0.0, None));
+    timed(&mut plan, &times);
+    plan.run.data = false;
+    let outcome = run(&plan);
+    let rates = &outcome.samples.connection_granted_bps;
+    [0, 1].map(|c| rates[rates.len() - 21 + c] / unit)
+}
+
+#[test]
+fn a_starved_path_comes_back_whatever_links_can_carry() {
+    // 1 and 9 units make 5 each; c1 needs 4 of them from the path that had next to nothing.
+    for unit in [10.0, 100e3, 100e6, 1e14] {
+        let [first, second] = after_starvation(unit);
+        assert!((first - 5.0).abs() < 0.005 && (second - 5.0).abs() < 0.005, "{unit}: {first} {second}");
+    }
+}
+
+#[test]
+fn a_connection_may_have_hundreds_of_paths() {
+    // 300 links of 1 Mbit/s between s and t by their own middles; c1 may use all, and 299 others one each, the second to
+    // the last. All have the 300 links' worth to share, but c1 can do no better than its own link: 1 each.
+    let middles: Vec<String> = (0..300).map(|n| format!("m{n}")).collect();
+    let links: Vec<_> =
+        middles.iter().flat_map(|m| [("s", m.as_str(), 1.0, 1.0), (m.as_str(), "t", 10.0, 1.0)]).collect();
+    let nodes: Vec<[&str; 3]> = middles.iter().map(|m| ["s", m.as_str(), "t"]).collect();
+    let all: Vec<&[&str]> = nodes.iter().map(|n| &n[..]).collect();
+    let ones: Vec<[&[&str]; 1]> = all[1..].iter().map(|&path| [path]).collect();
+    let mut connections: Vec<&[&[&str]]> = vec![&all];
+    connections.extend(ones.iter().map(|one| &one[..]));
+    let mut plan = plan(network(&links), &connections, Protocol::default(), 4.0);
+    // At 2 s a hundred of the others leave, and c1 has 100 links more.
+    let mut times = vec![(0.0, None); 300];
+    times[200..].fill((0.0, Some(2.0)));
+    timed(&mut plan, &times);
+    plan.run.data = false;
+    let outcome = run(&plan);
+    let rates: Vec<&[f64]> = outcome.samples.connection_granted_bps.chunks(300).collect();
+    let at = |sample: usize, c: usize| rates[sample][c] / MEGA;
+    assert!((at(48, 0) - 1.0).abs() < 0.01 && (at(48, 299) - 1.0).abs() < 0.01, "{} {}", at(48, 0), at(48, 299));
+    assert!((at(99, 0) - 101.0).abs() < 0.5 && (at(99, 1) - 1.0).abs() < 0.01, "{} {}", at(99, 0), at(99, 1));
 }

@@ -1,6 +1,8 @@
 //! The scenarios of [ludena2021] whose answers are printed.
 
 use crate::common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run};
+use anabranch_core::Rate;
+use anabranch_core::quantity::RateText;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{d_slen, vo_le_tran};
 use anabranch_scenario::plan::Plan;
@@ -145,4 +147,24 @@ fn vo_le_tran_is_slow_in_scenario_1() {
     // 1,500 iterations of two round trips of 50 ms are 150 s. Rates come down to the fair ones from above.
     let outcome = run(&plan);
     assert!(outcome.samples.gauges.iter().take(90).all(|g| g.overload > 0.01));
+}
+
+#[test]
+fn vo_le_tran_comes_to_fair_rates_in_scenario_1_at_last() {
+    let mut plan = scenario_1(vo_le_tran(), 1000.0);
+    plan.run.data = false;
+    let outcome = run(&plan);
+    let last = outcome.samples.gauges.last().unwrap();
+    assert!(last.residual < 0.02 && last.overload < 1e-3, "{last:?} {:?}", last_rates(&plan, &outcome));
+}
+
+#[test]
+fn vo_le_tran_is_the_same_on_links_a_million_times_as_fast_in_a_unit_to_match() {
+    let unit = RateText(Rate(1e12));
+    let mut plan =
+        scenario_2(Protocol::VoLeTran(vo_le_tran::Parameters { unit, ..vo_le_tran::Parameters::default() }), 60.0);
+    let capacities: Vec<Rate> = plan.network.links().iter().map(|l| Rate(l.capacity.0 * 1e6)).collect();
+    plan.network = (*plan.network).clone().with_capacities(&capacities).unwrap().into();
+    plan.run.data = false;
+    assert_close(&last_rates(&plan, &run(&plan)), &[8e6; 4], 0.08e6);
 }

@@ -20,6 +20,7 @@ mod queues;
 mod random_networks;
 mod rcp;
 mod relays;
+mod rest;
 mod shared_links;
 mod strays;
 mod threads;

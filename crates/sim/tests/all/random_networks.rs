@@ -127,7 +127,7 @@ fn on_single_paths_it_is_max_min_fair() {
     for seed in 0..60 {
         let (plan, rounds) = random_plan(seed, 1, Pattern::AtOnce, Protocol::default(), 40);
         let course = course(&plan, rounds);
-        // Fair rates are unique here, and a residual of 0 is theirs; whole bits and levels that tie leave a trace.
+        // Fair rates are unique here, and a residual of 0 is theirs; levels that tie leave a trace.
         assert!(course.residual < 1e-4 && course.last_load < 1.0001, "{seed}: {course:?}");
     }
 }

@@ -1,7 +1,8 @@
 //! Random networks with random connections, and how a protocol fares on them.
 
 use anabranch_core::generate::{
-    DelayRule, LinkKind, LinkRule, TransitStubParameters, WaxmanParameters, random_regular, transit_stub, waxman,
+    DelayRule, LinkKind, LinkRule, TransitStubParameters, WaxmanParameters, fat_tree, random_regular, transit_stub,
+    waxman,
 };
 use anabranch_core::paths::{Metric, k_shortest};
 use anabranch_core::random::{Purpose, stream};
@@ -41,16 +42,9 @@ pub fn random_plan(seed: u64, most_paths: usize, pattern: Pattern, protocol: Pro
     let mut random = stream(seed, Purpose::Demands, 1);
     let network = random_network(seed, &mut random);
     let count = random.random_range(20..=200);
-    let (mut connections, mut paths) = (Vec::new(), Paths::new());
-    for c in 0..count {
-        let (source, target) = pair(&network, &mut random);
-        let k = random.random_range(1..=most_paths);
-        let found = k_shortest(&network, &[(source, target)], k, &Metric::Hops, &|_| true).unwrap();
-        connections.push(Connection::new(format!("c{c}"), source, target));
-        paths.push_connection(found.of(ConnectionId::new(0)).map(<[LinkId]>::to_vec));
-    }
-    let trip = |path: &[LinkId]| path.iter().map(|&l| 2 * network.link(l).delay.0).sum::<u64>();
-    let round_trip = (0..paths.len()).map(|p| trip(paths.path(p))).max().unwrap();
+    let nodes: Vec<NodeId> = (0..network.nodes().len()).map(NodeId::new).collect();
+    let (mut connections, paths) = connections(&network, &nodes, count, most_paths, &mut random);
+    let round_trip = longest_round_trip(&network, &paths);
     let quiet_from = come_and_go(&mut connections, pattern, &mut random);
     let end = quiet_from + rounds * round_trip;
     for connection in &mut connections {
@@ -62,6 +56,92 @@ pub fn random_plan(seed: u64, most_paths: usize, pattern: Pattern, protocol: Pro
     plan.run.data = false;
     plan.run.record = anabranch_scenario::plan::Record { grants: true, ..Default::default() };
     (plan, Rounds { round_trip, quiet_from })
+}
+
+/// Network number `seed` of four kinds, with 20 to 400 connections that have 1 to 5 shortest paths each.
+///
+/// Capacities are about 10 `unit`: all 10, or 10 and 50, or from 1 to 100. The run ends `rounds` round trips after the
+/// last change, and what connections were granted is recorded at 400 samples.
+pub fn mixed_plan(seed: u64, pattern: Pattern, unit: f64, protocol: Protocol, rounds: u64) -> (Plan, Rounds) {
+    let mut random = stream(seed, Purpose::Demands, 2);
+    let (network, ends) = mixed_network(seed, unit, &mut random);
+    let count = (20.0 * 20f64.powf(random.random_range(0.0..1.0))) as usize;
+    let (mut connections, paths) = connections(&network, &ends, count, 5, &mut random);
+    let round_trip = longest_round_trip(&network, &paths);
+    let quiet_from = come_and_go(&mut connections, pattern, &mut random);
+    let mut plan = of_paths(network, connections, paths, protocol, 1.0);
+    plan.run.duration = Span(quiet_from + rounds * round_trip);
+    plan.run.sample = Span(plan.run.duration.0 / 400);
+    plan.run.data = false;
+    plan.run.record =
+        anabranch_scenario::plan::Record { connections: true, subflows: true, fairness: true, ..Default::default() };
+    (plan, Rounds { round_trip, quiet_from })
+}
+
+/// Waxman, random regular, transit-stub or fat tree, and the nodes where connections begin and end.
+fn mixed_network(seed: u64, unit: f64, random: &mut impl Rng) -> (Network, Vec<NodeId>) {
+    let delay = DelayRule::Uniform { least: Span(MILLISECOND), most: Span(10 * MILLISECOND) };
+    let link = LinkRule { capacity: Rate(10.0 * unit), delay };
+    let kind = LinkKind { capacity: Rate(10.0 * unit), delay: Span(MILLISECOND) };
+    let network = match seed % 4 {
+        0 => {
+            let nodes = random.random_range(30..=100);
+            waxman(&WaxmanParameters { nodes, alpha: 0.4, beta: 0.2, link }, seed).unwrap()
+        }
+        1 => random_regular(2 * random.random_range(15..=50), 3, kind, seed).unwrap(),
+        2 => transit_stub(&TransitStubParameters::ts100(), seed).unwrap().network,
+        _ => fat_tree(if random.random_bool(0.5) { 4 } else { 6 }, kind, Some(kind)).unwrap(),
+    };
+    let spread = random.random_range(0..3);
+    let capacity = |random: &mut dyn FnMut(f64, f64) -> f64| match spread {
+        0 => 10.0 * unit,
+        1 => {
+            if random(0.0, 1.0) < 0.5 {
+                10.0 * unit
+            } else {
+                50.0 * unit
+            }
+        }
+        _ => unit * 10f64.powf(random(0.0, 2.0)),
+    };
+    let mut draw = |least, most| random.random_range(least..most);
+    let capacities: Vec<Rate> = network.links().iter().map(|_| Rate(capacity(&mut draw))).collect();
+    let network = network.with_capacities(&capacities).unwrap();
+    let is_end = |n: &NodeId| seed % 4 != 3 || network.node(*n).name.starts_with('h');
+    let ends = (0..network.nodes().len()).map(NodeId::new).filter(is_end).collect();
+    (network, ends)
+}
+
+/// How far the last rates of the connections that stay are from fair.
+pub fn fair_residual(plan: &Plan, outcome: &Outcome) -> f64 {
+    let rates = &outcome.samples.subflow_granted_bps;
+    let problem = problem(plan, &|connection| connection.stop.is_none());
+    certify(&problem, &rates[rates.len() - plan.paths.len()..], 1e-3).residual
+}
+
+/// Connections between random pairs of these nodes, each with 1 to `most_paths` shortest paths.
+fn connections(
+    network: &Network,
+    nodes: &[NodeId],
+    count: usize,
+    most_paths: usize,
+    random: &mut impl Rng,
+) -> (Vec<Connection>, Paths) {
+    let (mut connections, mut paths) = (Vec::new(), Paths::new());
+    for c in 0..count {
+        let (source, target) = pair(nodes, random);
+        let k = random.random_range(1..=most_paths);
+        let found = k_shortest(network, &[(source, target)], k, &Metric::Hops, &|_| true).unwrap();
+        connections.push(Connection::new(format!("c{c}"), source, target));
+        paths.push_connection(found.of(ConnectionId::new(0)).map(<[LinkId]>::to_vec));
+    }
+    (connections, paths)
+}
+
+/// That of the longest path.
+fn longest_round_trip(network: &Network, paths: &Paths) -> u64 {
+    let trip = |path: &[LinkId]| path.iter().map(|&l| 2 * network.link(l).delay.0).sum::<u64>();
+    (0..paths.len()).map(|p| trip(paths.path(p))).max().unwrap()
 }
 
 /// What may happen to control packets on every link.
@@ -89,10 +169,10 @@ fn random_network(seed: u64, random: &mut impl Rng) -> Network {
     network.with_capacities(&capacities).unwrap()
 }
 
-fn pair(network: &Network, random: &mut impl Rng) -> (NodeId, NodeId) {
-    let nodes = network.nodes().len();
-    let source = random.random_range(0..nodes);
-    (NodeId::new(source), NodeId::new((source + random.random_range(1..nodes)) % nodes))
+fn pair(nodes: &[NodeId], random: &mut impl Rng) -> (NodeId, NodeId) {
+    let count = nodes.len();
+    let source = random.random_range(0..count);
+    (nodes[source], nodes[(source + random.random_range(1..count)) % count])
 }
 
 /// Sets starts and stops, and says when the last of them is.
@@ -130,9 +210,9 @@ pub struct Course {
 /// Runs a plan of [`random_plan`] and looks at every rate that was granted.
 pub fn course(plan: &Plan, rounds: Rounds) -> Course {
     let outcome = run(plan);
-    let problem = problem(plan);
     let connections = plan.demands.connections();
     let end = connections.iter().filter_map(|c| c.stop).max().unwrap().0;
+    let problem = problem(plan, &|connection| connection.stop == Some(Time(end)));
     let mut rates = vec![0.0; plan.paths.len()];
     let mut loads = vec![0.0; plan.links.len()];
     let mut worst_load: f64 = 0.0;
@@ -185,14 +265,13 @@ fn settled(outcome: &Outcome, plan: &Plan, last: &[f64], rounds: Rounds, end: u6
 }
 
 /// The sharing among the connections that stay.
-fn problem(plan: &Plan) -> Problem {
+fn problem(plan: &Plan, stays: &dyn Fn(&Connection) -> bool) -> Problem {
     let connections = plan.demands.connections();
-    let end = connections.iter().filter_map(|c| c.stop).max();
     let mut parts = ProblemParts { path_offsets: vec![0], ..ProblemParts::default() };
     parts.capacity = plan.network.links().iter().map(|l| l.capacity.0).collect();
     for (c, connection) in connections.iter().enumerate() {
         // Those that have left ask for nothing, which their paths then have.
-        parts.demand.push(if connection.stop == end { f64::INFINITY } else { 0.0 });
+        parts.demand.push(if stays(connection) { f64::INFINITY } else { 0.0 });
         parts.weight.push(connection.claim());
         for path in plan.paths.of(ConnectionId::new(c)) {
             parts.path_connection.push(c as u32);
