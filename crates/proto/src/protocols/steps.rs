@@ -11,11 +11,12 @@ pub(super) fn in_steps(value: f64) -> f64 {
     (value * STEPS).round() / STEPS
 }
 
-/// A rate in bit/s with its first 33 binary digits, rounded down, in steps.
+/// A rate in bit/s with its first 24 binary digits, as a single has them, rounded down; in steps.
 ///
-/// So a rate that hardly changes any more comes to rest, of 1 kbit/s as of 1 Tbit/s.
+/// So a rate that hardly changes any more comes to rest, of 1 kbit/s as of 1 Tbit/s, and less than a part in eight million
+/// of a link is left.
 pub(super) fn rate_in_steps(bps: f64) -> f64 {
-    const LAST: u64 = (1 << 20) - 1;
+    const LAST: u64 = (1 << 29) - 1;
     (f64::from_bits(bps.to_bits() & !LAST) * STEPS).floor() / STEPS
 }
 
@@ -65,9 +66,9 @@ mod tests {
     #[test]
     fn rates_that_are_nearly_equal_are_equal_and_none_is_rounded_up() {
         for scale in [1e-3, 1.0, 1e15] {
-            let (rate, more) = (rate_in_steps(1.7 * scale), rate_in_steps(1.7 * scale * (1.0 + 1e-14)));
+            let (rate, more) = (rate_in_steps(1.7 * scale), rate_in_steps(1.7 * scale * (1.0 + 1e-12)));
             assert_eq!(rate.to_bits(), more.to_bits());
-            assert!(rate <= 1.7 * scale && rate > 1.7 * scale * (1.0 - 1e-9));
+            assert!(rate <= 1.7 * scale && rate > 1.7 * scale * (1.0 - 1.2e-7));
         }
         assert_eq!(rate_in_steps(0.0).to_bits(), 0);
     }
