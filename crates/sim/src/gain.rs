@@ -33,40 +33,36 @@ pub enum Way {
 /// How long each way is tried: longer than a time slice of the operating system.
 const TRY: Duration = Duration::from_millis(20);
 
-/// The better way goes on for so many times as long as a trial, the first time; twice as long each next time.
+/// The way that was found goes on for so many times as long as a trial, the first time; twice as long each next time.
 const FIRST_STRETCH: u32 = 16;
 
 /// And at the longest so many times as long, for a machine may become busy, or quiet, at any time.
 const LONGEST_STRETCH: u32 = 128;
 
+/// After so many times as long it is looked whether threads still serve more than one did.
+const LOOK: u32 = 4;
+
 /// Threads gain if they serve so many times the events of one: they take processors from others.
 const WORTH: f64 = 1.1;
 
-/// What is tried, in this order.
+/// What is tried, in this order: threads have to gain twice, since what else a machine does comes and goes.
 const TRIALS: [Way; 4] = [Way::Together, Way::Alone, Way::Together, Way::Alone];
 
 /// Decides between the ways.
 pub struct Gain {
     way: Way,
     is_fixed: bool,
-    /// How many of `TRIALS` are over.
-    tried: usize,
-    /// Events and time of the trials so far: together, alone.
-    together: Served,
-    alone: Served,
+    /// Events a second of the trials that are over.
+    tried: Vec<f64>,
+    /// How much longer than a trial the way that was found goes on.
     stretch: u32,
+    /// When the trial or the look began, and the events until then.
     began: Instant,
-    /// Events until then.
     before: u64,
+    /// Looks at the way that was found.
+    looks: u32,
     /// Events served together.
     shared: u64,
-}
-
-/// Events, and the time that they took.
-#[derive(Clone, Copy, Debug, Default)]
-struct Served {
-    events: f64,
-    seconds: f64,
 }
 
 impl Gain {
@@ -74,9 +70,8 @@ impl Gain {
     pub fn new(shards: usize, threads: Threads) -> Self {
         let way = if shards > 1 { Way::Together } else { Way::Alone };
         let is_fixed = shards == 1 || matches!(threads, Threads::Exactly(_));
-        let (together, alone) = (Served::default(), Served::default());
-        let began = Instant::now();
-        Self { way, is_fixed, tried: 0, together, alone, stretch: FIRST_STRETCH, began, before: 0, shared: 0 }
+        let (tried, began) = (Vec::with_capacity(TRIALS.len()), Instant::now());
+        Self { way, is_fixed, tried, stretch: FIRST_STRETCH, began, before: 0, looks: 0, shared: 0 }
     }
 
     /// The way the run goes at present.
@@ -91,33 +86,39 @@ impl Gain {
 
     /// Says which way the run goes on; `events` are all that were served until `now`.
     pub fn decide(&mut self, events: u64, now: Instant) -> Way {
-        let lasted = now.duration_since(self.began);
-        let is_trial = self.tried < TRIALS.len();
-        if lasted < if is_trial { TRY } else { TRY * self.stretch } {
+        let (lasted, is_trial) = (now.duration_since(self.began), self.tried.len() < TRIALS.len());
+        if lasted < if is_trial { TRY } else { TRY * LOOK } {
             return self.way;
         }
-        let served = (events - self.before) as f64;
+        let served = events - self.before;
+        let rate = served as f64 / lasted.as_secs_f64();
         if self.way == Way::Together {
-            self.shared += events - self.before;
+            self.shared += served;
         }
         (self.began, self.before) = (now, events);
         if is_trial {
-            let tried = if self.way == Way::Together { &mut self.together } else { &mut self.alone };
-            tried.events += served;
-            tried.seconds += lasted.as_secs_f64();
-            self.tried += 1;
-        } else {
-            (self.tried, self.together, self.alone) = (0, Served::default(), Served::default());
+            self.tried.push(rate);
+            self.way = TRIALS.get(self.tried.len()).copied().unwrap_or_else(|| self.found());
+        } else if self.is_over(rate) {
+            self.tried.clear();
+            self.way = TRIALS[0];
         }
-        self.way = TRIALS.get(self.tried).copied().unwrap_or_else(|| self.better());
         self.way
     }
 
-    /// The way that gains, for a longer stretch than the one before.
-    fn better(&mut self) -> Way {
+    /// The way that the trials speak for, for a longer stretch than the one before.
+    fn found(&mut self) -> Way {
         self.stretch = (2 * self.stretch).min(LONGEST_STRETCH);
-        let rate = |served: Served| served.events / served.seconds.max(f64::MIN_POSITIVE);
-        if rate(self.together) > WORTH * rate(self.alone) { Way::Together } else { Way::Alone }
+        self.looks = 0;
+        let gains = self.tried.chunks_exact(2).all(|pair| pair[0] > WORTH * pair[1]);
+        if gains { Way::Together } else { Way::Alone }
+    }
+
+    /// Whether the way that was found has lasted its stretch, or no longer gains at this rate.
+    fn is_over(&mut self, rate: f64) -> bool {
+        self.looks += 1;
+        let alone = f64::midpoint(self.tried[1], self.tried[3]);
+        self.looks * LOOK >= self.stretch || self.way == Way::Together && rate < alone
     }
 
     /// Whether most of `events`, which are all, were served together.
@@ -156,7 +157,7 @@ mod tests {
     fn a_machine_that_becomes_quiet_is_noticed() {
         let mut gain = Gain::new(2, Threads::AsPays(2));
         let (mut events, mut now, began) = (0.0, 0.0, gain.began);
-        let mut last = Way::Together;
+        let mut last = gain.way();
         for window in 0..20_000 {
             let together = if window < 2_000 { 1e6 } else { 3e6 };
             (events, now) = (events + 1e-3 * if last == Way::Alone { 2e6 } else { together }, now + 1e-3);
@@ -164,6 +165,20 @@ mod tests {
             assert!(window != 1_999 || last == Way::Alone);
         }
         assert!(last == Way::Together && gain.went_together(events as u64));
+    }
+
+    #[test]
+    fn threads_that_lose_their_processor_are_left_before_their_stretch_ends() {
+        let mut gain = Gain::new(2, Threads::AsPays(2));
+        let (mut events, mut now, began) = (0.0, 0.0, gain.began);
+        let (mut last, mut together) = (gain.way(), 0.0);
+        for window in 0..5_000 {
+            let rate = if window < 2_000 { 3e6 } else { 0.5e6 };
+            together += if window >= 2_000 && last == Way::Together { 1e-3 } else { 0.0 };
+            (events, now) = (events + 1e-3 * if last == Way::Alone { 2e6 } else { rate }, now + 1e-3);
+            last = gain.decide(events as u64, began + Duration::from_secs_f64(now));
+        }
+        assert!(together < 0.3, "{together} s of 3");
     }
 
     #[test]
