@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use ::parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
-use ::parquet::errors::Result;
+use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
+use anabranch_arrow::{Frame, Kind, Part};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-
-use crate::arrow::{Frame, Kind, Part};
 
 /// Encodes frames, each as a file in which `group_rows` rows stand together.
 ///
@@ -24,7 +23,7 @@ fn parquet_files<'py>(
     frames: Vec<Bound<'py, PyAny>>,
     group_rows: NonZeroUsize,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let frames = frames.iter().map(Frame::of).collect::<PyResult<Vec<_>>>()?;
+    let frames = frames.iter().map(crate::arrow::taken).collect::<PyResult<Vec<_>>>()?;
     let encode = move || frames.iter().map(|frame| encoded(frame, group_rows.get())).collect::<Result<Vec<_>>>();
     let files = py.detach(encode).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     Ok(files.iter().map(|file| PyBytes::new(py, file)).collect())
@@ -38,14 +37,14 @@ fn encoded(frame: &Frame, group_rows: usize) -> Result<Vec<u8>> {
         for (i, (_, kind)) in frame.columns.iter().enumerate() {
             let mut column = columns.next_column()?.expect("the schema has all columns");
             for &(chunk, first, rows) in &group {
-                let part = frame.part(i, chunk, first, rows);
+                let part = frame.part(i, chunk, first..first + rows);
                 let valid = part.valid();
                 let valid = valid.as_deref();
                 match kind {
                     Kind::Float64 => write::<DoubleType>(&mut column, part.numbers(), valid)?,
                     Kind::Int64 | Kind::Uint64 => write::<Int64Type>(&mut column, part.numbers(), valid)?,
                     Kind::Uint32 => write::<Int32Type>(&mut column, part.numbers(), valid)?,
-                    Kind::Text => write::<ByteArrayType>(&mut column, &texts(&part, rows, valid), valid)?,
+                    Kind::Text => write::<ByteArrayType>(&mut column, &texts(&part, rows, valid)?, valid)?,
                 }
             }
             column.close()?;
@@ -119,12 +118,17 @@ fn write<T: DataType>(column: &mut SerializedColumnWriter<'_>, values: &[T::T], 
 }
 
 /// Copies texts all together, which takes less than one by one; those of nulls are empty.
-fn texts(part: &Part<'_>, rows: usize, valid: Option<&[bool]>) -> Vec<ByteArray> {
+///
+/// # Errors
+/// A text lies outside of its column.
+fn texts(part: &Part<'_>, rows: usize, valid: Option<&[bool]>) -> Result<Vec<ByteArray>> {
     let texts = part.texts();
     let mut all = Vec::new();
     let mut lengths = Vec::with_capacity(rows);
     for row in 0..rows {
-        let text = if valid.is_none_or(|valid| valid[row]) { texts.get(row) } else { &[] };
+        let is_there = valid.is_none_or(|valid| valid[row]);
+        let text = if is_there { texts.get(row) } else { Some(&[][..]) };
+        let text = text.ok_or_else(|| ParquetError::General("a text lies outside of its column".to_owned()))?;
         all.extend_from_slice(text);
         lengths.push(text.len());
     }
@@ -134,7 +138,7 @@ fn texts(part: &Part<'_>, rows: usize, valid: Option<&[bool]>) -> Vec<ByteArray>
         start += length;
         all.slice(start - length, length)
     };
-    lengths.into_iter().map(slice).collect()
+    Ok(lengths.into_iter().map(slice).collect())
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
