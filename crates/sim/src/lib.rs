@@ -3,7 +3,10 @@
 //! [`simulate`] is a function of the plan and nothing else: the same plan gives the same outcome to the last bit.
 
 mod ahead;
+mod atomic;
 mod barrier;
+#[cfg(test)]
+mod barrier_tests;
 mod calendar;
 mod capacities;
 mod connections;
