@@ -8,7 +8,7 @@ MODULES := ui/node_modules/.package-lock.json
 UI := $(shell git ls-files -co --exclude-standard ui 2>/dev/null)
 RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.lock 2>/dev/null)
 
-.PHONY: demo test install bench docs lint format clean
+.PHONY: demo test install fuzz miri audit constraints notices bench docs lint format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
 
@@ -26,6 +26,7 @@ demo: install
 # Everything that a change must pass. Tests that measure real time have the machine for themselves.
 test: install
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet
 	$(BIN)/python benches/instructions.py
@@ -35,6 +36,7 @@ test: install
 	cd ui && npm run --silent lint && npm run --silent test
 	$(BIN)/pytest --numprocesses=2 --dist=loadscope -m "not alone"
 	$(BIN)/pytest -m alone
+	$(BIN)/python fuzz/run.py 50
 
 install: $(PAGE) $(BIN)/anabranch
 
@@ -47,16 +49,42 @@ $(MODULES): ui/package.json ui/package-lock.json
 	cd ui && npm ci --silent
 	touch $@
 
-# The environment, with the versions that are known to work together.
-$(BIN)/maturin: constraints.txt pyproject.toml
+# The environment, with the versions that are known to work together; a package with another hash is refused.
+$(BIN)/maturin: constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/pip install --quiet --constraint constraints.txt --group dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
 	touch $@
 
+# All that it depends on is there by now, so nothing is asked of an index.
 $(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
-	PIP_QUIET=1 PIP_CONSTRAINT=constraints.txt VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	touch $@
+
+# Fuzz every reader for so many seconds together; see fuzz/README.md.
+SECONDS ?= 600
+fuzz: install
+	$(BIN)/python fuzz/run.py $(SECONDS) --live
+
+# Watch memory as tests use it; needs a nightly toolchain with the components miri and rust-src. What draws thousands of
+# cases, or a network of thousands of nodes, would take days there.
+miri:
+	PROPTEST_CASES=2 MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test \
+	  -p anabranch-arrow -p anabranch-core -p anabranch-filling -p anabranch-transfer --lib
+
+# Licences, sources and known faults of all crates; needs `cargo install --locked cargo-deny`.
+audit:
+	cargo deny check
+
+# What a wheel carries of others, after a change of crates or of the page's modules.
+notices: $(MODULES)
+	$(PYTHON) licences/notices.py
+
+# Lock what pyproject.toml asks for, for all platforms, with hashes.
+constraints:
+	$(PYTHON) -m venv target/uv
+	target/uv/bin/pip install --quiet --disable-pip-version-check uv
+	target/uv/bin/uv pip compile pyproject.toml --quiet --group dev --universal --python-version 3.11.5 \
+	  --generate-hashes --no-annotate --no-header --no-emit-index-url --output-file constraints.txt
 
 # Time the simulator and the solvers; see benches/README.md.
 bench: install
@@ -86,6 +114,7 @@ lint: install
 
 format: install
 	cargo fmt
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 	cd ui && npm run --silent format

@@ -1,15 +1,77 @@
-//! The journal of an unfinished file: what is good of it is a journal that says the same.
+//! The journal of an unfinished file: of what was written all is read up to the first damage, and nothing behind it.
 #![no_main]
 
-use anabranch_transfer::journal::{header, read};
+use anabranch_transfer::Root;
+use anabranch_transfer::digests::{MOST_SIZE, chunk_count};
+use anabranch_transfer::journal::{HEADER, Journal, RECORD, header, read, record};
+use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(journal) = read(bytes) {
-        assert_eq!(read(&bytes[..journal.good]).as_ref(), Ok(&journal));
+/// A journal with damage: random bytes alone never have a valid check.
+#[derive(Arbitrary, Debug)]
+struct Written {
+    size: u64,
+    root: [u8; 32],
+    records: Vec<Record>,
+    /// What a crash left behind the last whole record.
+    rest: Vec<u8>,
+    /// Where a byte is changed, and how.
+    damage: Option<(u16, u8)>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Record {
+    Chunk(u32),
+    Bytes([u8; RECORD]),
+}
+
+impl Written {
+    fn bytes(&self, root: Root) -> Vec<u8> {
+        let mut bytes = header(self.size, root).to_vec();
+        for entry in &self.records {
+            match entry {
+                Record::Chunk(chunk) => bytes.extend(record(root, *chunk)),
+                Record::Bytes(other) => bytes.extend(other),
+            }
+        }
+        bytes.extend(&self.rest);
+        bytes
     }
-    // Random bytes have no valid header, so records are read behind one.
-    let root = anabranch_transfer::Root([9; 32]);
-    let read_on = read(&[&header(1 << 30, root), bytes].concat()).expect("the header is good");
-    assert!(read_on.chunks.iter().all(|&chunk| chunk < 1 << 12));
+
+    /// The chunks of the records before the first that is not good.
+    fn chunks(&self, root: Root) -> Vec<u32> {
+        let is_there = |chunk: u32| (u64::from(chunk) < chunk_count(self.size)).then_some(chunk);
+        let chunk = |entry: &Record| match entry {
+            Record::Chunk(chunk) => is_there(*chunk),
+            Record::Bytes(bytes) => {
+                let chunk = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+                (record(root, chunk) == *bytes).then_some(chunk).and_then(is_there)
+            }
+        };
+        self.records.iter().map_while(chunk).collect()
+    }
+}
+
+fuzz_target!(|written: Written| {
+    let root = Root(written.root);
+    let mut bytes = written.bytes(root);
+    if written.size > MOST_SIZE {
+        assert!(read(&bytes).is_err());
+        return;
+    }
+    let chunks = written.chunks(root);
+    let journal = read(&bytes).expect("its header is good");
+    assert_eq!((journal.size, journal.root, &journal.chunks[..chunks.len()]), (written.size, root, &chunks[..]));
+    assert_eq!(read(&bytes[..journal.good]).as_ref(), Ok(&journal));
+    let Some((place, change @ 1..)) = written.damage else { return };
+    let place = usize::from(place) % bytes.len();
+    bytes[place] ^= change;
+    match read(&bytes) {
+        Ok(Journal { chunks: after, .. }) => {
+            // What stands before the damage is untouched.
+            let whole = (place.checked_sub(HEADER).expect("damage to the header is seen") / RECORD).min(chunks.len());
+            assert_eq!(after[..whole], chunks[..whole]);
+        }
+        Err(_) => assert!(place < HEADER),
+    }
 });
