@@ -153,17 +153,24 @@ def test_rates_are_told_in_the_shape_of_iperf3(shared: Path, tmp_path: Path) -> 
 
 def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path) -> None:
     with sharer(shared, tmp_path) as (_, url):
+        two, nmcc = 2 * [url.replace("NAME", "x")], ("--control", "nmcc")
         for arguments, code, reason in (
             (("http://x:1/y",), 2, "it does not begin with anabranch://"),
             ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
             ((url.replace("NAME", ""),), 2, "names no file"),
             ((url.replace("NAME", "x"), "--control", "lgc"), 2, "goes by what its links can carry"),
             (
-                (*2 * [url.replace("NAME", "x")], "--via", "127.0.0.1,127.0.0.2", "--groups", "0,1,2"),
+                (*two, "--via", "127.0.0.1,127.0.0.2", "--groups", "0,1,2", *nmcc),
                 2,
                 "is needed: 2 for all URLs or 4 for",
             ),
+            ((*two, *nmcc, *3 * ("--groups", "0")), 2, "groups has 3 numbers; one for each path is needed: 1 for all"),
             ((url.replace("NAME", "x"), "--groups", "0,1"), 2, "groups has 2 numbers; one for each path is needed: 1"),
+            ((url.replace("NAME", "x"), "--groups", "0"), 2, "leave out the groups of paths, or choose nmcc"),
+            ((url.replace("NAME", "x"), "--groups", "-1", *nmcc), 2, "-1 is no number of a group of paths"),
+            ((url.replace("NAME", "x"), "--groups", "4294967296"), 2, "one is a whole number from 0 to 4294967295"),
+            ((url.replace("NAME", "x/"), "--to", tmp_path / "y"), 2, "ends with a slash, as the name of a folder does"),
+            ((changed_pin(url).replace("NAME", "x"),), 1, "the server's certificate has the fingerprint"),
             ((url.replace("NAME", "x"), "--control", "d-slen"), 2, "needs links that take part in it"),
             ((url.replace("NAME", "x"), "--via", "none0"), 1, "neither an address nor an interface"),
             ((url.replace("NAME", "x"), "--to", tmp_path / "no" / "x"), 2, "there is no such folder"),
@@ -173,7 +180,91 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
             _, err = finished(fetcher(*arguments, "--patience", "1"), code)
             assert reason in err, err
             assert "Traceback" not in err
+            assert "unexpected error" not in err
+        # With two URLs there are two numbers, however they are given.
+        finished(fetcher(*two, *nmcc, "--groups", "0", "--groups", "1", "--to", tmp_path / "z"))
     assert not list(tmp_path.glob("y*"))
+
+
+def changed_pin(url: str) -> str:
+    """Give a URL with another fingerprint."""
+    return url[:-1] + ("0" if url[-1] != "0" else "1")
+
+
+def test_sharers_with_different_files_are_refused_unless_a_hash_says_which(tmp_path: Path) -> None:
+    files = {}
+    for name, content in (("good", b"good" * MB), ("evil", b"evil" * MB)):
+        (tmp_path / name).mkdir()
+        files[name] = tmp_path / name / "f"
+        files[name].write_bytes(content)
+    to = tmp_path / "to"
+    to.mkdir()
+    with sharer(tmp_path / "good", tmp_path) as (_, good), sharer(tmp_path / "evil", tmp_path) as (_, evil):
+        urls = [url.replace("NAME", "f") for url in (good, evil)]
+        for order in (urls, urls[::-1]):
+            _, err = finished(fetcher(*order, "--to", to), 1)
+            said = " ".join(err.split())
+            assert "the sharers have different files" in said
+            assert "--hash" in said
+            assert all(url.split("?")[0] in said for url in urls)
+            assert not list(to.iterdir())
+        with sharer(files["good"], tmp_path) as (_, alone):
+            right = alone.split("&hash=")[1]
+            out, _ = finished(fetcher(*urls[::-1], "--hash", right, "--to", to / "a"))
+            assert "it has another file by this name" in out
+            finished(fetcher(urls[1], alone, "--to", to / "b"))
+            assert digest(to / "a") == digest(to / "b") == digest(files["good"])
+            _, err = finished(fetcher(alone, urls[1] + "&hash=" + "0" * 64, "--to", to / "c"), 2)
+            assert "a fetch is for one file" in " ".join(err.split())
+
+
+def test_the_url_of_a_file_brings_no_other_file(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(b"abc")
+    with sharer(file, tmp_path) as (_, url):
+        assert "?pin=" in url
+        assert "&hash=" in url
+        file.write_bytes(b"abcd")
+        _, err = finished(fetcher(url, "--to", tmp_path / "x"), 1)
+        assert "it has another file by this name" in " ".join(err.split())
+        finished(fetcher(url.split("&hash=")[0], "--to", tmp_path / "x"))
+        assert (tmp_path / "x").read_bytes() == b"abcd"
+
+
+def test_a_fetch_writes_nothing_outside_its_folder(shared: Path, tmp_path: Path) -> None:
+    outside, to = tmp_path / "outside", tmp_path / "to"
+    outside.mkdir()
+    to.mkdir()
+    with sharer(shared / "maps", tmp_path) as (_, url):
+        for end in (".part", ".part.journal"):
+            link = to / f"x{end}"
+            link.symlink_to(outside / "new")
+            _, err = finished(fetcher(url.replace("NAME", "rhine%20map"), "--to", to / "x"), 1)
+            assert "is a symbolic link" in " ".join(err.split())
+            link.unlink()
+    assert not list(outside.iterdir())
+    assert not list(to.iterdir())
+
+
+def test_a_file_with_the_longest_name_is_fetched(tmp_path: Path) -> None:
+    name = 255 * "n"
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from" / name).write_bytes(b"abc")
+    (tmp_path / "to").mkdir()
+    with sharer(tmp_path / "from", tmp_path) as (_, url):
+        finished(fetcher(url.replace("NAME", name), "--to", tmp_path / "to"))
+    assert [path.name for path in (tmp_path / "to").iterdir()] == [name]
+
+
+def test_a_source_that_brought_nothing_has_its_reason_in_the_summary(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared / "maps", tmp_path) as (process, gone):
+        process.kill()
+        process.wait()
+    with sharer(shared / "maps", tmp_path) as (_, url):
+        urls = [each.replace("NAME", "rhine%20map") for each in (gone, url)]
+        out, _ = finished(fetcher(*urls, "--to", tmp_path / "x"))
+    line = next(line for line in out.splitlines() if line.startswith(f"  {gone.split('/')[2]}: "))
+    assert "timed out" in line
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

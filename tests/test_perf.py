@@ -52,6 +52,13 @@ def test_text_has_a_line_for_each_path_and_one_for_all(url):
     assert " packets lost; processor " in total
 
 
+@pytest.mark.parametrize("reverse", [[], ["--reverse"]])
+def test_groups_of_paths_are_told_to_the_sender(url, reverse):
+    words = ("--via", "127.0.0.1,127.0.0.2", "--control", "nmcc", "--groups", "0", "--groups", "1", "--amount", "5 MB")
+    done = perf(url, *words, *reverse)
+    assert done.exit_code == 0, done.output
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -60,6 +67,12 @@ def test_text_has_a_line_for_each_path_and_one_for_all(url):
         (["anabranch://127.0.0.1:9/", "--control", "lgc"], "LGC goes by what its links can carry"),
         (["anabranch://127.0.0.1:9/", "--time", "2h"], "the time is 7200 s; it must be more than 0"),
         (["anabranch://127.0.0.1:9/", "--via", "wlan77"], "`wlan77` is neither an address nor an interface"),
+        (["anabranch://127.0.0.1:9/", "--groups", "0"], "leave out the groups of paths, or choose nmcc"),
+        (["anabranch://127.0.0.1:9/", "--groups", "-1"], "-1 is no number of a group of paths"),
+        (
+            ["anabranch://127.0.0.1:9/", "--control", "nmcc", "--groups", "0,1"],
+            "the number of groups is 2; it must be 1, one for each path",
+        ),
         (["--serve", "here"], "`here` is no address to serve at"),
     ],
 )

@@ -147,7 +147,9 @@ fn brings(control: &str, senders: &[(u64, u64)], talk: Talk, bytes: u64) -> u64 
             return now - senders.iter().map(|sender| sender.begins).min().unwrap();
         }
         if now % period == 0 && talk != Talk::Joint {
-            senders.iter_mut().for_each(|sender| sender.talk(now, at));
+            for sender in &mut senders {
+                sender.talk(now, at);
+            }
             exchange(&mut senders, now, at, talk);
         }
     }

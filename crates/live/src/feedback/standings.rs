@@ -100,11 +100,14 @@ fn subflow(bytes: &[u8]) -> Option<(u32, Standing)> {
     Some((u32::from_be_bytes(four(0)), standing))
 }
 
+/// What was told last: when, the subflows, and what the peer had told of its own by then.
+type Last = (Instant, Vec<(u32, Standing)>, u64);
+
 /// What was told, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     sequence: u64,
-    last: Option<(Instant, Vec<(u32, Standing)>, u64)>,
+    last: Option<Last>,
     /// Of the latest messages the sequence number and the subflows.
     kept: VecDeque<(u64, Vec<(u32, Standing)>)>,
 }
@@ -114,7 +117,7 @@ impl Told {
     /// news as long as one of the subflows is in slow start.
     pub fn next(&mut self, now: Instant, subflows: Vec<(u32, Standing)>, heard: u64) -> Option<Standings> {
         let is_starting = subflows.iter().any(|(_, standing)| standing.is_starting);
-        let is_due = |(at, last, before): &(Instant, Vec<_>, u64)| {
+        let is_due = |(at, last, before): &Last| {
             now >= *at + REPEAT || is_news(last, &subflows) || (is_starting && *before != heard)
         };
         if !self.last.as_ref().is_none_or(is_due) {

@@ -467,7 +467,9 @@ mod tests {
         drop(store);
         let (mut store, there) = part(&target);
         assert_eq!(there, [2], "it goes on from there");
-        [0, 1, 3].into_iter().for_each(|chunk| write(&mut store, chunk));
+        for chunk in [0, 1, 3] {
+            write(&mut store, chunk);
+        }
         store.finish().unwrap();
         assert_eq!(fs::read(&target).unwrap(), content());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
