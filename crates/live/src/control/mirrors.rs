@@ -5,10 +5,10 @@
 //! tells it also says how the subflows here stood as far as it knew then. Those that start at the same time grow alike:
 //!
 //! ```text
-//! window of another now = window of another then * own window now / own window then    where both are in slow start
+//! window of another now = window of another then * (own window now / own window then) ^ (own round trip / its round trip)
 //! ```
 //!
-//! In that way a control compares windows of the same moment, however long the way is.
+//! where both are in slow start. In that way a control compares windows of the same moment, however long the way is.
 
 use anabranch_proto::window::Standing;
 
@@ -45,7 +45,8 @@ impl Inner {
         let then = open.then.filter(|_| own.is_starting);
         let grown = then.map_or(1.0, |then| (own.window / then).max(1.0));
         for &(at, standing) in self.others.iter().filter(is_starting) {
-            let standing = Standing { window: grown * standing.window, ..standing };
+            let rounds = if standing.rtt > 0.0 { own.rtt / standing.rtt } else { 0.0 };
+            let standing = Standing { window: standing.window * grown.powf(rounds), ..standing };
             control.mirror(SLOTS + at, Some(standing.bounded()));
         }
     }
