@@ -23,7 +23,7 @@
 //!
 //! Why a link of equal level stays out: say a link is full, connection a with the highest level on it has a second link
 //! of just that level, and b and c with lower levels are held back elsewhere. If b and c were counted here too, the next
-//! probe of a would find (capacity - rate_elsewhere) / (portions of a, b and c), far less than a has. Then b and c would
+//! probe of a would find (capacity - `rate_elsewhere`) / (portions of a, b and c), far less than a has. Then b and c would
 //! find more than they can use and go, a would return, and so on for ever. `tie` is for rates that links hold from the
 //! round before: where portions still change a little, a full link seems overloaded by that much.
 //!

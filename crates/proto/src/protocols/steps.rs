@@ -80,9 +80,13 @@ mod tests {
         ) {
             let mut numbers: Vec<(f64, u32)> = numbers.iter().map(|&(log, key)| (in_steps(10f64.powf(log)), key)).collect();
             let mut sum = Sum::default();
-            numbers.iter().for_each(|&(number, _)| sum.add(number));
+            for &(number, _) in &numbers {
+                sum.add(number);
+            }
             numbers.sort_by_key(|&(_, key)| key);
-            numbers.iter().for_each(|&(number, _)| sum.subtract(number));
+            for &(number, _) in &numbers {
+                sum.subtract(number);
+            }
             prop_assert_eq!(sum, Sum::default());
         }
     }

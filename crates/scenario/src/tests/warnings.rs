@@ -15,7 +15,8 @@ fn two_links(head: &str, connections: &[(&str, &str, &str)]) -> Vec<String> {
     let connections: String = connections
         .iter()
         .map(|(from, to, keys)| format!("[[connection]]\nsource = \"{from}\"\ntarget = \"{to}\"\npaths = 1\n{keys}\n"))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     plan(&format!("{head}\n{links}{connections}")).unwrap().warnings()
 }
 
