@@ -65,11 +65,11 @@ SECONDS ?= 600
 fuzz: install
 	$(BIN)/python fuzz/run.py $(SECONDS) --live
 
-# Watch memory as tests use it; needs a nightly toolchain with the components miri and rust-src. What draws thousands of
-# cases, or a network of thousands of nodes, would take days there.
+# Watch memory as tests use it; needs a nightly toolchain with the components miri and rust-src. Hashes of files are left
+# out: they take hours there.
 miri:
 	PROPTEST_CASES=2 MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test \
-	  -p anabranch-arrow -p anabranch-core -p anabranch-filling -p anabranch-transfer --lib
+	  -p anabranch-arrow -p anabranch-filling -p anabranch-transfer --lib -- --skip digests
 
 # Licences, sources and known faults of all crates; needs `cargo install --locked cargo-deny`.
 audit:

@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", help="all if none is given")
     parser.add_argument("--live", action="store_true", help="build those of the crate `live` too")
     parser.add_argument("--keep", action="store_true", help="add what is new to the kept corpora, and drop the rest")
-    own = parser.parse_args()
+    own = parser.parse_intermixed_args()
     targets = own.targets or all_targets(own.live)
     build(any(target in LIVE for target in targets))
     words = dictionary()
