@@ -1,4 +1,4 @@
-# Two commands do everything on a machine with Python 3.11, Rust and Node: `make demo` and `make test`.
+# Two commands do everything on a machine with Python 3.11, Rust, C++ and Node: `make demo` and `make test`.
 
 PYTHON ?= python3.11
 VENV := .venv
