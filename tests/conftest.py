@@ -1,6 +1,7 @@
 """What tests share."""
 
 import shutil
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +16,10 @@ from labs import refusal
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 expect.set_options(timeout=30_000)
+
+# Programs leave a signal alone that whoever starts them ignores, as `nohup` and shells in the background do.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
