@@ -70,17 +70,33 @@ def test_a_network_names_its_links_and_connections():
         allocator.add([[0]])
 
 
-def test_what_is_not_proved_is_solved_from_the_beginning(monkeypatch):
+class Unproved:
+    """A core that proves nothing, and says that all rates are 1."""
+
+    is_proved = False
+    exchanges = 0
+
+    def __init__(self, connections):
+        self.connection_rates = np.ones(connections)
+
+    def follow(self, problem):
+        self.connection_rates = np.ones(problem.connections)
+
+
+def test_what_is_not_proved_is_solved_for_as_by_solve():
     allocator = ab.Allocator(SHARED)
-    allocator.update(demand={1: 1.0})
-    said = ["numbers lie too far apart", None]
-    monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", property(lambda _: said.pop(0)))
-    assert allocator.allocation.connection_rates.tolist() == [6.5, 1.0, 6.5]
-    assert not said
-    allocator.update(demand={1: 2.0})
-    said += ["numbers lie too far apart", "still", "still"]
-    with pytest.warns(ab.ConvergenceWarning, match="still"):
-        assert allocator.allocation.connection_rates.tolist() == [6.0, 2.0, 6.0]
+    allocator._core = Unproved(3)
+    assert allocator.update(demand={1: 1.0}).tolist() == [6.5, 1.0, 6.5]
+    assert allocator.connection_rates.tolist() == [6.5, 1.0, 6.5]
+    assert allocator.allocation.proof.holds
+
+
+def test_what_nothing_proves_comes_with_a_warning(monkeypatch):
+    allocator = ab.Allocator(SHARED)
+    allocator._core = Unproved(3)
+    monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", property(lambda _: "numbers lie too far apart"))
+    with pytest.warns(ab.ConvergenceWarning, match="too far apart"):
+        assert allocator.update(demand={1: 2.0}).tolist() == [6.0, 2.0, 6.0]
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -237,6 +237,25 @@ def test_iewf_overloads_links_and_the_certificate_tells():
     allocation.certify(allow_overload=0.02)
 
 
+def test_iewf_ends_within_seconds_where_its_unit_is_too_small_for_the_problem():
+    # Two connections share a link of 1, and the second has a link of 1e6 besides: 5 % of the small one is a step, so a
+    # pass takes 20 million of them.
+    problem = ab.Problem([1.0, 1e6], [0, 1, 2, 3], [0, 0, 1], [0, 1, 1])
+    with pytest.warns(ab.ConvergenceWarning, match=r"its passes took .* steps of 0.05; give a greater unit"):
+        assert not ab.solve(problem, method="iewf", unit=0.05, stop_change=1e-9).converged
+
+
+def test_a_connection_is_not_certified_at_a_part_of_its_fair_rate():
+    # Connection 0 has links of 1 and 1000, connection 1 the first alone: it must have all of it.
+    problem = ab.Problem([1.0, 1000.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
+    allocation = ab.solve(problem)
+    np.testing.assert_allclose(allocation.connection_rates, [1000.0, 1.0], rtol=1e-2)
+    with pytest.raises(ab.CertificateError, match="no link holds it back"):
+        ab.Allocation(
+            problem, np.array([0.43, 1000.0, 0.57]), fairness="upward-max-min", method="lp", tolerance=1e-2, passes=1
+        ).certify()
+
+
 def test_an_allocation_is_written_whole_or_not_at_all(diamond, tmp_path):
     allocation = ab.solve(diamond, ab.demands(diamond, ["a"], ["d"]))
     allocation.write(tmp_path / "out")

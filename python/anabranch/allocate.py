@@ -9,7 +9,7 @@ from anabranch.allocation import Allocation
 from anabranch.approximate import OPTIONS
 from anabranch.approximate.methods import approximate
 from anabranch.choice import rate_of
-from anabranch.errors import SolveInterrupted
+from anabranch.errors import ScenarioError, SolveInterrupted, SolverError
 from anabranch.exact import global_max_min
 from anabranch.levelled import LevelledAllocation
 from anabranch.methods import PRICED, usual_method, usual_start
@@ -50,11 +50,11 @@ def allocate(problem: Problem, found: Paths | None, choice: Choice, progress: Pr
         levelled = _levelled(problem, found, choice, progress)
         if levelled.shortcoming is None or choice.method is not None:
             return levelled
-        chosen = "lp"
+        return _better(levelled, problem, found, choice, progress)
+    if chosen == "lp":
+        return _by_programs(problem, found, choice, progress)
     if chosen in OPTIONS:
         rates, passes = _approximate(problem, found, chosen, choice, progress)
-    elif chosen == "lp":
-        rates, passes = global_max_min(problem, progress=progress)
     elif chosen == "progressive-filling":
         rates, passes = problem.core.max_min().path_rates, 1
     else:
@@ -130,6 +130,35 @@ def _levelled(problem: Problem, found: Paths | None, choice: Choice, progress: P
         passes=answer.exchanges,
         paths=found,
     )
+
+
+def _by_programs(
+    problem: Problem, found: Paths | None, choice: Choice, progress: Progress | None
+) -> LevelledAllocation:
+    """Find the levels by a chain of linear programs, whose prices are their proof."""
+    rates, levels, programs = global_max_min(problem, progress=progress)
+    return LevelledAllocation(
+        problem,
+        rates,
+        levels,
+        fairness=choice.fairness,
+        method="lp",
+        tolerance=choice.tolerance,
+        passes=programs,
+        paths=found,
+    )
+
+
+def _better(
+    unproved: LevelledAllocation, problem: Problem, found: Paths | None, choice: Choice, progress: Progress | None
+) -> LevelledAllocation:
+    """Try linear programs where levels are not proved; if they come no nearer, give what there is, as it is."""
+    try:
+        other = _by_programs(problem, found, choice, progress)
+    except (ScenarioError, SolverError):
+        return unproved
+    is_nearer = other.shortcoming is None or other.proof.residual < unproved.proof.residual
+    return other if is_nearer else unproved
 
 
 def _priced(problem: Problem, found: Paths | None, choice: Choice) -> PricedAllocation:

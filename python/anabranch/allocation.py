@@ -56,7 +56,8 @@ class Allocation:
         Whether the method promises no fairness to a tolerance, only rates that overload nothing.
     converged : bool
         Whether the method's stop rule was met and the certificate bears the answer out; of an approximation, that
-        nothing is overloaded.
+        nothing is overloaded. IEWF, and c-SLEN with a ``stop_change``, stop where rates cease to change, which may be
+        far from a fair allocation: of these it says only that they did, and `residual` and `certify` say how far.
     unmet : str or None
         What would have let the method go on, if it stopped before its stop rule was met.
     shortcoming : str or None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anabranch import _core
-from anabranch.choice import EXACT_TOLERANCE
+from anabranch.allocate import allocate
+from anabranch.choice import EXACT_TOLERANCE, choose
 from anabranch.errors import ConvergenceWarning
 from anabranch.levelled import LevelledAllocation
 from anabranch.paths import Paths
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from anabranch.allocation import Allocation
 
     Numbers = ArrayLike | Mapping[int, float] | Mapping[str, float]
 
@@ -54,7 +57,8 @@ class Allocator:
         self._paths = subject if isinstance(subject, Paths) else None
         self.problem = subject if isinstance(subject, Problem) else problem_of(subject)
         self._core = _core.Allocator(self.problem.core)
-        self._allocation: LevelledAllocation | None = None
+        self._allocation: Allocation | None = None
+        self._settle()
 
     def __repr__(self) -> str:
         core = self.problem.core
@@ -62,8 +66,10 @@ class Allocator:
 
     @property
     def connection_rates(self) -> NDArray[np.float64]:
-        """The rate of each connection."""
-        return self._core.connection_rates
+        """The rate of each connection, proved to a millionth but for what a warning said."""
+        if self._core.is_proved or self._allocation is None:
+            return self._core.connection_rates
+        return self._allocation.connection_rates.copy()
 
     @property
     def exchanges(self) -> int:
@@ -71,25 +77,21 @@ class Allocator:
         return self._core.exchanges
 
     @property
-    def allocation(self) -> LevelledAllocation:
+    def allocation(self) -> Allocation:
         """The rates with their levels, tables and proof; made when it is first asked for after a change.
 
-        If nothing proves them, since numbers lie too far apart, it solves from the beginning.
+        A `LevelledAllocation`, unless every connection has one path and rounding spoilt the proof: then that of
+        progressive filling.
 
         Warns
         -----
         ConvergenceWarning
-            Rounding spoilt that too; the message says how far it is from fair.
+            Nothing proves the rates of all paths, since numbers lie too far apart; the message says how far they are
+            from fair.
         """
         if self._allocation is None:
-            found = self._levelled()
-            if found.shortcoming is not None:
-                # Digits that were lost on the way are there again in a fresh solve.
-                self._core = _core.Allocator(self.problem.core)
-                found = self._levelled()
-            if found.shortcoming is not None:
-                warnings.warn(found.shortcoming, ConvergenceWarning, stacklevel=2)
-            self._allocation = found
+            found: Allocation = self._levelled()
+            self._allocation = found if found.shortcoming is None else self._solved()
         return self._allocation
 
     def update(
@@ -100,6 +102,9 @@ class Allocator:
         weight: Numbers | None = None,
     ) -> NDArray[np.float64]:
         """Take other numbers for the same paths; what is not given stays. Gives the rate of each connection.
+
+        The rates are proved to a millionth. Where they are not, since numbers lie too far apart, it solves from the
+        beginning, as `solve` does.
 
         Parameters
         ----------
@@ -113,6 +118,11 @@ class Allocator:
         ValueError
             A number that cannot be, or of a connection or link that is not there, or a path that nothing limits any
             more. Then nothing changes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Nothing proves the rates; the message says how far they are from fair.
         """
         old = self.problem
         changed = old.changed(
@@ -192,7 +202,21 @@ class Allocator:
     def _follow(self, problem: Problem) -> NDArray[np.float64]:
         self._core.follow(problem.core)
         self.problem, self._allocation = problem, None
-        return self._core.connection_rates
+        self._settle()
+        return self.connection_rates
+
+    def _settle(self) -> None:
+        """Solve as `solve` does where the rates that followed are not proved."""
+        if not self._core.is_proved:
+            self._allocation = self._solved()
+
+    def _solved(self) -> Allocation:
+        """Solve from the beginning, and warn if that does not prove the rates either."""
+        choice = choose(fairness="max-min", tolerance=EXACT_TOLERANCE)
+        found = allocate(self.problem, self._paths, choice, None)
+        if found.shortcoming is not None:
+            warnings.warn(found.shortcoming, ConvergenceWarning, stacklevel=3)
+        return found
 
     def _of_arrays(self, what: str) -> Problem:
         """Give the problem, if connections may come and go."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anabranch import _core
     from anabranch.problem import Problem
 
     Floats = NDArray[np.float64]
@@ -53,13 +54,15 @@ TRIALS = 200
 """The most units tried for one level."""
 
 
-def global_max_min(problem: Problem, *, progress: Progress | None = None) -> tuple[Floats, int]:
+def global_max_min(problem: Problem, *, progress: Progress | None = None) -> tuple[Floats, list[_core.Level], int]:
     """Compute the max-min fair rates over all ways to use the paths.
 
     Returns
     -------
     path_rates : ndarray of float64, shape (paths,)
         In the unit of the problem. The rates of connections are unique; their division among paths need not be.
+    levels : list of Level
+        Those at which links hold connections, from the lowest on, with the prices of their programs as proof.
     programs : int
         Linear programs solved to find the levels.
 
@@ -71,7 +74,7 @@ def global_max_min(problem: Problem, *, progress: Progress | None = None) -> tup
         The solver of linear programs failed.
     """
     if len(problem.path_connection) == 0:
-        return np.zeros(0), 0
+        return np.zeros(0), [], 0
     chain = _Chain(problem)
     while chain.free.any():
         chain.advance()
@@ -81,7 +84,7 @@ def global_max_min(problem: Problem, *, progress: Progress | None = None) -> tup
     totals = np.bincount(problem.path_connection, rates, minlength=len(chain.rate))
     if np.any(np.abs(totals - chain.rate) > AGREEMENT * chain.rate):
         raise _failure(problem)
-    return rates, chain.programs
+    return rates, chain.levels, chain.programs
 
 
 class _Chain:
@@ -97,6 +100,7 @@ class _Chain:
         self.free = self.most > 0
         self.rate = np.zeros(connections)
         self.level = 0.0
+        self.levels: list[_core.Level] = []
         self.programs = 0
 
     def advance(self) -> None:
@@ -114,7 +118,17 @@ class _Chain:
                 raise _failure(self.problem)
         self.rate[sated] = self.most[sated]
         self.rate[held] = (self.level * weight)[held]
+        if held.any():
+            self.levels.append(self._proved(held, self.model.link_prices))
+        # Who has not all that it asks for, but all that its paths could carry, is held by the narrowest link of each.
+        for c in np.flatnonzero(sated & (self.most < self.problem.demand)).tolist():
+            self.levels.append(self._proved(np.arange(len(free)) == c, self.model.narrowest_prices(c)))
         self.free = free & ~(sated | held)
+
+    def _proved(self, held: NDArray[np.bool_], prices: Floats) -> _core.Level:
+        """Give the level with those that it holds, and the prices of the links, which are its proof."""
+        links = np.flatnonzero(prices > 0)
+        return self.level, np.flatnonzero(held).astype(np.uint32), links.astype(np.uint32), prices[links]
 
     def _raise(self, ceiling: float) -> tuple[float, float, Floats]:
         """Find the level: its share of a unit that fits it, the unit, and the price of each connection."""
@@ -167,7 +181,8 @@ class _Model:
         order = np.lexsort((rows, columns))
         self.divisor = np.concatenate([alone[binding], np.ones(paths)])[order]
         self.is_link = (rows < links)[order]
-        self.column = columns[order]
+        self.column, self.row = columns[order], rows[order]
+        self.capacity = problem.capacity
         level_rows = links + np.arange(connections)
         self.links = links
         lp = highspy.HighsLp()
@@ -210,6 +225,36 @@ class _Model:
         """For each connection, how much of the level one more unit of it costs."""
         prices: Floats = np.abs(self.solver.prices[self.links :])
         return prices
+
+    @property
+    def link_prices(self) -> Floats:
+        """What each link charges for a unit of its capacity; 0 where that is no more than the programs' accuracy.
+
+        A path that takes all of its narrowest link may be stopped by its own bound, whose price is that link's.
+        """
+        shares = np.abs(self.solver.prices[: self.links])
+        bound, extra = np.abs(self.solver.reduced_costs[:-1]), np.zeros(self.links)
+        for p in np.flatnonzero((self.solver.columns[:-1] >= 1 - FEASIBILITY) & (bound > 0)).tolist():
+            for link, _ in self._narrowest_of(p):
+                extra[link] = max(extra[link], bound[p])
+        shares += extra
+        shares[shares <= FEASIBILITY * shares.max(initial=0.0)] = 0.0
+        prices: Floats = np.divide(shares, self.capacity, out=np.zeros_like(shares), where=self.capacity > 0)
+        return prices
+
+    def narrowest_prices(self, connection: int) -> Floats:
+        """Give prices by which a unit of a connection's rate costs 1 at the narrowest link of each of its paths."""
+        prices: Floats = np.zeros(self.links)
+        for p in np.flatnonzero((self.connection == connection) & (self.narrowest > 0)).tolist():
+            for link, alone in self._narrowest_of(p):
+                prices[link] = max(prices[link], alone / self.capacity[link])
+        return prices
+
+    def _narrowest_of(self, path: int) -> list[tuple[int, float]]:
+        """Give the narrowest link of a path and what the path could carry there alone, or nothing if none binds it."""
+        own = slice(*np.searchsorted(self.column, [path, path + 1]))
+        links, alone = self.row[own][self.is_link[own]], self.divisor[own][self.is_link[own]]
+        return [(int(links[np.argmin(alone)]), float(alone.min()))] if len(links) else []
 
     @property
     def path_rates(self) -> Floats:

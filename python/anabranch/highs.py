@@ -74,6 +74,12 @@ class Highs:
         return values
 
     @property
+    def reduced_costs(self) -> Floats:
+        """What one more unit of the bound that each variable is at is worth."""
+        values: Floats = np.asarray(self._highs.getSolution().col_dual)
+        return values
+
+    @property
     def prices(self) -> Floats:
         """What one more unit of each row's bound is worth."""
         values: Floats = np.asarray(self._highs.getSolution().row_dual)

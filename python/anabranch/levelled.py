@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from anabranch.problem import Problem
 
 
+PROVED = 1e-6
+"""Levels are exact: prices must prove each rate at least to this, however coarse the tolerance for bottlenecks is."""
+
+
 class LevelledAllocation(Allocation):
     """Max-min fair rates over several paths, with their levels; immutable.
 
@@ -55,8 +59,8 @@ class LevelledAllocation(Allocation):
 
     @cached_property
     def proof(self) -> _core.LevelCertificate:
-        """What an independent check finds of rates and prices."""
-        return _core.certify_levels(self.problem.core, self.path_rates, self._levels, self.tolerance)
+        """What an independent check finds of rates and prices, to a millionth or the tolerance, if that is finer."""
+        return _core.certify_levels(self.problem.core, self.path_rates, self._levels, min(self.tolerance, PROVED))
 
     @property
     def _holds(self) -> bool:
@@ -65,10 +69,10 @@ class LevelledAllocation(Allocation):
     def _refuse_unfair(self) -> None:
         super()._refuse_unfair()
         worst = self.proof.worst_connection
-        if worst is not None and not self.proof.residual <= self.tolerance:
+        if worst is not None and not self.proof.residual <= self.proof.tolerance:
             raise CertificateError(
                 f"connection {self._connection(worst)}: no prices prove its rate: it might gain"
-                f" {self.proof.residual:.3g}, over the tolerance of {self.tolerance:g}"
+                f" {self.proof.residual:.3g}, over the tolerance of {self.proof.tolerance:g}"
             )
 
     @cached_property

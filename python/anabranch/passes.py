@@ -56,6 +56,8 @@ def run_passes(
             progress("passes", solver.passes, max_passes)
         if met or solver.has_met("certificate", tolerance):
             return None
+        if isinstance(solver, _core.Iewf) and solver.is_spent:
+            return f"its passes took {solver.steps:,} steps of {solver.unit:.3g}; give a greater unit"
         if solver.passes >= max_passes:
             break
         took = time.perf_counter() - began

@@ -117,6 +117,18 @@ class Result:
     spread: pl.DataFrame | None = None
     waits: pl.DataFrame | None = None
 
+    @property
+    def residual(self) -> float | None:
+        """How far granted rates were from fair at the last sample at which a connection was there; 0 is exactly fair.
+
+        The largest shortfall of a subflow from its best bottleneck: 0 at every fair allocation, of which there may be
+        several over several paths. None if that was not recorded, or nobody is granted a rate.
+        """
+        samples = self.series.filter((pl.col("of") == "run") & (pl.col("present") > 0)).drop_nulls("residual")
+        if not len(samples) or not self.connections["granted_bps"].fill_null(0.0).sum() > 0:
+            return None
+        return float(samples["residual"][-1])
+
     def rates(self, *, subflows: bool = False) -> pl.DataFrame:
         """Give what was granted over time, each value until the next.
 

@@ -31,6 +31,10 @@ use crate::start::{self, Start, StartError};
 /// Rates that a pass may add to in all its steps, some seconds' worth; more is refused.
 const MOST_WORK: f64 = 1e9;
 
+/// Rates added to in all passes, and steps, beyond which the unit is too small to go on with; both together, so that a
+/// large problem has its passes and a small one ends within seconds.
+const MOST_IN_ALL: (f64, usize) = (5e9, 1_000_000);
+
 /// Starting portions or a unit of subflow that cannot be.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
@@ -111,6 +115,12 @@ impl Iewf {
         self.steps
     }
 
+    /// Whether the steps of all passes came to so many that it goes no further; a greater unit takes fewer.
+    pub fn is_spent(&self) -> bool {
+        let (work, steps) = MOST_IN_ALL;
+        self.steps > steps && self.steps as f64 * (self.problem.entry_count() + self.problem.paths()) as f64 > work
+    }
+
     fn fill(&mut self) {
         let problem = &*self.problem;
         let mut portions = self.outcome.portions.clone();
@@ -187,6 +197,17 @@ impl Passes for Iewf {
             Stop::Certificate(tolerance) => self.outcome.passes > 0 && self.residual(tolerance) <= tolerance,
             Stop::Change(least) => self.outcome.change < least,
         }
+    }
+
+    /// Ends early where it [is spent](Iewf::is_spent).
+    fn run(&mut self, stop: Stop, most: usize) -> bool {
+        while !self.has_met(stop) {
+            if self.passes() >= most || self.is_spent() {
+                return false;
+            }
+            self.pass();
+        }
+        true
     }
 
     /// Links may be overloaded by up to a step.

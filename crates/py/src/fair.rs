@@ -335,6 +335,12 @@ impl PyIewf {
     fn steps(&self) -> usize {
         self.0.steps()
     }
+
+    /// Whether these are so many that it goes no further.
+    #[getter]
+    fn is_spent(&self) -> bool {
+        self.0.is_spent()
+    }
 }
 
 /// c-SLEN on a problem, ready for the first pass.

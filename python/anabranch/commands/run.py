@@ -81,7 +81,7 @@ def command(
         raise typer.Exit(INTERRUPTED)
     if as_json:
         tables = {name: getattr(result, name).to_dicts() for name in ("connections", "subflows", "links")}
-        typer.echo(json.dumps({"meta": result.meta, **tables}, indent=1, allow_nan=False))
+        typer.echo(json.dumps({"meta": result.meta, "residual": result.residual, **tables}, indent=1, allow_nan=False))
     else:
         _print(result, rows)
 
@@ -112,6 +112,9 @@ def _print(result: Result, rows: int) -> None:
     print_links(console, result.links)
     meta = result.meta
     console.print()
+    if result.residual is not None:
+        fair = f"some subflow is {result.residual:.2g} short of a bottleneck; 0 is exactly fair"
+        console.print(f"granted rates at the last sample: {fair}", highlight=False)
     for warning in meta["warnings"]:
         console.print(f"note: {printable(warning)}", highlight=False, markup=False)
     strays = f", {count_text(meta['strays'])} of them astray" if meta["strays"] else ""

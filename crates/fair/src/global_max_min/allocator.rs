@@ -112,6 +112,7 @@ mod tests {
         assert!(is_close(&found.connection_rates) && is_close(&allocator.connection_rates()), "{found:?}");
         let proof = certify_levels(allocator.problem(), &found.path_rates, &found.levels, 1e-12);
         assert!(found.converged && proof.holds(), "{proof:?}");
+        assert!(allocator.is_proved());
     }
 
     fn demand(values: [f64; 3]) -> Changes {
@@ -191,6 +192,30 @@ mod tests {
         assert_rates(&mut allocator, &[7.0, 4.0, 7.0]);
         allocator.update(capacity([4.0, 10.0])).unwrap();
         assert_rates(&mut allocator, &[5.0, 4.0, 5.0]);
+    }
+
+    #[test]
+    fn drift_that_could_hide_an_overload_is_summed_away_or_refused() {
+        let mut allocator = Allocator::new(&shared());
+        allocator.filling.drift.fill(1e-3);
+        assert!(allocator.filling.is_proved(TOLERANCE), "the sums are made anew, and are exact");
+        // Sums that the rates do not bear out: the second link is said to carry 1 less than it does.
+        allocator.filling.used[1] += 1.0;
+        assert!(!allocator.filling.is_proved(TOLERANCE));
+    }
+
+    #[test]
+    fn a_rate_that_its_level_does_not_allow_is_not_proved() {
+        // 6.5 of the 13 are right for 0; with 6.4 it could gain, and with 6.6 the links would be overloaded.
+        let mut allocator = Allocator::new(&shared());
+        allocator.update(demand([NONE, 1.0, NONE])).unwrap();
+        assert!(allocator.is_proved());
+        for wrong in [6.4, 6.6] {
+            let right = std::mem::replace(&mut allocator.filling.rate[0], wrong);
+            assert!(!allocator.filling.is_proved(TOLERANCE), "{wrong}");
+            allocator.filling.rate[0] = right;
+        }
+        assert!(allocator.filling.is_proved(TOLERANCE));
     }
 
     #[test]

@@ -76,6 +76,9 @@ const MOST_POWER: f64 = 250.0;
 /// The solver's error at which an answer counts as found.
 const FOUND: f64 = 1e-7;
 
+/// From one alpha to the next, on the way to one that is too great to begin with.
+const GENTLER: f64 = 1.5;
+
 /// A subflow or price below this part of what it is measured by is rounding, and set to 0.
 const NOTHING: f64 = 1e-11;
 
@@ -105,13 +108,24 @@ fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
         best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Claimed)));
     }
     if best.solved.error > FOUND && alpha > 1.0 {
-        // A gentler utility is easier, and its rates are not far off.
-        let gentler = Attempt::from(Scaled::new(problem, alpha / 2.0, Guess::Filled));
-        let (rates, _) = unscale(problem, &gentler.scaled, &gentler.solved);
-        best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Near(&rates))));
-        best.solved.steps += gentler.solved.steps;
+        best = best.or(by_gentler_utilities(problem, alpha));
     }
     best
+}
+
+/// The optimum by those of gentler utilities, from proportional fairness on: each is easier, and its rates are not far
+/// from those of the next.
+fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64) -> Attempt {
+    let mut gentle = 1.0;
+    let mut attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Filled));
+    while gentle < alpha {
+        gentle = (gentle * GENTLER).min(alpha);
+        let (rates, _) = unscale(problem, &attempt.scaled, &attempt.solved);
+        let steps = attempt.solved.steps;
+        attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Near(&rates)));
+        attempt.solved.steps += steps;
+    }
+    attempt
 }
 
 /// What came of a guess.

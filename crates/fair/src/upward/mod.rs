@@ -88,9 +88,7 @@ impl Passes for CSlen {
     fn has_met(&self, stop: Stop) -> bool {
         match stop {
             Stop::Certificate(tolerance) => {
-                self.outcome.passes > 0
-                    && self.seems_certified(&self.top_levels(tolerance), tolerance)
-                    && self.is_certified(tolerance)
+                self.outcome.passes > 0 && self.seems_certified(tolerance) && self.is_certified(tolerance)
             }
             Stop::Change(least) => self.outcome.change < least,
         }
@@ -104,9 +102,8 @@ impl Passes for CSlen {
     fn run(&mut self, stop: Stop, most: usize) -> bool {
         let Stop::Certificate(tolerance) = stop else { return passes::run(self, stop, most) };
         loop {
-            let tops = self.top_levels(tolerance);
-            let has_come_back = self.bring_back(&tops, tolerance);
-            let is_near = self.passes() > 0 && !has_come_back && self.seems_certified(&tops, tolerance);
+            let has_come_back = self.bring_back(tolerance);
+            let is_near = self.passes() > 0 && !has_come_back && self.seems_certified(tolerance);
             if is_near && self.is_certified(tolerance) {
                 return true;
             }

@@ -88,6 +88,43 @@ fn a_subflow_that_cannot_win_vanishes() {
     assert_eq!(certificate.bottlenecks, [Bottleneck::Link(0), Bottleneck::Link(1), Bottleneck::Link(0)]);
 }
 
+/// `small` connections on a link of 1 alone; each of `large` ones has that link and a link of 1000 of its own.
+fn mixed(small: u32, large: u32) -> ProblemParts {
+    let capacity: Vec<f64> = std::iter::once(1.0).chain((0..large).map(|_| 1000.0)).collect();
+    let own: Vec<[u32; 1]> = (1..=large).map(|l| [l]).collect();
+    let both: Vec<[&[u32]; 2]> = own.iter().map(|l| [&[0u32][..], &l[..]]).collect();
+    let alone: &[&[u32]] = &[&[0]];
+    let connections: Vec<&[&[u32]]> =
+        both.iter().map(|paths| &paths[..]).chain((0..small).map(|_| alone)).collect();
+    problem(&capacity, &connections)
+}
+
+#[test]
+fn large_connections_leave_a_small_link_to_those_who_have_no_other() {
+    for large in [1, 50] {
+        let (problem, allocation) = solve(mixed(1, large), Stop::Certificate(1e-2));
+        assert!(allocation.converged && certify(&problem, &allocation.path_rates, 1e-2).holds());
+        assert!(allocation.connection_rates[large as usize] > 0.99, "{large}: {:?}", allocation.connection_rates);
+        assert!(allocation.passes < 20, "{large}: {}", allocation.passes);
+    }
+}
+
+#[test]
+fn a_subflow_that_was_taken_out_comes_back_where_nothing_holds_it() {
+    // Link 0 of 1 is for the second connection alone in the end. Taken out of link 1, whose only user it is, the first
+    // has no bottleneck there.
+    let parts = problem(&[1.0, 10.0, 1000.0], &[&[&[0], &[1], &[2]], &[&[0]]]);
+    let mut solver = CSlen::new(Arc::new(Problem::new(parts).unwrap()), &Start::Equal).unwrap();
+    assert!(solver.run(Stop::Certificate(1e-2), 100));
+    let second = solver.problem.paths_of(0)[1] as usize;
+    assert_close(&solver.path_rates()[second..=second], &[10.0], 1e-9);
+    solver.vanishing.take_out_for_test(second, &mut solver.outcome.portions);
+    solver.pass();
+    assert_eq!(solver.path_rates()[second], 0.0);
+    assert!(solver.run(Stop::Certificate(1e-2), 100));
+    assert_close(&solver.path_rates()[second..=second], &[10.0], 1e-9);
+}
+
 #[test]
 fn a_tie_in_the_limit_is_told_by_the_certificate_and_not_by_small_changes() {
     // A=B=2, c1 on A or B, c2 on A: exactly (2, 2), approached like 1/n. The change falls below 1e-3 at pass 32 with

@@ -1,12 +1,15 @@
 //! Subflows that are about to vanish, set to the rate 0 that they go to.
 //!
-//! A subflow on a link where its connection is outdone in level carries less from pass to pass, by a factor that may be
-//! near 1, and while it carries anything it takes capacity from smaller connections. So once the pass looks nearly done, a
-//! subflow with no more than `tolerance` of its connection's rate which still shrinks is taken out: its portion becomes
-//! 0, and so does its rate. A rate of 0 needs a bottleneck like any other. Where a subflow taken out has none after a later
-//! pass, it comes back with the portion that it had, and is not taken out again before it has a hundredth of that.
+//! A subflow on a link where its connection outdoes another in level carries less from pass to pass, by a factor that may
+//! be near 1, and while it carries anything it takes capacity from the smaller connection. So once the pass looks nearly
+//! done, a subflow with no more than `tolerance` of its connection's rate that still shrinks on such a link is taken out: its
+//! portion becomes 0, and so does its rate. The connection with the least level on a link keeps its subflow there, since
+//! somebody has to fill the link. A rate of 0 needs a bottleneck like any other. Where a subflow taken out has none after
+//! a later pass, it comes back with the portion that it had, and is not taken out again before it has a hundredth of that.
 
 use super::CSlen;
+use super::bottlenecks::Larger;
+use crate::incidence::bits;
 use crate::passes::Passes;
 
 /// The next time a subflow is taken out at this part of the portion of the time before.
@@ -31,6 +34,12 @@ impl Vanishing {
         self.count += 1;
     }
 
+    /// Takes a subflow out as if it had shrunk.
+    #[cfg(test)]
+    pub(super) fn take_out_for_test(&mut self, f: usize, portions: &mut [f64]) {
+        self.take(f, std::mem::take(&mut portions[f]));
+    }
+
     fn give_back(&mut self, f: usize) -> f64 {
         self.count -= 1;
         std::mem::take(&mut self.taken[f])
@@ -42,30 +51,36 @@ impl CSlen {
     pub(super) fn pass_and_take_out(&mut self, tolerance: f64) {
         let before = self.outcome.portions.clone();
         self.pass();
-        for (f, before) in before.into_iter().enumerate() {
-            let portion = self.outcome.portions[f];
-            let is_small = portion > 0.0 && portion <= tolerance.min(self.vanishing.most[f]);
-            if is_small && portion < before * (1.0 - 0.5 * tolerance) {
-                self.vanishing.take(f, portion);
+        let least = self.least_levels();
+        for group in 0..self.incidence.groups() {
+            let paths = self.incidence.paths_of(group);
+            let is_vanishing = |f: usize| {
+                let portion = self.outcome.portions[f];
+                let is_small = portion > 0.0 && portion <= tolerance.min(self.vanishing.most[f]);
+                is_small && portion < before[f] * (1.0 - 0.5 * tolerance)
+            };
+            let small = paths.clone().enumerate().filter(|&(_, f)| is_vanishing(f));
+            let small = small.fold(0, |word, (bit, _)| word | 1u32 << bit);
+            let out = if small == 0 { 0 } else { small & self.outdoing(group, &least, tolerance) };
+            for f in bits(out).map(|bit| paths.start + bit) {
+                self.vanishing.take(f, self.outcome.portions[f]);
                 self.outcome.portions[f] = 0.0;
             }
         }
     }
 
-    /// Brings back what was taken out and has no bottleneck among `tops`; says whether there was any.
-    pub(super) fn bring_back(&mut self, tops: &[f64], tolerance: f64) -> bool {
+    /// Brings back what was taken out and has no bottleneck; says whether there was any.
+    pub(super) fn bring_back(&mut self, tolerance: f64) -> bool {
         let before = self.vanishing.count;
         let groups = if before > 0 { self.incidence.groups() } else { 0 };
+        let mut larger: Vec<Option<Larger>> = vec![None; self.problem.links()];
         for group in 0..groups {
             let paths = self.incidence.paths_of(group);
-            if self.vanishing.taken[paths.clone()].iter().all(|&portion| portion == 0.0) {
-                continue;
-            }
-            let held = self.held(group, tops, tolerance);
-            for (bit, f) in paths.enumerate() {
-                if held >> bit & 1 == 0 && self.vanishing.taken[f] > 0.0 {
-                    self.outcome.portions[f] = self.vanishing.give_back(f);
-                }
+            let is_out = |&(_, f): &(usize, usize)| self.vanishing.taken[f] > 0.0;
+            let out = paths.clone().enumerate().filter(is_out).fold(0, |word, (bit, _)| word | 1u32 << bit);
+            let free = if out == 0 { 0 } else { out & !self.held_exactly(group, out, &mut larger, tolerance) };
+            for f in bits(free).map(|bit| paths.start + bit) {
+                self.outcome.portions[f] = self.vanishing.give_back(f);
             }
         }
         self.vanishing.count < before

@@ -2,6 +2,7 @@
 //! or by the same problem written in another order.
 
 mod common;
+mod dbg;
 mod following;
 mod global;
 mod utility;

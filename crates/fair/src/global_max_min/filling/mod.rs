@@ -49,10 +49,10 @@ pub(super) struct Filling {
     /// Whether a path is basic; main paths are not.
     is_basic: Vec<bool>,
     /// Of each row: what main paths use, with the rates that connections had when that was last summed up.
-    used: Vec<f64>,
+    pub used: Vec<f64>,
     summed: Vec<f64>,
     /// Of each row: how far rounding may have put off `used` since it was summed up anew.
-    drift: Vec<f64>,
+    pub drift: Vec<f64>,
     /// The rate of each basic path, where nothing is below 0.
     carried: Vec<f64>,
     /// What holds rates below demands, from the lowest level to the highest.

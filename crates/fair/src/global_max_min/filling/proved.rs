@@ -13,7 +13,7 @@
 
 use super::{Filling, Proof};
 
-/// By how much a rate may be below 0, and a load over its capacity, relatively.
+/// By how much a load may be over its capacity, and a rate be lost, relatively.
 const ROUNDING: f64 = 1e-9;
 
 impl Filling {
@@ -53,33 +53,26 @@ impl Filling {
         }) && held.peek().is_none()
     }
 
-    /// Whether the rates of the paths in the system carry those of the connections, and no row more than its capacity.
+    /// Whether paths can carry the rates of connections, and no row more than its capacity.
+    ///
+    /// What rounding puts below 0 on one path its connection's others carry less: that may move what rows carry.
     fn is_carried(&self) -> bool {
         let owner = |p: u32| self.columns.owner[p as usize] as usize;
-        let mut rest: Vec<(usize, f64)> =
-            self.basis.paths.iter().zip(&self.carried).map(|(&p, &rate)| (owner(p), rate)).collect();
-        if rest.iter().any(|&(c, rate)| rate < -ROUNDING * self.rate[c]) {
-            return false;
+        let mut over: Vec<f64> = self.rate.iter().map(|rate| -rate).collect();
+        for (&p, rate) in self.basis.paths.iter().zip(&self.carried) {
+            over[owner(p)] += rate.max(0.0);
         }
-        rest.sort_unstable_by_key(|&(c, _)| c);
-        let is_whole = |own: &[(usize, f64)]| {
-            let rate = self.rate[own[0].0];
-            own.iter().map(|&(_, rate)| rate).sum::<f64>() <= (1.0 + ROUNDING) * rate
-        };
-        if !rest.chunk_by(|a, b| a.0 == b.0).all(is_whole) {
-            return false;
-        }
-        let mut load: Vec<(f64, f64)> =
-            self.used.iter().zip(&self.drift).map(|(&used, &drift)| (used, drift)).collect();
-        for (difference, rate) in self.basis.differences.iter().zip(&self.carried) {
+        let mut load: Vec<(f64, f64)> = self.used.iter().copied().zip(self.drift.iter().copied()).collect();
+        for ((&p, &rate), difference) in self.basis.paths.iter().zip(&self.carried).zip(&self.basis.differences) {
+            let moved = if rate < 0.0 { -rate } else { rate.min(over[owner(p)].max(0.0)) };
             for &(row, a) in difference {
                 let (sum, doubt) = &mut load[row as usize];
                 *sum += a * rate;
-                *doubt += f64::EPSILON * (sum.abs() + (a * rate).abs());
+                *doubt += f64::EPSILON * (sum.abs() + (a * rate).abs()) + a.abs() * moved;
             }
         }
-        let rows = load.iter().zip(&self.columns.capacity).filter(|(_, capacity)| **capacity > 0.0);
-        rows.into_iter().all(|(&(load, doubt), capacity)| load + doubt <= (1.0 + ROUNDING) * capacity)
+        let mut rows = load.iter().zip(&self.columns.capacity).filter(|(_, capacity)| **capacity > 0.0);
+        rows.all(|(&(load, doubt), capacity)| load + doubt <= (1.0 + ROUNDING) * capacity)
     }
 
     /// Whether no rate that counts is on a path over a row of capacity 0.
@@ -96,7 +89,8 @@ impl Filling {
             rates[p as usize] = rate;
             rates[self.main[self.columns.owner[p as usize] as usize] as usize] -= rate;
         }
-        dead.iter().flat_map(|&row| self.columns.connections_on(row)).all(|&c| {
+        let carrying = dead.iter().flat_map(|&row| self.columns.connections_on(row));
+        carrying.filter(|&&c| self.rate[c as usize] > 0.0).all(|&c| {
             let paths = self.columns.paths_of(c as usize).filter(|&p| rates[p] != 0.0 && self.columns.is_dead(p));
             paths.map(|p| rates[p].abs()).sum::<f64>() <= ROUNDING * self.rate[c as usize]
         })
