@@ -201,9 +201,11 @@ impl World<'_> {
     }
 
     fn tell_input_of_room(&mut self, c: u32, input: usize) {
+        self.learn_onward_rate(c, input);
         let Some(relay) = &self.endpoints[c as usize].relay else { return };
         let Input { connection, path, .. } = relay.inputs[input];
-        if !relay.relay.is_to_be_told(input, self.plan.transfers[connection as usize].packet.0) {
+        let packet = self.plan.transfers[connection as usize].packet.0;
+        if !relay.relay.is_to_be_told(input, packet) && !relay.relay.is_to_be_told_of_rate(input, packet) {
             return;
         }
         let s = (self.subflows_of(connection).start + path) as u32;
@@ -211,6 +213,17 @@ impl World<'_> {
         let Some(sink) = &mut self.endpoints[connection as usize].sink else { return };
         let ack = sink.tell(&settings, Time(self.now), path);
         self.send_ack(s, ack);
+    }
+
+    /// Finds out what the next loop sends at, for a loop before that is to hear if it is more.
+    #[inline]
+    fn learn_onward_rate(&mut self, c: u32, input: usize) {
+        let endpoint = &mut self.endpoints[c as usize];
+        let Some(relay) = &mut endpoint.relay else { return };
+        let packet = self.plan.transfers[relay.inputs[input].connection as usize].packet.0;
+        if relay.relay.is_slow(input, packet) {
+            relay.relay.set_onward(endpoint.source.as_ref().map_or(NO_RATE, |source| source.onward_bps(relay.told)));
+        }
     }
 
     /// Since when the data of a packet that leaves now are under way.

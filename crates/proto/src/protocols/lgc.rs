@@ -9,9 +9,12 @@
 //! k is the least capacity of its links as far as the source knows, p the smoothed share of marked packets. For n
 //! connections over one link p comes to (n - 1) / n. It needs links that mark by what waits, `discipline = "ecn-ramp"`.
 //!
+//! The step near the target holds up to 0.05 of it, that far from it from 0.15 on, as in LGCC.
+//!
 //! differs: the authors' kernel module takes the logarithm of both, as LGCC does, and samples only where most packets are
 //! marked. What is under way is limited, as in LGCC.
 
+use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -50,11 +53,17 @@ pub struct Parameters {
     pub alpha: f64,
     /// Whether what is under way is limited; if not, only the rate holds.
     pub windowed: bool,
+    /// The time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
+    #[serde(deserialize_with = "range::interval", skip_serializing_if = "Option::is_none")]
+    pub interval: Option<SpanText>,
+    /// For how long a round trip counts when the least is sought, 1 ms to 1 h; for ever if not given.
+    #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
+    pub rtt_window: Option<SpanText>,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { far: 0.3, near: 0.05, alpha: 0.05, windowed: true }
+        Self { far: 0.3, near: 0.05, alpha: 0.05, windowed: true, interval: None, rtt_window: None }
     }
 }
 
@@ -64,7 +73,9 @@ fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 
 /// The control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
-    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed };
+    let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
+    let settings =
+        MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed, interval, rtt_window };
     Box::new(MarkedRate::new(Lgc(parameters.clone()), settings, connection))
 }
 
@@ -72,11 +83,15 @@ struct Lgc(Parameters);
 
 impl NextRate for Lgc {
     fn next(&self, rate: f64, capacity: f64, p: f64) -> f64 {
-        let target = capacity * (1.0 - p);
+        let target = self.rest(capacity, p);
         let distance = (rate - target).abs() / target;
         let part = ((distance - NEAR_WITHIN) / (FAR_FROM - NEAR_WITHIN)).clamp(0.0, 1.0);
         let gamma = self.0.near + part * (self.0.far - self.0.near);
         (rate + rate * gamma * (1.0 - rate / capacity - p)).max(0.0)
+    }
+
+    fn rest(&self, capacity: f64, p: f64) -> f64 {
+        capacity * (1.0 - p)
     }
 }
 

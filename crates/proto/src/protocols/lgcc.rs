@@ -12,10 +12,16 @@
 //! chain of loops (`relays`) each has its own rate, and a change at the last is known at the first as fast as
 //! acknowledgements go.
 //!
-//! differs: the printed interpolation of gamma jumps at both ends, and with the printed g2 = 0.015 below g1 = 0.05 it never
+//! The rate changes once an interval, by default the least round trip [teymoori2023, sec. IX-C]; where k falls it falls at
+//! once. `dual` is at its target whenever k changes too, up or down [teymoori2023, sec. VII-B]: it jumps, and so is for loops
+//! that others do not share.
+//!
+//! differs: there are no weights in the rate [teymoori2023, eq. 11]: relays take packets of loops by weight, and mark those
+//! of each by what waits of it. The printed interpolation of gamma jumps at both ends, and with the printed g2 = 0.015 below g1 = 0.05 it never
 //! comes to be; here it is continuous, and g2 is 0.15 unless set. A rate at most doubles, is never over k, and packets
 //! under way are limited to what the rate is in the least round trip (`windowed`); without that, rates swing.
 
+use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -66,6 +72,12 @@ pub struct Parameters {
     pub alpha: f64,
     /// Whether what is under way is limited; if not, only the rate holds, as printed.
     pub windowed: bool,
+    /// The time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
+    #[serde(deserialize_with = "range::interval", skip_serializing_if = "Option::is_none")]
+    pub interval: Option<SpanText>,
+    /// For how long a round trip counts when the least is sought, 1 ms to 1 h; for ever if not given.
+    #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
+    pub rtt_window: Option<SpanText>,
 }
 
 /// How a rate comes to its target.
@@ -93,6 +105,8 @@ impl Default for Parameters {
             phi2: 5.0,
             alpha: 0.05,
             windowed: true,
+            interval: None,
+            rtt_window: None,
         }
     }
 }
@@ -111,7 +125,9 @@ fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 
 /// The control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
-    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed };
+    let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
+    let settings =
+        MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed, interval, rtt_window };
     Box::new(MarkedRate::new(Lgcc(parameters.clone()), settings, connection))
 }
 
@@ -143,6 +159,14 @@ impl NextRate for Lgcc {
         }
         let growth = (1.0 - p).ln() / self.0.phi2.ln() - (rate / capacity).ln() / self.0.phi1.ln();
         (rate + rate * self.gamma((rate - target).abs() / target) * growth).max(0.0)
+    }
+
+    fn rest(&self, capacity: f64, p: f64) -> f64 {
+        self.target(capacity, p)
+    }
+
+    fn jumps(&self) -> bool {
+        self.0.algorithm == Algorithm::Dual
     }
 }
 

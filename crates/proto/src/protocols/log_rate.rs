@@ -10,6 +10,7 @@
 //! differs: printed is gamma (1 / p), of which no rate comes to rest; U = log u gives 1 / u - p. A probability of marks is
 //! at most 1 and so no price for that; its logarithm is [teymoori2021].
 
+use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -44,11 +45,17 @@ pub struct Parameters {
     #[serde(deserialize_with = "weight")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub alpha: f64,
+    /// The time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
+    #[serde(deserialize_with = "range::interval", skip_serializing_if = "Option::is_none")]
+    pub interval: Option<SpanText>,
+    /// For how long a round trip counts when the least is sought, 1 ms to 1 h; for ever if not given.
+    #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
+    pub rtt_window: Option<SpanText>,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { step: 0.01, claim: 0.3, phi: 2.0, alpha: 0.05 }
+        Self { step: 0.01, claim: 0.3, phi: 2.0, alpha: 0.05, interval: None, rtt_window: None }
     }
 }
 
@@ -70,19 +77,32 @@ fn weight<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 
 /// The control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
-    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: true };
+    let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
+    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: true, interval, rtt_window };
     Box::new(MarkedRate::new(LogRate(parameters.clone()), settings, connection))
 }
 
 struct LogRate(Parameters);
 
+impl LogRate {
+    /// The price that a share of marked packets stands for (q); 0 without marks.
+    fn price(&self, p: f64) -> f64 {
+        -(1.0 - p).ln() / self.0.phi.ln()
+    }
+}
+
 impl NextRate for LogRate {
     fn next(&self, rate: f64, capacity: f64, p: f64) -> f64 {
         let share = rate / capacity;
-        let price = -(1.0 - p).ln() / self.0.phi.ln();
+        let price = self.price(p);
         // A step is no larger than half of what there is: 1 / u is steep near 0.
         let step = self.0.step * (self.0.claim / share - price);
         (share + step.max(-0.5 * share)).max(0.0) * capacity
+    }
+
+    fn rest(&self, capacity: f64, p: f64) -> f64 {
+        let price = self.price(p);
+        if price > self.0.claim { capacity * self.0.claim / price } else { capacity }
     }
 }
 
@@ -97,6 +117,7 @@ mod tests {
         let p = 1.0 - f64::powf(2.0, -1.2);
         assert!((log.next(25.0, 100.0, p) - 25.0).abs() < 1e-9);
         assert!(log.next(20.0, 100.0, p) > 20.0 && log.next(30.0, 100.0, p) < 30.0);
+        assert!((log.rest(100.0, p) - 25.0).abs() < 1e-9 && (log.rest(100.0, 0.0) - 100.0).abs() < 1e-9);
     }
 
     #[test]

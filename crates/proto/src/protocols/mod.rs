@@ -43,6 +43,7 @@ mod whole_rates;
 pub mod wvegas;
 pub mod xcp;
 
+use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -231,6 +232,19 @@ impl Protocol {
     /// The protocol of this name with its default parameters.
     pub fn named(name: &str) -> Option<Self> {
         Choice::named(name)
+    }
+
+    /// For how long its sources remember marks where a round trip takes so long, both in seconds: 1 / alpha intervals if
+    /// they smooth the share of marked packets, and a round trip if they answer to each mark.
+    pub fn memory_of_marks(&self, rtt: f64) -> f64 {
+        let smoothed = |interval: Option<SpanText>, alpha: f64| interval.map_or(rtt, |span| span.0.seconds()) / alpha;
+        match self {
+            Self::Lgc(own) => smoothed(own.interval, own.alpha),
+            Self::Lgcc(own) => smoothed(own.interval, own.alpha),
+            Self::LogRate(own) => smoothed(own.interval, own.alpha),
+            Self::Dctcp(own) => smoothed(None, own.gain),
+            _ => rtt,
+        }
     }
 
     /// Why it cannot serve a connection of this claim and so many paths, if so.

@@ -17,6 +17,16 @@ pub(super) fn number<'de, D: Deserializer<'de>>(range: RangeInclusive<f64>, dese
     Err(de::Error::custom(format!("it is {value}; it must be {least} to {most}")))
 }
 
+/// Reads a time between changes of a rate.
+pub(super) fn interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
+    span(Span(1_000_000)..=Span(10_000_000_000_000), deserializer).map(Some)
+}
+
+/// Reads for how long round trips count.
+pub(super) fn rtt_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
+    span(Span(1_000_000_000)..=Span(3_600_000_000_000_000), deserializer).map(Some)
+}
+
 /// Reads a time in a range.
 pub(super) fn span<'de, D: Deserializer<'de>>(
     range: RangeInclusive<Span>,

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::packets::Ack;
 
+/// A loop that was told of fewer packets a second hears of more at once: its own come too seldom to be answered.
+const SELDOM: u64 = 10;
+
 /// A loop that ends at a relay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InputSettings {
@@ -25,7 +28,8 @@ pub enum Marking {
     Never,
     /// This part of all.
     Share(f64),
-    /// What waits of the input, relative to what the next loop sends in so many seconds: so queues are emptied.
+    /// What waits of the input, relative to what the next loop sends in so many seconds, or to two packets of it if these
+    /// are more: so queues are emptied.
     Backlog(f64),
 }
 
@@ -63,8 +67,9 @@ struct Input {
     waiting: u64,
     /// Bytes that it may still send in this turn.
     credit: f64,
-    /// The room that there was at the relay when the loop was last told.
+    /// When the loop was last told: the room that there was at the relay, and what the next loop sent at.
     told: u64,
+    told_bps: u64,
 }
 
 impl Relay {
@@ -74,7 +79,7 @@ impl Relay {
         let least = inputs.iter().map(|input| input.weight).fold(f64::INFINITY, f64::min);
         let input = |&InputSettings { weight, marking }: &InputSettings| {
             let weight = weight / least;
-            Input { weight, marking, waiting: 0, credit: 0.0, told: buffer }
+            Input { weight, marking, waiting: 0, credit: 0.0, told: buffer, told_bps: super::NO_RATE }
         };
         Self { buffer, packet, inputs: inputs.iter().map(input).collect(), turn: 0, onward_bps: super::NO_RATE }
     }
@@ -106,8 +111,8 @@ impl Relay {
             Marking::Share(share) => share,
             Marking::Backlog(_) if self.onward_bps == super::NO_RATE => 0.0,
             Marking::Backlog(seconds) => {
-                let most = self.onward_bps as f64 / 8.0 * seconds;
-                (self.inputs[input].waiting as f64 / most.max(1.0)).min(1.0)
+                let most = (self.onward_bps as f64 / 8.0 * seconds).max(2.0 * f64::from(self.packet));
+                (self.inputs[input].waiting as f64 / most).min(1.0)
             }
         }
     }
@@ -117,7 +122,7 @@ impl Relay {
         let room = self.room(input);
         ack.room = ack.room.min(room);
         ack.onward_bps = self.onward_bps;
-        self.inputs[input].told = room;
+        (self.inputs[input].told, self.inputs[input].told_bps) = (room, self.onward_bps);
     }
 
     fn room(&self, input: usize) -> u64 {
@@ -129,6 +134,16 @@ impl Relay {
     /// What its sink has no room for besides counts for nothing: the relay can change nothing about that.
     pub fn is_to_be_told(&self, input: usize, packet: u64) -> bool {
         self.inputs[input].told < (2 * packet).min(self.room(input))
+    }
+
+    /// Whether a loop before, with packets of so many bytes, was told that the next one sends next to nothing.
+    pub fn is_slow(&self, input: usize, packet: u64) -> bool {
+        self.inputs[input].told_bps < 8 * packet * SELDOM
+    }
+
+    /// Whether the next loop now sends at twice what a slow loop before was told, or more.
+    pub fn is_to_be_told_of_rate(&self, input: usize, packet: u64) -> bool {
+        self.is_slow(input, packet) && self.onward_bps / 2 >= self.inputs[input].told_bps
     }
 
     /// Takes the next packet of at most so many bytes: of which input, and its bytes; `None` if nothing waits.
@@ -249,6 +264,24 @@ mod tests {
         assert!(relay.is_to_be_told(0, 1000));
         relay.inform(0, &mut Ack { room: 1 << 40, ..ack });
         assert!(!relay.is_to_be_told(0, 1000));
+    }
+
+    #[test]
+    fn a_loop_that_was_told_of_next_to_nothing_hears_of_more_at_once() {
+        let mut relay = relay(&[1.0]);
+        let mut ack = Ack { newest: 0, seen: 1, complete: 9, room: 9, marked: 0, delay_ns: 0, onward_bps: NO_RATE };
+        // Ten packets of 1,000 bytes in a second are 80 kbit/s.
+        for (told, now, is_due) in [(8_000, 15_999, false), (8_000, 16_000, true), (80_000, 1_000_000_000, false)] {
+            relay.set_onward(told);
+            relay.inform(0, &mut ack);
+            relay.set_onward(now);
+            assert_eq!(relay.is_to_be_told_of_rate(0, 1000), is_due, "{told} {now}");
+        }
+        // One that was told nothing goes by the room alone.
+        relay.set_onward(NO_RATE);
+        relay.inform(0, &mut ack);
+        relay.set_onward(1);
+        assert!(!relay.is_to_be_told_of_rate(0, 1000));
     }
 
     #[test]

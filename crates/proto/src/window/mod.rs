@@ -6,6 +6,8 @@
 mod aimd;
 mod hystart;
 mod marked_rate;
+#[cfg(test)]
+mod marked_rate_tests;
 mod no_links;
 mod recent;
 mod round_trips;
