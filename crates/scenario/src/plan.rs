@@ -45,7 +45,7 @@ pub struct Plan {
     /// windows.
     pub fetches: Vec<Fetch>,
     /// The connections that send what comes over others, in the order of connections; all under protocols that keep
-    /// windows, and over one path each.
+    /// windows.
     pub relays: Vec<Relay>,
     /// What the network tells connections under protocols that keep windows.
     pub assistance: Assistance,

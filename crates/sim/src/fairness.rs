@@ -10,6 +10,7 @@
 //! there, or has no path to use, nothing gets through: its rate is 0 once relays are full. A link that a chain takes twice
 //! counts once, since paths to share have no loops: then rates over it are too high.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use anabranch_core::{ConnectionId, Time};
@@ -38,6 +39,9 @@ pub struct Gauge {
     pub present: u32,
 }
 
+/// A way through the loops of a chain after the first: a subflow of each, among those of its connection.
+type Way = Vec<(u32, Range<u32>)>;
+
 /// What is needed to tell.
 pub(crate) struct Fairness {
     is_single_path: bool,
@@ -46,8 +50,10 @@ pub(crate) struct Fairness {
     /// When capacities change, the latest first.
     changes: Vec<u64>,
     problem: Option<Arc<Problem>>,
-    /// Subflows that the paths of the problem stand for.
+    /// Subflows that the paths of the problem stand for; of ways through chains those of the first loops.
     subflows: Vec<u32>,
+    /// For each path of the problem how it goes on over the loops of a chain; nothing if no connection is in one.
+    onwards: Vec<Way>,
     rates: Vec<f64>,
     /// Of the links in use.
     loads: Vec<f64>,
@@ -65,6 +71,7 @@ impl Fairness {
             changes,
             problem: None,
             subflows: Vec::new(),
+            onwards: Vec::new(),
             rates: vec![f64::NAN; connections.len()],
             loads: Vec::new(),
         }
@@ -94,7 +101,13 @@ impl Fairness {
     /// How far the granted rates of subflows are from fair.
     pub fn gauge(&self, granted: &[f64]) -> Gauge {
         let Some(problem) = &self.problem else { return Gauge::default() };
-        let rates: Vec<f64> = self.subflows.iter().map(|&s| granted[s as usize]).collect();
+        let part = |(s, all): &(u32, Range<u32>)| {
+            let sum: f64 = all.clone().map(|s| granted[s as usize]).sum();
+            if sum > 0.0 { granted[*s as usize] / sum } else { 1.0 / all.len() as f64 }
+        };
+        let parts = |way: usize| self.onwards.get(way).map_or(1.0, |way| way.iter().map(part).product());
+        let rates: Vec<f64> =
+            self.subflows.iter().enumerate().map(|(way, &s)| granted[s as usize] * parts(way)).collect();
         let certificate = certify(problem, &rates, TOLERANCE);
         Gauge {
             residual: certificate.residual,
@@ -138,6 +151,7 @@ impl Fairness {
             self.rates[c as usize] = 0.0;
         }
         self.subflows = through.iter().flat_map(|&c| own(c)).filter(is_open).collect();
+        self.go_on(shards, &through, &is_open);
         self.problem = (!through.is_empty()).then(|| Arc::new(self.problem(shards, &through)));
         if let Some(problem) = &self.problem {
             let Some((of_paths, of_connections)) = self.fair(problem, shards.plan.run.fairness) else { return };
@@ -149,6 +163,33 @@ impl Fairness {
         for c in later {
             self.rates[c as usize] = self.carried(shards.plan, c);
         }
+    }
+
+    /// Puts, in place of each subflow of the first loop of a chain, one for each way through the loops after it.
+    fn go_on(&mut self, shards: &Shards<'_, '_>, through: &[u32], is_open: &impl Fn(&u32) -> bool) {
+        self.onwards.clear();
+        if shards.plan.relays.is_empty() {
+            return;
+        }
+        let own = |c: u32| shards.routes.subflows[c as usize]..shards.routes.subflows[c as usize + 1];
+        let mut subflows = Vec::new();
+        for &c in through {
+            let mut ways = vec![Way::new()];
+            for next in self.after(c) {
+                let all = own(next.0);
+                let longer = |way: &Way| {
+                    let (way, of) = (way.clone(), all.clone());
+                    let longer = move |s| way.iter().cloned().chain([(s, of.clone())]).collect::<Way>();
+                    all.clone().filter(is_open).map(longer)
+                };
+                ways = ways.iter().flat_map(longer).collect();
+            }
+            for s in own(c).filter(is_open) {
+                subflows.extend(ways.iter().map(|_| s));
+                self.onwards.extend(ways.iter().cloned());
+            }
+        }
+        self.subflows = subflows;
     }
 
     /// The loops after a connection, to the end of its chain.
@@ -169,7 +210,7 @@ impl Fairness {
         let mut parts = ProblemParts { path_offsets: vec![0], ..ProblemParts::default() };
         parts.capacity = (0..routes.used.len()).map(|l| shards.capacity(l)).collect();
         let mut number = 0;
-        for &s in &self.subflows {
+        for (way, &s) in self.subflows.iter().enumerate() {
             while !(routes.subflows[through[number] as usize]..routes.subflows[through[number] as usize + 1])
                 .contains(&s)
             {
@@ -186,7 +227,7 @@ impl Fairness {
                 }
             };
             links(s as usize);
-            self.after(through[number]).for_each(|next| links(routes.subflows[next.index()] as usize));
+            self.onwards.get(way).into_iter().flatten().for_each(|&(next, _)| links(next as usize));
             parts.path_offsets.push(parts.path_links.len());
         }
         for &c in through {

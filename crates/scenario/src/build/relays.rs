@@ -11,6 +11,9 @@ use crate::error::ScenarioError;
 use crate::file::relays::{AfterChoice, MarkingChoice, MarkingNumber, MarkingWord};
 use crate::plan::Relay;
 
+/// The ways through a chain that there may be, of one path of each loop.
+const MOST_WAYS: usize = 1024;
+
 /// A connection with `after`.
 pub(super) struct After {
     pub connection: ConnectionId,
@@ -42,16 +45,16 @@ impl Scenario {
                 let name = &wants.demands.connections()[c].name;
                 self.error(choices.span(), format!("connection `{name}`: {reason}"))
             };
-            check_loop(wants, paths, c).map_err(error)?;
+            check_loop(wants, c).map_err(error)?;
             let mut inputs: Vec<(ConnectionId, InputSettings)> = Vec::new();
             for choice in choices.get_ref() {
                 let input = find(wants, &names, choice, c).map_err(error)?;
-                check_loop(wants, paths, input).map_err(error)?;
+                check_loop(wants, input).map_err(error)?;
                 if next[input].replace(c).is_some() {
                     let message = format!("`{}` is named as coming before twice; name it once", choice.connection());
                     return Err(error(message));
                 }
-                let marking = marking(settings.marking, network, paths, input);
+                let marking = marking(settings.marking, network, wants, paths, input);
                 inputs.push((ConnectionId::new(input), InputSettings { weight: choice.weight(), marking }));
             }
             if inputs.is_empty() {
@@ -67,6 +70,9 @@ impl Scenario {
             relays.push(Relay { connection: after.connection, inputs, buffer: settings.buffer.0, told: settings.told });
         }
         self.in_order(network, wants, &relays, &next)?;
+        for c in 0..next.len() {
+            check_ways(wants, paths, &next, c).map_err(|reason| self.error(wants.span(c), reason))?;
+        }
         Ok(relays)
     }
 
@@ -153,7 +159,7 @@ fn find(wants: &Wants, names: &HashMap<&str, usize>, choice: &AfterChoice, c: us
 }
 
 /// Whether a connection can be one of a chain.
-fn check_loop(wants: &Wants, paths: &Paths, c: usize) -> Result<(), String> {
+fn check_loop(wants: &Wants, c: usize) -> Result<(), String> {
     let name = &wants.demands.connections()[c].name;
     let protocol = &wants.protocols[wants.transfers[c].protocol];
     if !protocol.terms().keeps_windows() {
@@ -165,20 +171,34 @@ fn check_loop(wants: &Wants, paths: &Paths, c: usize) -> Result<(), String> {
     if wants.fetches.iter().any(|fetch| fetch.connection.index() == c) {
         return Err(format!("the target of `{name}` asks `sources`; in a chain a `source` sends: name one"));
     }
-    let count = paths.of(ConnectionId::new(c)).len();
-    if count > 1 {
-        return Err(format!("`{name}` has {count} paths; in a chain it must have one (paths = 1)"));
+    Ok(())
+}
+
+/// The ways through each chain, one path of each loop; there may be so many that fair rates could not be found.
+fn check_ways(wants: &Wants, paths: &Paths, next: &[Option<usize>], c: usize) -> Result<(), String> {
+    let loops = std::iter::successors(Some(c), |&c| next[c]);
+    let ways = loops.map(|c| paths.of(ConnectionId::new(c)).len()).fold(1_usize, usize::saturating_mul);
+    if ways > MOST_WAYS {
+        let name = &wants.demands.connections()[c].name;
+        return Err(format!(
+            "from `{name}` on the paths of the loops make {ways} ways through the chain; {MOST_WAYS} may be: give loops \
+             fewer `paths`"
+        ));
     }
     Ok(())
 }
 
-fn marking(choice: MarkingChoice, network: &Network, paths: &Paths, input: usize) -> Marking {
+/// Which packets of an input are marked. By default the mark of a packet is certain where as much waits as the next loop
+/// sends while the loop before learns of it: a round trip, and as long as its source remembers marks. With less, rates and
+/// what waits swing for ever.
+fn marking(choice: MarkingChoice, network: &Network, wants: &Wants, paths: &Paths, input: usize) -> Marking {
     match choice {
         MarkingChoice::Word(MarkingWord::Never) => Marking::Never,
         MarkingChoice::Word(MarkingWord::Backlog) => {
             let delay = |path: &[_]| path.iter().map(|&link| network.link(link).delay.seconds()).sum::<f64>();
-            let one_way = paths.of(ConnectionId::new(input)).next().map_or(0.0, delay);
-            Marking::Backlog((2.0 * one_way).max(1e-6))
+            let one_way = paths.of(ConnectionId::new(input)).map(delay).fold(0.0, f64::max);
+            let rtt = (2.0 * one_way).max(1e-6);
+            Marking::Backlog(rtt + wants.protocols[wants.transfers[input].protocol].memory_of_marks(rtt))
         }
         MarkingChoice::Number(MarkingNumber::Backlog(span)) => Marking::Backlog(span.0.seconds()),
         MarkingChoice::Number(MarkingNumber::Share(share)) => Marking::Share(share),

@@ -52,8 +52,8 @@ pub enum MarkingChoice {
 pub enum MarkingWord {
     /// None.
     Never,
-    /// At random, with a probability that is what waits relative to what the next loop sends in a round trip of the loop
-    /// before.
+    /// At random, with a probability that is what waits relative to what the next loop sends while the loop before learns
+    /// of marks: in a round trip of it, and as long as its source remembers them.
     Backlog,
 }
 

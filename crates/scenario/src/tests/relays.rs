@@ -35,9 +35,60 @@ fn a_connection_is_divided_at_its_relays() {
     assert_eq!(demands, [true, false, false]);
     let titles = plan.transfers.iter().map(|transfer| plan.protocols[transfer.protocol].name());
     assert_eq!(titles.collect::<Vec<_>>(), ["reno", "lgcc", "cubic"]);
-    // A round trip of the loop before takes 10 ms.
-    assert_eq!(plan.relays[0].inputs[0].1.marking, Marking::Backlog(0.01));
     assert_eq!(plan.onward(), [Some(ConnectionId(1)), Some(ConnectionId(2)), None]);
+}
+
+#[test]
+fn marks_at_relays_are_as_slow_as_the_loop_before_learns_of_them() {
+    // A round trip of the loop before takes 10 ms. Reno answers to a mark in one more; LGCC remembers marks for 20
+    // intervals, DCTCP for 16 round trips.
+    let seconds = |protocol: &str| {
+        let keys = format!("source = \"a\"\ntarget = \"d\"\nrelays = [\"b\"]\nprotocol = {protocol}");
+        let Marking::Backlog(seconds) =
+            plan(&row(&format!("[[connection]]\n{keys}"))).unwrap().relays[0].inputs[0].1.marking
+        else {
+            panic!("marks follow what waits")
+        };
+        seconds
+    };
+    let cases = [
+        ("\"reno\"", 0.02),
+        ("\"lgcc\"", 0.21),
+        ("\"lgc\"", 0.21),
+        ("\"log-rate\"", 0.21),
+        ("\"dctcp\"", 0.17),
+        ("{ lgcc = { alpha = 0.5 } }", 0.03),
+        ("{ lgcc = { interval = \"2 ms\" } }", 0.05),
+    ];
+    for (protocol, wanted) in cases {
+        assert!((seconds(protocol) - wanted).abs() < 1e-9, "{protocol}: {}", seconds(protocol));
+    }
+}
+
+/// From a over b and c to d, with two links from b to c.
+const FORK: &str =
+    "[[link]]\nsource = \"b\"\ntarget = \"c\"\nname = \"other\"\ncapacity = \"1 Mbit/s\"\ndelay = \"9 ms\"\n";
+
+#[test]
+fn a_loop_may_have_several_paths() {
+    let chain = "[[connection]]\nname = \"f\"\nsource = \"a\"\ntarget = \"d\"\nrelays = [\"b\", \"c\"]\n\
+                 loops = [\"reno\", { nmcc = {} }, \"reno\"]";
+    let plan = plan(&row(&format!("{FORK}{chain}"))).unwrap();
+    let counts = [0, 1, 2].map(|c| plan.paths.of(ConnectionId(c)).len());
+    assert_eq!((counts, before(&plan, 1), before(&plan, 2)), ([1, 2, 1], vec!["f/1"], vec!["f/2"]));
+    // Marks wait for the longer path.
+    assert_eq!(plan.relays[1].inputs[0].1.marking, Marking::Backlog(0.036));
+    // Four links from b to c; seven times there or back are 4^7 ways.
+    let links: String = (0..3).map(|i| FORK.replace("other", &format!("other-{i}"))).collect();
+    let relays = ["\"b\", \"c\""; 4].join(", ");
+    let chain = format!(
+        "[[connection]]\nname = \"f\"\nsource = \"a\"\ntarget = \"d\"\nrelays = [{relays}]\nprotocol = \"lia\""
+    );
+    let message = refused(&row(&format!("{links}{chain}")));
+    assert!(
+        message.contains("from `f/1` on the paths of the loops make 16384 ways through the chain; 1024 may be"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -181,6 +181,73 @@ fn a_chain_goes_on_after_an_outage_of_either_side() {
     }
 }
 
+/// A source at s, and to d a loop over each of two links of 20 Mbit/s from an ingress to an egress, beside Reno on the first.
+fn ingress(middle: &str, keys: &str, rest: &str) -> String {
+    link("s", "in", 100.0, "")
+        + &link("in", "eg", 20.0, "name = \"up\"")
+        + &link("in", "eg", 20.0, "name = \"down\"")
+        + &link("eg", "d", 100.0, "")
+        + &format!(
+            "[[connection]]\nname = \"bulk\"\nsource = \"s\"\ntarget = \"d\"\nrelays = [\"in\", \"eg\"]\nloops = [\"reno\", {middle}, \"reno\"]\n{keys}\n"
+        )
+        + "[[connection]]\nname = \"one\"\nsource = \"in\"\ntarget = \"eg\"\nlinks = [[\"up\"]]\nprotocol = \"reno\"\n"
+        + rest
+}
+
+#[test]
+fn an_ingress_splits_what_others_send_over_several_paths() {
+    // The middle loop has both links, one group each: it fills one, and has a half of the other beside Reno. Both loops
+    // around it carry as much.
+    let rest = "[run]\nduration = \"60 s\"\nwarm_up = \"10 s\"\nrecord = [\"fairness\"]\nsample = \"30 s\"";
+    let outcome = outcome(&ingress("\"nmcc\"", "", rest));
+    let rates: Vec<f64> = outcome.subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / 50.0 / MEGA).collect();
+    let [first, up, down, last, one] = rates[..] else { panic!("the middle loop has two paths") };
+    assert!((25.0..=31.0).contains(&(up + down)) && down > 18.5 && (8.0..=12.0).contains(&one), "{rates:?}");
+    assert!([first, last].iter().all(|rate| (rate / (up + down) - 1.0).abs() < 0.01), "{rates:?}");
+    // Fair to both: 20 and 20.
+    let fair: Vec<f64> = outcome.samples.connection_fair_bps[4..8].iter().map(|rate| (rate / MEGA).round()).collect();
+    assert_eq!(fair, [20.0; 4]);
+}
+
+#[test]
+fn all_arrives_over_loops_of_several_paths_whatever_they_lose() {
+    let faults = "[defaults.link]\nfaults = { loss = 0.02, reorder = 0.1, late = \"20 ms\", duplicate = 0.01 }";
+    for middle in ["nmcc", "lia", "olia", "balia", "ewtcp", "coupled", "uncoupled", "wvegas"] {
+        for scheduler in ["lowest-rtt", "redundant"] {
+            let rest = format!(
+                "[relays]\nbuffer = \"5 kB\"\n{faults}\n[run]\nduration = \"300 s\"\ntransport.scheduler = \"{scheduler}\""
+            );
+            let outcome = outcome(&ingress(&format!("\"{middle}\""), "amount = \"100 kB\"", &rest));
+            let delivered = delivered(&outcome);
+            let loops = [delivered[0], delivered[1] + delivered[2], delivered[3]];
+            assert_eq!(loops, [100_000; 3], "{middle}, {scheduler}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_of_several_paths_goes_on_while_one_of_them_fails() {
+    // From 20 to 30 s the second link carries nothing; the chain keeps what the first gives it, and all comes in order.
+    let keys =
+        "capacity_changes = [{ at = \"20 s\", capacity = \"0 bit/s\" }, { at = \"30 s\", capacity = \"20 Mbit/s\" }]";
+    let rest = "[relays]\nbuffer = \"200 kB\"\n[assistance]\nfailures_after = \"100 ms\"\n[run]\nduration = \"40 s\"\nsample = \"1 s\"\n\
+                record = [\"connections\"]";
+    let text = ingress("\"nmcc\"", "", rest).replace("name = \"down\"", &format!("name = \"down\"\n{keys}"));
+    let samples = outcome(&text).samples;
+    let rate = |from: usize, until: usize| {
+        (from..until).map(|second| samples.connection_delivered_bps[4 * second + 2]).sum::<f64>()
+            / (until - from) as f64
+            / MEGA
+    };
+    assert!(
+        rate(10, 20) > 25.0 && (6.0..14.0).contains(&rate(22, 30)) && rate(34, 40) > 22.0,
+        "{} {} {}",
+        rate(10, 20),
+        rate(22, 30),
+        rate(34, 40)
+    );
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let text = link("a", "r", 10.0, "")
