@@ -49,6 +49,15 @@ def test_every_scenario_is_checked_and_run(scenario):
     assert all(abs(row["error"]) < most for row in answer["connections"])
 
 
+def test_run_prints_waits_as_json_where_they_are_recorded():
+    recorded = ("--set", 'run.record=["waits"]', "--set", "run.transport.jitter=0")
+    done = anabranch("run", SCENARIOS / "three-loops.toml", "--json", "--set", "run.duration=100 ms", "--set", "run.warm_up=0 s", *recorded)
+    answer = json.loads(done.stdout)
+    named = {(row["of"], row["name"]): row for row in answer["waits"]}
+    assert ("subflow", "film/3/1") in named and all(row["least_s"] >= 0.0 for row in answer["waits"]), named
+    assert "waits" not in json.loads(anabranch("run", JOIN, "--json").stdout)
+
+
 def test_run_prints_connections_links_and_a_summary():
     done = anabranch("run", JOIN, "--rows", "2")
     assert (done.returncode, done.stderr) == (0, "")

@@ -102,8 +102,8 @@ class Result:
         If recorded, a row for each link and subflow that carried data after the warm-up: ``of``, "link" or "subflow";
         ``name``; how many ``packets``; of how long they waited ``mean_s``, ``least_s``, percentiles ``p1_s``, ``p5_s``,
         ``p10_s``, ``p25_s``, ``p50_s``, ``p75_s``, ``p90_s``, ``p95_s``, ``p99_s``, and ``most_s``. At a link a packet
-        waits from when it comes until it has left; a packet of a subflow in all queues on its way, those of the loops
-        before included: what it takes beyond propagation.
+        waits from when it comes until the link begins to send it; a packet of a subflow in all queues on its way, those
+        of the loops before included: what it takes beyond propagation and transmission.
     """
 
     meta: dict[str, Any]

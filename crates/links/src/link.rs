@@ -145,6 +145,15 @@ impl Links {
         Some(free_at.saturating_add(link.delay))
     }
 
+    /// When the transmission of a packet begins that comes to a link now; until then it waits.
+    pub fn begins(&mut self, l: u32, now: u64) -> u64 {
+        let link = &self.hot[l as usize];
+        match self.special.get_mut(link.special as usize).and_then(|special| special.schedule.as_mut()) {
+            Some(schedule) => schedule.begins(link.free_at, now),
+            None => link.free_at.max(now),
+        }
+    }
+
     #[cold]
     fn refuse(&mut self, l: u32, bytes: u32) {
         let dropped = &mut self.dropped[l as usize];
@@ -282,8 +291,8 @@ mod tests {
     #[test]
     fn packets_are_sent_one_after_the_other() {
         let mut link = link(&LinkPlan::default());
-        assert_eq!(link.enter(0, 0, 1000), Some(6 * MILLISECOND));
-        assert_eq!(link.enter(0, 0, 1000), Some(7 * MILLISECOND));
+        assert_eq!((link.begins(0, 0), link.enter(0, 0, 1000)), (0, Some(6 * MILLISECOND)));
+        assert_eq!((link.begins(0, 0), link.enter(0, 0, 1000)), (MILLISECOND, Some(7 * MILLISECOND)));
         assert_eq!((link.backlog(0, 0), link.peak(0, 0)), (2000, 2));
         // At 1 ms the first has left; the third enters at 1.5 ms and leaves at 3 ms.
         assert_eq!((link.backlog(0, MILLISECOND), link.peak(0, MILLISECOND)), (1000, 2));
@@ -309,8 +318,8 @@ mod tests {
         // 1,000 bytes: half of them in 0.5 ms, then the link stands still until 2 ms and goes on at half the rate.
         let changes = vec![(Time(MILLISECOND / 2), Rate(0.0)), (Time(2 * MILLISECOND), Rate(4e6))];
         let mut link = link(&LinkPlan { changes, ..LinkPlan::default() });
-        assert_eq!(link.enter(0, 0, 1000), Some(8 * MILLISECOND));
-        assert_eq!(link.enter(0, 0, 1000), Some(10 * MILLISECOND));
+        assert_eq!((link.begins(0, 0), link.enter(0, 0, 1000)), (0, Some(8 * MILLISECOND)));
+        assert_eq!((link.begins(0, 0), link.enter(0, 0, 1000)), (3 * MILLISECOND, Some(10 * MILLISECOND)));
         assert_eq!(link.capacity(0, Time(MILLISECOND)), Rate(0.0));
         assert_eq!(link.capacity(0, Time(2 * MILLISECOND)), Rate(4e6));
     }
@@ -326,7 +335,7 @@ mod tests {
         let mut link = link(&plan);
         assert_eq!(link.capacity(0, Time(0)), Rate(6e6));
         // The delay is 5 ms; those that leave together are a picosecond apart.
-        assert_eq!(link.enter(0, 0, 500), Some(6 * MILLISECOND));
+        assert_eq!((link.begins(0, 0), link.enter(0, 0, 500)), (MILLISECOND, Some(6 * MILLISECOND)));
         assert_eq!(link.enter(0, 0, 500), Some(6 * MILLISECOND + 1));
         assert_eq!(link.enter(0, 0, 1500), Some(9 * MILLISECOND));
         assert_eq!((link.enter(0, 0, 501), link.backlog(0, 0)), (None, 2500));
@@ -338,8 +347,16 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_waits_while_nothing_is_carried() {
+        let changes = vec![(Time(MILLISECOND), Rate(0.0)), (Time(2 * MILLISECOND), Rate(8e6))];
+        let mut link = link(&LinkPlan { changes, ..LinkPlan::default() });
+        assert_eq!((link.begins(0, MILLISECOND), link.begins(0, 3 * MILLISECOND)), (2 * MILLISECOND, 3 * MILLISECOND));
+    }
+
+    #[test]
     fn nothing_leaves_a_link_that_is_down() {
         let mut link = links(Rate(0.0), &LinkPlan::default());
+        assert_eq!(link.begins(0, 0), u64::MAX);
         assert_eq!(link.enter(0, 0, 1000), Some(u64::MAX));
         assert_eq!((link.backlog(0, MILLISECOND), link.totals(0, MILLISECOND).sent), (1000, 0));
         assert_eq!(link.capacity(0, Time(9)), Rate(0.0));

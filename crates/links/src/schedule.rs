@@ -89,6 +89,19 @@ impl Schedule {
         }
     }
 
+    /// When the transmission of a packet begins that comes now, if by `free_at` all before it have left: not while nothing
+    /// is carried, and not before an opportunity.
+    pub fn begins(&mut self, free_at: u64, now: u64) -> u64 {
+        if let Some(place) = &mut self.opportunities {
+            let from = now.saturating_add(u64::from(!self.is_handed_over));
+            return place.next(from).max(free_at);
+        }
+        let start = free_at.max(now);
+        let first = self.piece(start);
+        let carries = self.ps_per_byte[first..].iter().position(|slowness| slowness.is_finite());
+        carries.map_or(u64::MAX, |more| if more == 0 { start } else { self.from[first + more] })
+    }
+
     /// Takes a packet in, and says when it will have left; by `free_at` all before it have.
     pub fn enter(&mut self, free_at: u64, now: u64, bytes: u32) -> u64 {
         let time = match &mut self.opportunities {

@@ -148,6 +148,7 @@ impl World<'_> {
             bytes: 0,
             copies: NO_COPIES,
             sent: self.now,
+            transmission: 0,
             protocol: self.plan.transfers[connection as usize].protocol as u16,
             position: 0,
             wants_reply: order.wants_reply,
@@ -197,9 +198,9 @@ impl World<'_> {
                 return;
             }
         } else if packet.carries_data() {
-            let data = packet.data();
+            let (data, since) = (packet.data(), packet.sent.saturating_add(packet.transmission));
             packet.bytes = 0;
-            self.deliver(data);
+            self.deliver(data, since);
             return self.on_control(index);
         } else if packet.wants_reply && (self.plan.protocols[packet.protocol as usize].terms().turn)(&mut packet.header)
         {
@@ -301,6 +302,7 @@ impl World<'_> {
                 bytes,
                 copies,
                 sent,
+                transmission: 0,
                 protocol,
                 position,
                 wants_reply,

@@ -9,7 +9,7 @@ use anabranch_proto::Ecn;
 use anabranch_proto::control::Order;
 
 use crate::connections::{State, UNSET};
-use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES, Role};
+use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES, Payload, Role};
 use crate::routes::END;
 use crate::world::{Kind, World};
 
@@ -39,6 +39,9 @@ impl World<'_> {
         let (role, ecn) = (Role::Paced, Ecn::NotEct);
         let packet = DataPacket { sent: self.now, at, subflow: s, bytes: bytes as u16, role, ecn, copies: NO_COPIES };
         let index = self.packets.insert(packet);
+        if self.waits.is_some() {
+            self.put_payload(index, Payload::Paced(self.now));
+        }
         let link = self.routes.steps[at as usize];
         self.enter(link, index);
         // The link of a demand is none of the network.
@@ -66,8 +69,13 @@ impl World<'_> {
     /// A data packet with a header enters a link, or is dropped.
     pub(crate) fn enter_with_header(&mut self, link: u32, index: u32) {
         let bytes = self.lanes.packets[index].bytes;
+        let begins = self.waits.is_some().then(|| self.links.begins(link, self.now));
         let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.drop_control(index) };
         self.hops += u64::from(!self.routes.is_of_demand(link));
+        if let Some(begins) = begins {
+            self.note_wait_at(link, Role::Paced, self.now, begins);
+            self.lanes.packets[index].transmission += self.transmission(link, begins, arrival);
+        }
         let arrivals = match self.data_fates.get_mut(link as usize).and_then(Option::as_mut) {
             Some(fates) => fates.next(arrival),
             None => Arrivals { first: Some(arrival), second: None },
@@ -111,7 +119,12 @@ impl World<'_> {
                 return;
             }
             let packet = self.packets.remove(index);
-            if packet.role == Role::Paced { self.deliver(packet) } else { self.arrive(packet, index) }
+            if packet.role == Role::Paced {
+                let since = self.waits.as_ref().map_or(packet.sent, |_| self.payloads[index as usize].since());
+                self.deliver(packet, since);
+            } else {
+                self.arrive(packet, index);
+            }
         } else {
             self.enter(link, index);
         }
@@ -135,13 +148,14 @@ impl World<'_> {
         if self.has_discipline(link) {
             self.wait_at(link, index);
         } else {
-            self.pass(link, index);
+            self.pass(link, index, self.now);
         }
     }
 
-    /// A data packet goes over a link that may have faults, or is dropped; gives when it will have left.
-    pub(crate) fn pass(&mut self, link: u32, index: u32) -> Option<u64> {
+    /// A data packet that came at `came` goes over a link that may have faults, or is dropped; gives when it will have left.
+    pub(crate) fn pass(&mut self, link: u32, index: u32, came: u64) -> Option<u64> {
         let bytes = u32::from(self.packets[index].bytes);
+        let begins = self.waits.is_some().then(|| self.links.begins(link, self.now));
         let Some(arrival) = self.links.enter(link, self.now, bytes) else {
             self.lose(index);
             return None;
@@ -151,8 +165,12 @@ impl World<'_> {
         if role == Role::Stray {
             self.count_stray(subflow);
         }
-        if self.waits.is_some() && !self.has_discipline(link) {
-            self.note_wait_at(link, role, self.now, arrival);
+        if let Some(begins) = begins {
+            self.note_wait_at(link, role, came, begins);
+            let transmission = self.transmission(link, begins, arrival);
+            if role != Role::Stray {
+                self.payloads[index as usize].leave_out(transmission);
+            }
         }
         self.pass_with_faults(link, index, arrival);
         Some(arrival - self.links.delay(link))
@@ -186,8 +204,7 @@ impl World<'_> {
         self.count_copy(&mut packet.copies);
         self.packets[index] = packet;
         let copy = self.packets.insert(packet);
-        if packet.role != Role::Paced {
-            let payload = self.payloads[index as usize];
+        if let Some(&payload) = self.payloads.get(index as usize) {
             self.put_payload(copy, payload);
         }
         copy
@@ -213,8 +230,8 @@ impl World<'_> {
         before
     }
 
-    /// A data packet is at its sink.
-    pub(crate) fn deliver(&mut self, packet: DataPacket) {
+    /// A data packet is at its sink, under way since `since` but for the time in which links sent it.
+    pub(crate) fn deliver(&mut self, packet: DataPacket, since: u64) {
         let is_repeated = packet.copies != NO_COPIES && self.settle_copy(packet.copies, true).has_arrived;
         let subflow = &mut self.subflows[packet.subflow as usize];
         if is_repeated {
@@ -227,7 +244,7 @@ impl World<'_> {
         subflow.delay_sum += delay as f64;
         subflow.delay_most = subflow.delay_most.max(delay);
         subflow.settled_at = self.now;
-        self.note_wait_of(packet.subflow, packet.sent);
+        self.note_wait_of(packet.subflow, since);
     }
 
     /// A data packet is lost.

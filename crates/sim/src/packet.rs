@@ -41,10 +41,13 @@ pub enum Role {
 /// What a packet of the transport carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
-    /// Data, or what is asked for; and since when the data are under way, what they waited in loops before included.
+    /// Data, or what is asked for; and since when the data are under way, what they waited in loops before included, less
+    /// the time in which links sent them: that leaves propagation and waits.
     Segment(Segment, u64),
     /// What has arrived.
     Ack(Ack),
+    /// Of a packet without the transport, since when it is under way; only where waits are recorded.
+    Paced(u64),
 }
 
 impl Payload {
@@ -52,7 +55,22 @@ impl Payload {
     pub fn bytes(&self) -> u16 {
         match self {
             Self::Segment(segment, _) => segment.chunk.bytes as u16,
+            Self::Ack(_) | Self::Paced(_) => 0,
+        }
+    }
+
+    /// Since when it is under way, but for the time in which links sent it; 0 for an acknowledgement.
+    pub fn since(&self) -> u64 {
+        match self {
+            Self::Segment(_, since) | Self::Paced(since) => *since,
             Self::Ack(_) => 0,
+        }
+    }
+
+    /// A link has sent it for so long.
+    pub fn leave_out(&mut self, transmission: u64) {
+        if let Self::Segment(_, since) | Self::Paced(since) = self {
+            *since = since.saturating_add(transmission);
         }
     }
 
@@ -62,6 +80,7 @@ impl Payload {
         match self {
             Self::Segment(segment, _) => segment.number,
             Self::Ack(ack) => ack.newest,
+            Self::Paced(since) => *since,
         }
     }
 }
@@ -93,6 +112,8 @@ pub struct ControlPacket {
     pub copies: u32,
     /// See `copies`.
     pub sent: u64,
+    /// For how long links have sent it, if waits are recorded.
+    pub transmission: u64,
     /// Of which of the plan's protocols.
     pub protocol: u16,
     /// How many links are before the present one in its path.
@@ -114,6 +135,7 @@ impl Default for ControlPacket {
             bytes: 0,
             copies: NO_COPIES,
             sent: 0,
+            transmission: 0,
             protocol: 0,
             position: 0,
             wants_reply: false,

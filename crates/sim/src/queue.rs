@@ -74,12 +74,8 @@ impl World<'_> {
 
     /// A packet that has waited goes over a link; gives when it will have left.
     fn pass_item(&mut self, link: u32, item: &Item) -> Option<u64> {
-        let packet = &mut self.packets[item.packet];
-        packet.ecn = item.ecn;
-        let role = packet.role;
-        let leaves = self.pass(link, item.packet)?;
-        self.note_wait_at(link, role, item.arrived.0, leaves.saturating_add(self.links.delay(link)));
-        Some(leaves)
+        self.packets[item.packet].ecn = item.ecn;
+        self.pass(link, item.packet, item.arrived.0)
     }
 
     fn drop_all(&mut self, link: u32) {

@@ -286,15 +286,17 @@ impl World<'_> {
             self.segment(s, &segment)
         };
         let index = self.packets.insert(packet);
-        self.put_payload(index, Payload::Segment(segment, since));
         let line = &mut self.lines[s as usize];
         if line.jitter == 0.0 {
+            self.put_payload(index, Payload::Segment(segment, since));
             self.enter_first(index);
             return Time(self.now);
         }
         let wait = (line.jitter * random_part(self.plan.run.seed, s, segment.number)) as u64;
         let time = self.now.saturating_add(wait).max(line.entered.saturating_add(1));
         line.entered = time;
+        // A host that is slow to send is no queue.
+        self.put_payload(index, Payload::Segment(segment, since.saturating_add(time - self.now)));
         self.schedule_packet(time, Kind::Enter, s, index);
         Time(time)
     }
@@ -350,6 +352,7 @@ impl World<'_> {
         match payload {
             Payload::Segment(segment, since) => self.on_segment(packet, &segment, since),
             Payload::Ack(ack) => self.on_ack(packet.subflow, &ack),
+            Payload::Paced(_) => unreachable!("packets of the transport carry what belongs to it"),
         }
     }
 

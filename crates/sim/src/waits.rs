@@ -1,5 +1,9 @@
-//! How long packets have waited, if that is recorded: at each link, from when they come until they have left it, and of
-//! each subflow in all queues on its way together, those of the loops before included.
+//! How long packets have waited, if that is recorded: at each link, from when they come until it begins to send them, and of
+//! each subflow in all queues on its way together, those of the loops before included. So neither propagation nor
+//! transmission counts: each link on the way adds to the time at which a packet was sent for how long it sends it.
+//!
+//! Where a link carries nothing, what comes waits until it does; what it has begun to send does not, however long that takes.
+//! Where it sends at opportunities, transmission begins with the first of them that a packet takes.
 //!
 //! A histogram takes 4 kB for each time that the longest wait is twice as long, from 2 us on: some 90 kB for a second, and
 //! under 200 kB for as long as a run can last. There is one for each link and subflow that has had a packet.
@@ -79,14 +83,20 @@ fn record(place: &mut Option<Box<Histogram<u32>>>, picoseconds: u64) {
 }
 
 impl World<'_> {
-    /// A data packet that came to a link at `came` will be at its end at `arrival`.
+    /// A link begins to send a data packet at `begins`, which came to it at `came`.
     #[inline]
-    pub(crate) fn note_wait_at(&mut self, link: u32, role: Role, came: u64, arrival: u64) {
+    pub(crate) fn note_wait_at(&mut self, link: u32, role: Role, came: u64, begins: u64) {
         let Some(waits) = &mut self.waits else { return };
         let is_data = matches!(role, Role::Paced | Role::Segment) && !self.routes.is_of_demand(link);
-        if is_data && came >= waits.from && arrival != u64::MAX {
-            record(&mut waits.links[link as usize], arrival - came - self.links.delay(link));
+        if is_data && came >= waits.from && begins != u64::MAX {
+            record(&mut waits.links[link as usize], begins - came);
         }
+    }
+
+    /// For how long a link sends a packet that it begins with at `begins`, and that will be at its end at `arrival`.
+    #[inline]
+    pub(crate) fn transmission(&self, link: u32, begins: u64, arrival: u64) -> u64 {
+        arrival.saturating_sub(self.links.delay(link)).saturating_sub(begins)
     }
 
     /// Data of a subflow have arrived, under way since `since`.

@@ -323,6 +323,7 @@ impl<'p> World<'p> {
         let index = packet;
         let packet = self.packets.remove(index);
         let cargo = match packet.role {
+            Role::Paced if self.waits.is_some() => Cargo::Transport(packet, self.payloads[index as usize]),
             Role::Paced | Role::Stray => Cargo::Data(packet),
             Role::Segment | Role::Ack | Role::Request => Cargo::Transport(packet, self.payloads[index as usize]),
         };

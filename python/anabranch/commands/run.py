@@ -80,7 +80,8 @@ def command(
     if stopped is not None:
         raise typer.Exit(INTERRUPTED)
     if as_json:
-        tables = {name: getattr(result, name).to_dicts() for name in ("connections", "subflows", "links")}
+        names = ("connections", "subflows", "links", *(("waits",) if result.waits is not None else ()))
+        tables = {name: getattr(result, name).to_dicts() for name in names}
         typer.echo(json.dumps({"meta": result.meta, "residual": result.residual, **tables}, indent=1, allow_nan=False))
     else:
         _print(result, rows)

@@ -81,10 +81,14 @@ fn rates_follow_the_capacity() {
 
 /// One source over a link of 10 Mbit/s and 5 ms for 5 s: the bytes that have arrived.
 fn arrived(protocol: &str, keys: &str) -> f64 {
+    let protocol = match protocol {
+        "dual" | "primal" => format!("{{ lgcc = {{ algorithm = \"{protocol}\" }} }}"),
+        name => format!("\"{name}\""),
+    };
     let text = format!(
         "[[link]]\nsource = \"s\"\ntarget = \"d\"\ncapacity = \"10 Mbit/s\"\ndelay = \"5 ms\"\n\
          discipline = \"ecn-ramp\"\nqueue = \"1 MB\"\n{keys}\n\
-         [[connection]]\nsource = \"s\"\ntarget = \"d\"\nprotocol = \"{protocol}\"\npacket = \"1500 B\"\n\
+         [[connection]]\nsource = \"s\"\ntarget = \"d\"\nprotocol = {protocol}\npacket = \"1500 B\"\n\
          [run]\nduration = \"5 s\""
     );
     outcome(&text).subflows[0].delivered as f64
@@ -198,4 +202,81 @@ fn rates_that_are_told_as_sent_fill_relays_before_a_shared_loop() {
     };
     let (sent, through) = (waiting("sent"), waiting("through"));
     assert!((8.0..20.0).contains(&sent) && through < 2.0, "{sent} {through}");
+}
+
+#[test]
+fn relays_before_a_slow_link_empty_where_a_share_is_less_than_a_packet_in_a_round_trip() {
+    // Four have 1 Mbit/s each; a packet in a round trip of 10 ms were 1.2. What comes before the first loops hear of the last
+    // link drains: then 50 ms wait before that, of 75 kB that all fill together, and little at relays.
+    let link = |source: &str, target: &str, mbps: u32| {
+        format!(
+            "[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"{mbps} Mbit/s\"\ndelay = \"5 ms\"\n\
+             discipline = \"ecn-ramp\"\n"
+        )
+    };
+    let connection =
+        |i| format!("[[connection]]\nname = \"f{i}\"\nsource = \"s\"\ntarget = \"d\"\nrelays = [\"q\", \"r\"]\n");
+    let text = link("s", "q", 100)
+        + &link("q", "r", 100)
+        + &link("r", "d", 4)
+        + &(0..4).map(connection).collect::<String>()
+        + "[defaults.connection]\nprotocol = \"lgcc\"\npacket = \"1500 B\"\n\
+           [run]\nduration = \"30 s\"\nwarm_up = \"10 s\"\nrecord = [\"waits\"]";
+    let outcome = outcome(&text);
+    for chain in 0..4 {
+        let last = 3 * chain + 2;
+        let rate = outcome.subflows[last].delivered_warm as f64 * 8.0 / 20.0 / MEGA;
+        let wait = outcome.subflow_waits.iter().find(|wait| wait.id == last as u32).expect("it was recorded");
+        assert!((0.9..=1.1).contains(&rate) && wait.quantiles[7] < 0.2, "{rate} Mbit/s, {wait:?}");
+    }
+}
+
+#[test]
+fn an_outage_at_the_beginning_costs_no_more_than_its_time() {
+    // From 2 to 5 s are 3.75 MB at 10 Mbit/s. A first round trip of a second is none to go by.
+    let keys =
+        "capacity_changes = [{ at = \"0 s\", capacity = \"0 bit/s\" }, { at = \"2 s\", capacity = \"10 Mbit/s\" }]";
+    for (protocol, least) in [("lgc", 0.9), ("lgcc", 0.9), ("log-rate", 0.7)] {
+        let part = arrived(protocol, keys) / 3.75e6;
+        assert!(part > least, "{protocol}: {part}");
+    }
+}
+
+#[test]
+fn sources_that_jump_follow_a_capacity_that_changes_ten_times_a_second() {
+    // 10 and 0.1 Mbit/s in turns, a tenth of a second each: 3.2 MB in 5 s. Steps take longer than that.
+    let changes: Vec<String> = (1..50)
+        .map(|i| {
+            format!("{{ at = \"{} ms\", capacity = \"{} kbit/s\" }}", 100 * i, if i % 2 == 0 { 10_000 } else { 100 })
+        })
+        .collect();
+    let keys = format!("capacity_changes = [{}]", changes.join(", "));
+    let part = |protocol: &str| arrived(protocol, &keys) / 3.2e6;
+    let (jumps, steps) = (part("dual"), part("primal"));
+    assert!(jumps > 0.6 && steps < jumps, "{jumps} {steps}");
+}
+
+#[test]
+fn a_tree_of_loops_shares_as_weights_say() {
+    // Three leaves are one of two inputs of the last loop, of weight 3, and a fourth is the other: 125 Mbit/s each.
+    let link = |source: &str, target: &str| {
+        format!("[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"500 Mbit/s\"\ndelay = \"1 ms\"\n")
+    };
+    let connection = |name: &str, source: &str, target: &str, after: &str| {
+        format!("[[connection]]\nname = \"{name}\"\nsource = \"{source}\"\ntarget = \"{target}\"\n{after}\n")
+    };
+    let links: String = (0..3).map(|i| link(&format!("s{i}"), "m")).collect();
+    let leaves: String = (0..3).map(|i| connection(&format!("leaf{i}"), &format!("s{i}"), "m", "")).collect();
+    let text = links
+        + &link("s3", "t")
+        + &link("m", "t")
+        + &link("t", "d")
+        + &leaves
+        + &connection("leaf3", "s3", "t", "")
+        + &connection("middle", "m", "t", "after = [\"leaf0\", \"leaf1\", \"leaf2\"]")
+        + &connection("top", "t", "d", "after = [{ connection = \"middle\", weight = 3 }, \"leaf3\"]")
+        + "[defaults.link]\ndiscipline = \"ecn-ramp\"\n[defaults.connection]\nprotocol = \"lgcc\"\npacket = \"1500 B\"\n\
+           [run]\nduration = \"5 s\"\nwarm_up = \"3 s\"";
+    let rates: Vec<f64> = outcome(&text).subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / 2.0 / MEGA).collect();
+    assert!(rates[..4].iter().all(|rate| (rate / 125.0 - 1.0).abs() < 0.05) && rates[5] > 490.0, "{rates:?}");
 }

@@ -24,5 +24,6 @@ mod rest;
 mod shared_links;
 mod strays;
 mod threads;
+mod waits;
 mod windows;
 mod xcp;
