@@ -1,5 +1,4 @@
-//! LIA, linked increases: as fast as the best path alone would be, and no more than one Reno anywhere [rfc6356,
-//! wischik2011].
+//! LIA, linked increases: as fast as the best path alone would be, and no more than one Reno anywhere [rfc6356].
 //!
 //! ```text
 //! increase  = min(alpha / total, 1 / window)    for each packet acknowledged
@@ -8,6 +7,9 @@
 //! ```
 //!
 //! total is the sum of all windows. On paths of equal round trips they come to be as 1 / p where a share p is lost.
+//!
+//! differs: [wischik2011] takes the least of such a quotient over all sets of subflows that have the one in question. For two
+//! subflows that is the same; for more it may be less than what RFC 6356 gives, which is what is done here.
 //!
 //! Slow start is that of Reno, on each subflow for itself. alpha is as of now at each acknowledgement.
 

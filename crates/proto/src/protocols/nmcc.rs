@@ -20,6 +20,12 @@
 //! the fastest, so m begins as the number of subflows. One that has timed out does not grow, and so does not count until
 //! it answers.
 //!
+//! differs: the text of the paper has regular windows in m, those that a single TCP would have (`cwnd_tcp`); its algorithm
+//! 1 has the present ones, as here. Where a window stands otherwise to its shadow than those of its siblings, m differs.
+//!
+//! differs: of unfriendly slow start (`slow_start = "unfriendly"`) the paper has results, not the rule. Here each subflow
+//! doubles its window in a round, as TCP does, and m counts all subflows as if they were in congestion avoidance.
+//!
 //! differs: e-NMCC-like, a reconstruction from the abstract of the follow-up, also shares the decrease: a loss takes
 //! m / 2 of the window, down to 1. Growth that is shared and losses that are not let subflows that lose packets at
 //! different times get more than one TCP does.

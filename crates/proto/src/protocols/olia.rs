@@ -12,8 +12,8 @@
 //! n is the number of subflows, M those with the largest window, B those with the largest l / rtt^2. l is the greater of
 //! the packets acknowledged between the last two losses and since the last: an estimate of 1 / p without a delay.
 //!
-//! differs: as in the authors' code for Linux l / rtt^2 ranks paths, the square of the rate that Reno would get; the paper
-//! says l^2 / rtt. Windows that are equal but for rounding count as equal.
+//! differs: as in the authors' code for Linux l / rtt^2 ranks paths, the square of the rate that Reno would get. The paper is
+//! quoted with l^2 / rtt, which we have not verified. Windows that are equal but for rounding count as equal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -25,6 +25,16 @@
 //! and slow start goes by the packet which waited least in a round. A queue that stands delays all packets; a machine that
 //! halts for a moment delays only what is under way then, which may be all of one round.
 //!
+//! differs: the paper says of windows alone what a drain (lines 19 to 25) and a loss do. Here a drain takes the slow start
+//! threshold down with the window, so the window grows again by a packet a round and not by slow start. A loss leaves alpha as
+//! it was, where Linux goes back to the least; and as printed (lines 28 to 33) it leaves the weight of the subflow too, so
+//! that the weights of all come to more than 1, and alphas to more than `total_alpha`, until it is saturated again.
+//!
+//! As the paper has it, subflows are coupled by their alphas alone. Where a queue never holds alpha packets of a subflow, as in
+//! short queues or where packets are lost at random, its window grows by a packet a round and falls to a half as that of
+//! Reno does: a connection is then as many as it has subflows. And each wants the least alpha at least, so with more than
+//! `total_alpha / alpha` of them a connection has more packets waiting than `total_alpha`.
+//!
 //! differs: a backlog and a rate are those of what was under way where that is less than the window, for the rest of the
 //! window waits nowhere.
 

@@ -4,8 +4,13 @@
 //! is sent again may take any path. It is reliable and in order: what was lost is sent again, on the path with the
 //! scheduler's choice. The window control decides how much may be under way on each path.
 //!
-//! What happens is what TCP does with selective acknowledgements, time stamps and time-based loss detection [rfc6675,
-//! rfc6298, rfc8985], or multipath QUIC [rfc9002]. There is no handshake: a connection sends as soon as it begins.
+//! Where packets keep their order on each path, what happens is what TCP does with selective acknowledgements and time stamps
+//! [rfc6675, rfc6298], or multipath QUIC [rfc9002]. There is no handshake: a connection sends as soon as it begins.
+//!
+//! differs: a packet that comes later than the third after it counts as lost, however much was reordered before, where RACK
+//! waits longer once it has seen reordering [rfc8985]; and a window that fell for a packet which then arrives stays where it
+//! is. Nothing probes for a lost tail: that waits for the timeout. An acknowledgement tells of 64 packets, so where more in
+//! a row are not acknowledged, packets that have arrived count as lost.
 
 mod deliveries;
 #[cfg(test)]
