@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import RunInterrupted
-from anabranch.interrupts import held_interrupts
 from anabranch.memory import ask_for_memory
 from anabranch.page import plan_header
 from anabranch.scenario import read_plan
