@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anabranch import _core
 from anabranch.errors import ScenarioError, shortened
+from anabranch.interrupts import held_interrupts
 from anabranch.memory import allow_memory, room_bytes
-from anabranch.simulate import held_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
