@@ -50,21 +50,11 @@ def test_every_scenario_is_checked_and_run(scenario):
 
 
 def test_run_prints_waits_as_json_where_they_are_recorded():
-    recorded = ("--set", 'run.record=["waits"]', "--set", "run.transport.jitter=0")
-    done = anabranch(
-        "run",
-        SCENARIOS / "three-loops.toml",
-        "--json",
-        "--set",
-        "run.duration=100 ms",
-        "--set",
-        "run.warm_up=0 s",
-        *recorded,
-    )
-    answer = json.loads(done.stdout)
-    named = {(row["of"], row["name"]): row for row in answer["waits"]}
-    assert ("subflow", "film/3/1") in named
-    assert all(row["least_s"] >= 0.0 for row in answer["waits"])
+    values = ('run.record=["waits"]', "run.transport.jitter=0", "run.duration=100 ms", "run.warm_up=0 s")
+    done = anabranch("run", SCENARIOS / "three-loops.toml", "--json", *(f"--set={value}" for value in values))
+    waits = json.loads(done.stdout)["waits"]
+    assert ("subflow", "film/3/1") in {(row["of"], row["name"]) for row in waits}
+    assert all(row["least_s"] >= 0.0 for row in waits)
     assert "waits" not in json.loads(anabranch("run", JOIN, "--json").stdout)
 
 
