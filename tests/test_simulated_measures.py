@@ -171,8 +171,8 @@ def test_marks_and_waits_are_those_of_the_backlog(tmp_path: Path) -> None:
     file.write_text(MARKING)
     run = simulate(file, ['traffic.0.from=["a"]', 'traffic.0.to=["b"]'], None)
     backlog = mean_backlog_kb(run, "l", (1.0, 3.0))
-    # Of what waits, the packet in transmission does not count for marks: a share of 75 kB. 1 kB takes 16 us, and the
-    # packet in transmission has half of its 1.5 kB left.
+    # Of what waits, the packet in transmission does not count for marks: a share of 75 kB. 1 kB takes 16 us, and
+    # that in transmission has half of its 1.5 kB left.
     assert marked_share(run, [0, 1]) == pytest.approx((backlog - 1.5) / 75.0, abs=0.02)
     assert waited_ms(run, "link", "l", "p50_s") == pytest.approx(0.016 * (backlog - 0.75), rel=0.1)
     assert waited_ms(run, "link", "l", "p50_s") <= waited_ms(run, "subflow", "c1/1", "most_s")
