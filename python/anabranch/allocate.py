@@ -157,7 +157,7 @@ def _better(
         other = _by_programs(problem, found, choice, progress)
     except (ScenarioError, SolverError):
         return unproved
-    is_nearer = other.shortcoming is None or other.proof.residual < unproved.proof.residual
+    is_nearer = other.shortcoming is None or other.proof.residual <= unproved.proof.residual
     return other if is_nearer else unproved
 
 

@@ -119,7 +119,7 @@ class _Chain:
         self.rate[sated] = self.most[sated]
         self.rate[held] = (self.level * weight)[held]
         if held.any():
-            self.levels.append(self._proved(held, self.model.link_prices))
+            self.levels.append(self._proved(held, self.model.prices_holding(held)))
         # Who has not all that it asks for, but all that its paths could carry, is held by the narrowest link of each.
         for c in np.flatnonzero(sated & (self.most < self.problem.demand)).tolist():
             self.levels.append(self._proved(np.arange(len(free)) == c, self.model.narrowest_prices(c)))
@@ -203,6 +203,7 @@ class _Model:
 
         `need` is what a connection can use at most, in the unit of the problem; a frozen one gets it, less `retreat`.
         """
+        self.need = need
         own = need[self.connection]
         self.unit = np.minimum(self.narrowest, own)
         share = np.divide(self.unit, own, out=np.zeros_like(own), where=own > 0)
@@ -226,11 +227,11 @@ class _Model:
         prices: Floats = np.abs(self.solver.prices[self.links :])
         return prices
 
-    @property
-    def link_prices(self) -> Floats:
-        """What each link charges for a unit of its capacity; 0 where that is no more than the programs' accuracy.
+    def prices_holding(self, held: NDArray[np.bool_]) -> Floats:
+        """Give what each link charges for a unit of its capacity, so that those held pay what the level row says.
 
-        A path that takes all of its narrowest link may be stopped by its own bound, whose price is that link's.
+        A path that takes all of its narrowest link may be stopped by its own bound, whose price is that link's. The
+        share of a link that is far too narrow to matter is lost in the programs' accuracy; it is made up for there.
         """
         shares = np.abs(self.solver.prices[: self.links])
         bound, extra = np.abs(self.solver.reduced_costs[:-1]), np.zeros(self.links)
@@ -240,6 +241,14 @@ class _Model:
         shares += extra
         shares[shares <= FEASIBILITY * shares.max(initial=0.0)] = 0.0
         prices: Floats = np.divide(shares, self.capacity, out=np.zeros_like(shares), where=self.capacity > 0)
+        for p in np.flatnonzero(held[self.connection]).tolist():
+            c = self.connection[p]
+            own = slice(*np.searchsorted(self.column, [p, p + 1]))
+            links, alone = self.row[own][self.is_link[own]], self.divisor[own][self.is_link[own]]
+            lacking = self.prices[c] / self.need[c] - float((prices[links] * self.capacity[links] / alone).sum())
+            if self.narrowest[p] > 0 and lacking > FEASIBILITY * self.prices[c] / self.need[c]:
+                for link, most in self._narrowest_of(p):
+                    prices[link] += lacking * most / self.capacity[link]
         return prices
 
     def narrowest_prices(self, connection: int) -> Floats:

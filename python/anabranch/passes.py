@@ -54,11 +54,12 @@ def run_passes(
         met = solver.run(*rule, min(solver.passes + stretch, max_passes))
         if progress is not None:
             progress("passes", solver.passes, max_passes)
-        if met or solver.has_met("certificate", tolerance):
+        is_last = solver.passes >= max_passes
+        if met or ((change is not None or is_last) and solver.has_met("certificate", tolerance)):
             return None
         if isinstance(solver, _core.Iewf) and solver.is_spent:
             return f"its passes took {solver.steps:,} steps of {solver.unit:.3g}; give a greater unit"
-        if solver.passes >= max_passes:
+        if is_last:
             break
         took = time.perf_counter() - began
         stretch = max(1, min(2 * stretch, int(stretch * LOOK_S / max(took, 1e-6))))

@@ -31,9 +31,12 @@ use crate::start::{self, Start, StartError};
 /// Rates that a pass may add to in all its steps, some seconds' worth; more is refused.
 const MOST_WORK: f64 = 1e9;
 
-/// Rates added to in all passes, and steps, beyond which the unit is too small to go on with; both together, so that a
+/// What steps cost in all passes, in entries that a step looks at, and how many there are, beyond which the unit is too small to go on with; both together, so that a
 /// large problem has its passes and a small one ends within seconds.
-const MOST_IN_ALL: (f64, usize) = (5e9, 1_000_000);
+const MOST_IN_ALL: (f64, usize) = (2e9, 1_000_000);
+
+/// What a step costs beside its entries.
+const STEP: usize = 30;
 
 /// Starting portions or a unit of subflow that cannot be.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -118,7 +121,8 @@ impl Iewf {
     /// Whether the steps of all passes came to so many that it goes no further; a greater unit takes fewer.
     pub fn is_spent(&self) -> bool {
         let (work, steps) = MOST_IN_ALL;
-        self.steps > steps && self.steps as f64 * (self.problem.entry_count() + self.problem.paths()) as f64 > work
+        let entries = self.problem.entry_count() + self.problem.paths() + STEP;
+        self.steps > steps && self.steps as f64 * entries as f64 > work
     }
 
     fn fill(&mut self) {

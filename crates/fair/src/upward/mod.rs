@@ -104,7 +104,8 @@ impl Passes for CSlen {
         loop {
             let has_come_back = self.bring_back(tolerance);
             let is_near = self.passes() > 0 && !has_come_back && self.seems_certified(tolerance);
-            if is_near && self.is_certified(tolerance) {
+            // Rates may be fair before they seem so, where what is overlooked decides: a look now and then tells.
+            if (is_near || self.passes().is_power_of_two()) && self.is_certified(tolerance) {
                 return true;
             }
             if self.passes() >= most {
@@ -139,7 +140,7 @@ impl CSlen {
 /// [`Allocation::converged`] and [`Allocation::residual`].
 pub fn upward_max_min(problem: Arc<Problem>, start: &Start, stop: Stop, most: usize) -> Result<Allocation, StartError> {
     let mut solver = CSlen::new(problem, start)?;
-    let converged = solver.run(stop, most);
+    let converged = solver.run(stop, most) || solver.has_met(stop);
     let tolerance = if let Stop::Certificate(tolerance) = stop { tolerance } else { 0.0 };
     Ok(solver.allocation(converged, tolerance))
 }

@@ -2,7 +2,6 @@
 //! or by the same problem written in another order.
 
 mod common;
-mod dbg;
 mod following;
 mod global;
 mod utility;
