@@ -260,8 +260,13 @@ def test_every_quantity_of_a_large_experiment_can_be_measured(item: str, tmp_pat
 
 def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) -> None:
     copy = small(tmp_path, "experiment-1b")
+    scenario = copy / "slbn-experiment-1b" / "scenario.toml"
+    # A fifth of a percent of these are the paper's capacities.
+    wide = 'transit = "2500 Gbit/s"\nstub = "500 Gbit/s"\nhost = "50 Gbit/s"\n'
+    scenario.write_text(scenario.read_text().replace("hosts = 2\n", f"hosts = 2\n{wide}"))
     rows = reproduce("slbn", "experiment-1b", scale=0.002, experiments=copy)
     assert len(rows) == 23
+    assert all(row.within is None for row in rows)
     # A fifth of a percent of the sessions are 100: under SLBN all are done soon.
     assert next(row.ours for row in rows if "RCP completes at least" in row.quantity).startswith("1")
     report(rows, tmp_path / "report")

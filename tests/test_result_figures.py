@@ -339,6 +339,14 @@ def test_the_longest_queue_and_completions_have_a_line_for_each_result(result, o
     assert (size.tolist(), time.tolist()) == ([1500.0], [pytest.approx(2.0, rel=0.05)])
 
 
+def test_results_without_a_completed_transfer_have_no_line(result):
+    amounts = result.connections.with_columns(completion_s=pl.lit(None, dtype=pl.Float64))
+    unfinished = replace(result, connections=amounts)
+    assert list(lines(draw_completions({"some": result, "none": unfinished}))) == ["some"]
+    with pytest.raises(ScenarioError, match="no transfer was completed"):
+        draw_completions({"none": unfinished, "none again": unfinished})
+
+
 def test_errors_are_drawn_as_their_mean_and_the_band_from_the_10th_to_the_90th_percentile(result):
     found = result.errors()
     drawn = lines(draw_errors(result))

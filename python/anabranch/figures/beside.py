@@ -88,6 +88,8 @@ def draw_completions(
 ) -> Figure:
     """Draw how long transfers take by their size: means over bins with about as many transfers each.
 
+    A result without a completed transfer has no line.
+
     Parameters
     ----------
     results : Result or mapping of str to Result
@@ -106,12 +108,14 @@ def draw_completions(
         No transfer was completed; a file that cannot be written.
     """
     all_results = named(results)
+    if not any(len(by_amount(result)) for result in all_results.values()):
+        raise ScenarioError("no transfer was completed; give connections an amount, and a longer run")
 
     def draw(axes: Axes, result: Result, style: Style) -> None:
         look, label = style
         rows = by_amount(result)
         if not len(rows):
-            raise ScenarioError("no transfer was completed; give connections an amount, and a longer run")
+            return
         size, time = rows["amount_bytes"].to_numpy() / 1e3, rows["completion_s"].to_numpy()
         axes.plot(size, time, markersize=4.0, linewidth=1.2, label=label, **look.style)
 
