@@ -87,12 +87,29 @@ def test_progress_is_told_until_all_rates_fit():
 
 
 def test_where_the_proof_fails_the_chain_of_programs_is_tried_unless_the_method_was_asked_for(monkeypatch):
-    monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", "numbers lie too far apart")
-    with pytest.warns(ab.ConvergenceWarning, match="too far apart"):
-        assert ab.solve(SHARED, fairness="max-min").method == "lp"
+    said = {"dual-simplex": "numbers lie too far apart", "lp": None}
+    monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", property(lambda found: said[found.method]))
+    assert ab.solve(SHARED, fairness="max-min").method == "lp"
     with pytest.warns(ab.ConvergenceWarning, match="too far apart"):
         asked = ab.solve(SHARED, fairness="max-min", method="dual-simplex")
     assert not asked.converged
+
+
+def test_linear_programs_prove_their_levels_with_their_own_prices():
+    # Connection 2 has all that its one link carries though it asks for more: its level is that of the link alone.
+    problem = ab.Problem(
+        [4, 10, 3], [0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 2], [0, 0, 1, 2, 3], [np.inf, np.inf, np.inf, 8.0]
+    )
+    found = ab.solve(problem, fairness="max-min", method="lp")
+    assert found.connection_rates == pytest.approx([5.0, 4.0, 5.0, 3.0])
+    assert found.proof.holds
+    assert found.proof.residual <= 1e-9
+    # Without a level that holds it nothing proves a rate.
+    bare = ab.LevelledAllocation(
+        problem, found.path_rates, [], fairness="max-min", method="lp", tolerance=1e-2, passes=1
+    )
+    with pytest.raises(ab.CertificateError, match="no prices prove its rate"):
+        bare.certify()
 
 
 def test_numbers_up_to_18_powers_of_ten_apart_are_proved():

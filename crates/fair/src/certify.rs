@@ -92,7 +92,8 @@ pub fn certify(problem: &Problem, path_rates: &[f64], tolerance: f64) -> Certifi
     let (over_demand, over_demand_connection) =
         worst((0..problem.connections()).map(|c| excess(rates[c], problem.demand(c))));
 
-    let given = Given { problem, path_rates, rates: &rates, levels: &levels, loads: &loads };
+    let slacks: Vec<f64> = loads.iter().enumerate().map(|(link, &load)| slack(problem.capacity(link), load)).collect();
+    let given = Given { problem, path_rates, rates: &rates, levels: &levels, slacks: &slacks };
     let held = given.bottlenecks();
     let bottlenecks = held.iter().map(|&(short, by)| if short <= tolerance { by } else { Bottleneck::None }).collect();
     let (residual, worst_path) = worst(held.iter().map(|&(shortfall, _)| shortfall));
@@ -154,26 +155,32 @@ struct Given<'a> {
     path_rates: &'a [f64],
     rates: &'a [f64],
     levels: &'a [f64],
-    loads: &'a [f64],
+    slacks: &'a [f64],
 }
 
 impl Given<'_> {
     /// Of each path: its shortfall, and what holds it back to that.
     fn bottlenecks(&self) -> Vec<(f64, Bottleneck)> {
         let top = self.tops();
-        let paths = 0..self.problem.paths();
-        let sure: Vec<(f64, Bottleneck)> = paths.clone().map(|path| self.best_without_rivals(path, &top)).collect();
         // What larger connections carry matters on links that are fuller than the best that is found without them.
         let mut is_open = vec![false; self.problem.links()];
-        for (path, (shortfall, _)) in sure.iter().enumerate() {
-            let level = self.level_of(path);
-            for &link in self.problem.links_of(path) {
-                let l = link as usize;
-                is_open[l] |= top[l] > level && self.slack(l) < *shortfall;
+        let mut held = Vec::with_capacity(self.problem.paths());
+        for path in 0..self.problem.paths() {
+            let best = self.best_without_rivals(path, &top);
+            if best.0 > 0.0 {
+                let level = self.level_of(path);
+                for &link in self.problem.links_of(path) {
+                    let l = link as usize;
+                    is_open[l] |= top[l] > level && self.slacks[l] < best.0;
+                }
             }
+            held.push(best);
         }
         let larger = LargerOnLinks::new(self.problem, self.path_rates, self.levels, &is_open);
-        paths.map(|path| self.best(path, sure[path], &top, &larger)).collect()
+        for (path, best) in held.iter_mut().enumerate().filter(|(_, (shortfall, _))| *shortfall > 0.0) {
+            self.compare_with_rivals(path, best, &is_open, &larger);
+        }
+        held
     }
 
     /// On each link the greatest level of a connection that carries something there.
@@ -191,15 +198,6 @@ impl Given<'_> {
         self.levels[self.problem.connection(path)]
     }
 
-    /// The part of a capacity that is not used; infinite for a link that never binds.
-    fn slack(&self, link: usize) -> f64 {
-        match self.problem.capacity(link) {
-            f64::INFINITY => f64::INFINITY,
-            0.0 => 0.0,
-            capacity => (1.0 - self.loads[link] / capacity).max(0.0),
-        }
-    }
-
     /// The shortfall by the demand, and by links on which nobody has a greater level.
     fn best_without_rivals(&self, path: usize, top: &[f64]) -> (f64, Bottleneck) {
         let c = self.problem.connection(path);
@@ -209,7 +207,7 @@ impl Given<'_> {
         let unmet = if unmet <= ROUNDING { 0.0 } else { unmet };
         let mut best = (unmet, if demand.is_finite() { Bottleneck::Demand } else { Bottleneck::None });
         for &link in self.problem.links_of(path) {
-            let slack = self.slack(link as usize);
+            let slack = self.slacks[link as usize];
             if slack < best.0 && top[link as usize] <= self.levels[c] {
                 best = (slack, Bottleneck::Link(link));
             }
@@ -217,21 +215,27 @@ impl Given<'_> {
         best
     }
 
-    /// The least shortfall of a path, given the best without rivals.
-    fn best(&self, path: usize, sure: (f64, Bottleneck), top: &[f64], larger: &LargerOnLinks) -> (f64, Bottleneck) {
+    /// Takes a link on which there are greater levels for the best, if its shortfall is less.
+    fn compare_with_rivals(&self, path: usize, best: &mut (f64, Bottleneck), is_open: &[bool], larger: &LargerOnLinks) {
         let c = self.problem.connection(path);
-        let mut best = sure;
-        for (l, coefficient) in self.problem.uses_of(path).filter(|&(l, _)| top[l] > self.levels[c]) {
-            let slack = self.slack(l);
-            if slack < best.0 {
+        for (l, coefficient) in self.problem.uses_of(path).filter(|&(l, _)| is_open[l]) {
+            if self.slacks[l] < best.0 {
                 let own = (coefficient * self.rates[c]).min(self.problem.capacity(l));
-                let shortfall = slack.max(larger.outdone(l, self.levels[c], own));
+                let shortfall = self.slacks[l].max(larger.outdone(l, self.levels[c], own));
                 if shortfall < best.0 {
-                    best = (shortfall, Bottleneck::Link(l as u32));
+                    *best = (shortfall, Bottleneck::Link(l as u32));
                 }
             }
         }
-        best
+    }
+}
+
+/// The part of a capacity that is not used; infinite for a link that never binds.
+fn slack(capacity: f64, load: f64) -> f64 {
+    match capacity {
+        f64::INFINITY => f64::INFINITY,
+        0.0 => 0.0,
+        capacity => (1.0 - load / capacity).max(0.0),
     }
 }
 

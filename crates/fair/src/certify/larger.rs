@@ -20,49 +20,40 @@ struct Larger {
 }
 
 /// Of each link that was asked for: its connections by falling level.
-pub(super) struct LargerOnLinks {
-    offsets: Vec<usize>,
-    listed: Vec<Larger>,
-}
+pub(super) struct LargerOnLinks(Vec<Vec<Larger>>);
 
 impl LargerOnLinks {
     /// Lists what all connections carry on the links that `is_wanted` names; other links have empty lists.
     pub fn new(problem: &Problem, path_rates: &[f64], levels: &[f64], is_wanted: &[bool]) -> Self {
+        let mut on_links = vec![vec![]; problem.links()];
         // The latest connection on each link, so that its paths there count together.
         let mut latest = vec![usize::MAX; problem.links()];
-        let mut offsets = vec![0usize; problem.links() + 1];
-        for_each_use(problem, path_rates, is_wanted, |c, link, _| {
-            if std::mem::replace(&mut latest[link], c) != c {
-                offsets[link + 1] += 1;
+        for (c, &level) in levels.iter().enumerate().take(if is_wanted.contains(&true) { levels.len() } else { 0 }) {
+            for &path in problem.paths_of(c).iter().filter(|&&path| path_rates[path as usize] > 0.0) {
+                for (link, coefficient) in problem.uses_of(path as usize).filter(|&(link, _)| is_wanted[link]) {
+                    let on_link: &mut Vec<Larger> = &mut on_links[link];
+                    if std::mem::replace(&mut latest[link], c) != c {
+                        on_link.push(Larger { level, carried: 0.0 });
+                    }
+                    if let Some(own) = on_link.last_mut() {
+                        own.carried += coefficient * path_rates[path as usize];
+                    }
+                }
             }
-        });
-        for link in 0..problem.links() {
-            offsets[link + 1] += offsets[link];
         }
-        let mut next = offsets.clone();
-        let mut listed = vec![Larger { level: 0.0, carried: 0.0 }; offsets[problem.links()]];
-        latest.fill(usize::MAX);
-        for_each_use(problem, path_rates, is_wanted, |c, link, load| {
-            if std::mem::replace(&mut latest[link], c) != c {
-                listed[next[link]].level = levels[c];
-                next[link] += 1;
-            }
-            listed[next[link] - 1].carried += load;
-        });
-        for link in 0..problem.links() {
-            let own = &mut listed[offsets[link]..offsets[link + 1]];
-            own.sort_unstable_by(|a, b| b.level.total_cmp(&a.level));
-            own.iter_mut().fold(0.0, |sum, larger| {
+        for on_link in &mut on_links {
+            on_link.sort_unstable_by(|a, b| b.level.total_cmp(&a.level));
+            on_link.iter_mut().fold(0.0, |sum, larger| {
                 larger.carried += sum;
                 larger.carried
             });
         }
-        Self { offsets, listed }
+        Self(on_links)
     }
 
     /// By how much a connection of this level is outdone on a link of which it could use `own` at its rate.
     pub fn outdone(&self, link: usize, level: f64, own: f64) -> f64 {
-        let on_link = self.on(link);
+        let on_link = &self.0[link];
         let carried = |k: usize| if k == 0 { 0.0 } else { on_link[k - 1].carried };
         let part = |k: usize| if carried(k) > 0.0 { carried(k) / own } else { 0.0 };
         let excess = |k: usize| {
@@ -76,20 +67,5 @@ impl LargerOnLinks {
         }
         let before = if low == 0 { f64::INFINITY } else { excess(low - 1) };
         part(low).min(before)
-    }
-
-    fn on(&self, link: usize) -> &[Larger] {
-        &self.listed[self.offsets[link]..self.offsets[link + 1]]
-    }
-}
-
-/// Calls `f` with the connection, the link and the load of each use of a wanted link by a path that carries something.
-fn for_each_use(problem: &Problem, path_rates: &[f64], is_wanted: &[bool], mut f: impl FnMut(usize, usize, f64)) {
-    for c in 0..problem.connections() {
-        for &path in problem.paths_of(c).iter().filter(|&&path| path_rates[path as usize] > 0.0) {
-            for (link, coefficient) in problem.uses_of(path as usize).filter(|&(link, _)| is_wanted[link]) {
-                f(c, link, coefficient * path_rates[path as usize]);
-            }
-        }
     }
 }

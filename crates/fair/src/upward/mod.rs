@@ -39,6 +39,9 @@ use crate::passes::{self, Outcome, Passes, Stop};
 use crate::problem::{Problem, trim};
 use crate::start::{self, Start, StartError};
 
+/// From so many passes on, at each power of two, a certificate is asked for though the rates do not seem fair.
+const LOOKS: usize = 512;
+
 /// c-SLEN, pass by pass.
 pub struct CSlen {
     problem: Arc<Problem>,
@@ -105,7 +108,7 @@ impl Passes for CSlen {
             let has_come_back = self.bring_back(tolerance);
             let is_near = self.passes() > 0 && !has_come_back && self.seems_certified(tolerance);
             // Rates may be fair before they seem so, where what is overlooked decides: a look now and then tells.
-            if (is_near || self.passes().is_power_of_two()) && self.is_certified(tolerance) {
+            if (is_near || self.is_worth_a_look()) && self.is_certified(tolerance) {
                 return true;
             }
             if self.passes() >= most {
@@ -121,6 +124,11 @@ impl Passes for CSlen {
 }
 
 impl CSlen {
+    /// Whether so many passes are done that a certificate costs little beside them.
+    fn is_worth_a_look(&self) -> bool {
+        self.passes() >= LOOKS && self.passes().is_power_of_two()
+    }
+
     fn is_certified(&self, tolerance: f64) -> bool {
         certify(&self.problem, &self.path_rates(), tolerance).holds()
     }
