@@ -96,10 +96,9 @@ def test_where_the_proof_fails_the_chain_of_programs_is_tried_unless_the_method_
 
 
 def test_linear_programs_prove_their_levels_with_their_own_prices():
-    # Connection 2 has all that its one link carries though it asks for more: its level is that of the link alone.
-    problem = ab.Problem(
-        [4, 10, 3], [0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 2], [0, 0, 1, 2, 3], [np.inf, np.inf, np.inf, 8.0]
-    )
+    # Connection 3 asks for 8 and has all of its own link of 3, which alone proves that; the others are those of SHARED.
+    demand = [np.inf, np.inf, np.inf, 8.0]
+    problem = ab.Problem([4, 10, 3], [0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 2], [0, 0, 1, 2, 3], demand)
     found = ab.solve(problem, fairness="max-min", method="lp")
     assert found.connection_rates == pytest.approx([5.0, 4.0, 5.0, 3.0])
     assert found.proof.holds

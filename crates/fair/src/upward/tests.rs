@@ -119,7 +119,7 @@ fn a_subflow_that_was_taken_out_comes_back_where_nothing_holds_it() {
     assert_close(&solver.path_rates()[second..=second], &[10.0], 1e-9);
     solver.vanishing.take_out_for_test(second, &mut solver.outcome.portions);
     solver.pass();
-    assert_close(&solver.path_rates()[second..=second], &[0.0], 1e-12);
+    assert_close(&solver.path_rates()[second..=second], &[0.0], 1e-300);
     assert!(solver.run(Stop::Certificate(1e-2), 100));
     assert_close(&solver.path_rates()[second..=second], &[10.0], 1e-9);
 }
