@@ -177,8 +177,23 @@ impl Given<'_> {
             held.push(best);
         }
         let larger = LargerOnLinks::new(self.problem, self.path_rates, self.levels, &is_open);
+        // Of each link the connection that was compared there last, with what it could use and its shortfall: paths of a
+        // connection share most of their links.
+        let mut last = vec![(usize::MAX, 0.0, 0.0); self.problem.links()];
         for (path, best) in held.iter_mut().enumerate().filter(|(_, (shortfall, _))| *shortfall > 0.0) {
-            self.compare_with_rivals(path, best, &is_open, &larger);
+            let c = self.problem.connection(path);
+            for (l, coefficient) in self.problem.uses_of(path).filter(|&(l, _)| is_open[l]) {
+                if self.slacks[l] >= best.0 {
+                    continue;
+                }
+                let own = (coefficient * self.rates[c]).min(self.problem.capacity(l));
+                if last[l].0 != c || last[l].1.to_bits() != own.to_bits() {
+                    last[l] = (c, own, self.slacks[l].max(larger.outdone(l, self.levels[c], own)));
+                }
+                if last[l].2 < best.0 {
+                    *best = (last[l].2, Bottleneck::Link(l as u32));
+                }
+            }
         }
         held
     }
@@ -213,20 +228,6 @@ impl Given<'_> {
             }
         }
         best
-    }
-
-    /// Takes a link on which there are greater levels for the best, if its shortfall is less.
-    fn compare_with_rivals(&self, path: usize, best: &mut (f64, Bottleneck), is_open: &[bool], larger: &LargerOnLinks) {
-        let c = self.problem.connection(path);
-        for (l, coefficient) in self.problem.uses_of(path).filter(|&(l, _)| is_open[l]) {
-            if self.slacks[l] < best.0 {
-                let own = (coefficient * self.rates[c]).min(self.problem.capacity(l));
-                let shortfall = self.slacks[l].max(larger.outdone(l, self.levels[c], own));
-                if shortfall < best.0 {
-                    *best = (shortfall, Bottleneck::Link(l as u32));
-                }
-            }
-        }
     }
 }
 

@@ -76,8 +76,8 @@ const MOST_POWER: f64 = 250.0;
 /// The solver's error at which an answer counts as found.
 const FOUND: f64 = 1e-7;
 
-/// From one alpha to the next, on the way to one that is too great to begin with.
-const GENTLER: f64 = 1.5;
+/// From one alpha to the next, on the long way to one that is too great to begin with.
+const GENTLER: f64 = 1.3;
 
 /// A subflow or price below this part of what it is measured by is rounding, and set to 0.
 const NOTHING: f64 = 1e-11;
@@ -108,18 +108,21 @@ fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
         best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Claimed)));
     }
     if best.solved.error > FOUND && alpha > 1.0 {
-        best = best.or(by_gentler_utilities(problem, alpha));
+        // A gentler utility is easier, and its rates are not far off: one step from half of alpha, or else many.
+        best = best.or(by_gentler_utilities(problem, alpha, alpha / 2.0, 2.0));
+    }
+    if best.solved.error > FOUND && alpha > 1.0 {
+        best = best.or(by_gentler_utilities(problem, alpha, 1.0, GENTLER));
     }
     best
 }
 
-/// The optimum by those of gentler utilities, from proportional fairness on: each is easier, and its rates are not far
-/// from those of the next.
-fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64) -> Attempt {
-    let mut gentle = 1.0;
+/// The optimum by those of gentler utilities, each greater by `ratio` than the one before.
+fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64, first: f64, ratio: f64) -> Attempt {
+    let mut gentle = first;
     let mut attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Filled));
     while gentle < alpha {
-        gentle = (gentle * GENTLER).min(alpha);
+        gentle = (gentle * ratio).min(alpha);
         let (rates, _) = unscale(problem, &attempt.scaled, &attempt.solved);
         let steps = attempt.solved.steps;
         attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Near(&rates)));
