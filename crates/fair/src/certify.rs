@@ -179,7 +179,7 @@ impl Given<'_> {
         let larger = LargerOnLinks::new(self.problem, self.path_rates, self.levels, &is_open);
         // Of each link the connection that was compared there last, with what it could use and its shortfall: paths of a
         // connection share most of their links.
-        let mut last = vec![(usize::MAX, 0.0, 0.0); self.problem.links()];
+        let mut last = vec![(usize::MAX, 0.0f64, 0.0f64); self.problem.links()];
         for (path, best) in held.iter_mut().enumerate().filter(|(_, (shortfall, _))| *shortfall > 0.0) {
             let c = self.problem.connection(path);
             for (l, coefficient) in self.problem.uses_of(path).filter(|&(l, _)| is_open[l]) {
