@@ -352,7 +352,7 @@ def events_of(client, job, last=None):
 
 
 def test_the_stream_tells_of_each_sample_once_and_of_the_end(client):
-    sets = ['run.duration="400 s"', 'run.sample="2 s"']
+    sets = ['run.duration="4000 s"', 'run.sample="20 s"']
     job = client.post("/api/jobs", json={"scenario": JOIN, "sets": sets}).json()
     found = events_of(client, job)
     assert found[-1][0] == "done"

@@ -37,6 +37,8 @@ def test_a_value_lasts_until_the_next_change() -> None:
         # It stays at the high; the turn is where that began.
         ([0, 3, 3, 0], [1]),
         ([3, 0, 3, 0], [1, 2]),
+        # It falls on by a billionth; the turn is where it was as good as down.
+        ([3, 0, -1e-9, 3], [1]),
         # Neither 2 nor 1.5 is more than the threshold from the other, but the way from 0 to 5 is, and back.
         ([0, 2, 1.5, 5, 4, 0], [3]),
     ],

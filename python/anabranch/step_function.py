@@ -51,6 +51,8 @@ class StepFunction:
     def turns(self, threshold: float) -> list[float]:
         """Give the times of its turns: highs and lows with a way of more than the threshold before and after."""
         turns: list[float] = []
+        # A value that creeps on by rounding, or comes back, does not make the turn later.
+        least = 1e-3 * threshold
         direction, extreme, since = 0, 0.0, 0.0
         low = high = self.value[0] if len(self.value) else 0.0
         for time, value in zip(self.time_s.tolist(), self.value.tolist(), strict=True):
@@ -58,10 +60,8 @@ class StepFunction:
                 low, high = min(low, value), max(high, value)
                 if high - low > threshold:
                     direction, extreme, since = (1 if value == high else -1), value, time
-            elif (value - extreme) * direction >= 0.0:
-                # A value that comes back does not make the turn later.
-                if value != extreme:
-                    extreme, since = value, time
+            elif (value - extreme) * direction > least:
+                extreme, since = value, time
             elif (extreme - value) * direction > threshold:
                 turns.append(since)
                 direction, extreme, since = -direction, value, time
