@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 
 import pytest
 
@@ -27,8 +28,11 @@ except KeyboardInterrupt:
     sys.exit(interrupts.exit_code())
 """
 
-STUCK = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
+STUCK = "import hashlib; print('at it', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
 """A call that takes minutes, and that no signal ends."""
+
+BEGINS_S = 0.2
+"""A program has begun a call so soon after it has said that it is at it."""
 
 
 def begun(work, **options):
@@ -73,6 +77,8 @@ def test_a_signal_that_the_caller_ignores_stays_ignored():
 
 def test_a_call_that_cannot_be_called_off_does_not_keep_a_program_from_ending():
     process = begun(STUCK)
+    assert process.stdout.readline() == "at it\n"
+    time.sleep(BEGINS_S)
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 128 + signal.SIGTERM
@@ -83,6 +89,7 @@ def test_what_must_be_done_to_its_end_is_waited_for():
         (
             "import hashlib",
             "with interrupts.held_interrupts() as held:",
+            "        print('at it', flush=True)",
             "        begin = time.monotonic()",
             # Some ten times as long as signals may wait.
             "        while time.monotonic() < begin + 3: hashlib.pbkdf2_hmac('sha256', b'', b'', 10**6)",
@@ -90,6 +97,7 @@ def test_what_must_be_done_to_its_end_is_waited_for():
         )
     )
     process = begun(work)
+    assert process.stdout.readline() == "at it\n"
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=60) == ("done True\n", "")
     assert process.returncode == 0

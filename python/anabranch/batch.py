@@ -20,6 +20,7 @@ from anabranch.choice import choose
 from anabranch.demands import Demands
 from anabranch.demands import demands as some_demands
 from anabranch.errors import ConvergenceWarning
+from anabranch.interrupts import result_of
 from anabranch.network import Network
 from anabranch.paths import Paths
 from anabranch.problem import Problem
@@ -198,7 +199,7 @@ def _answers(
                     # First what came before it.
                     is_more, trouble = False, error
             if begun:
-                solved = begun.popleft().result()
+                solved = result_of(begun.popleft())
                 done += 1
                 if progress is not None:
                     progress("cases", done, max(total, done))

@@ -11,20 +11,27 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     Progress = Callable[[float, float, int], None]
+
+T = TypeVar("T")
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals that ask a program to end. SIGQUIT and SIGKILL end it as it stands."""
 
 SAME_S = 1.0
 """What comes so soon after the first signal belongs to it: who closes a terminal often sends two."""
+
+LOOK_S = 0.1
+"""So often a wait for other threads ends, for signals to be heard."""
 
 UNANSWERED_S = 5.0
 """So long a signal may wait for the end of a call that cannot be called off; then the program ends without it."""
@@ -139,6 +146,16 @@ def kept_handlers() -> Iterator[None]:
         for number, handler in present.items():
             if _is_ours(handler) and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
+
+
+def result_of(work: Future[T]) -> T:
+    """Wait for work on another thread, and give its result; a signal that comes meanwhile is heard.
+
+    polars has the system resume waits that a signal interrupts, so that a wait without end would not hear of Ctrl-C.
+    """
+    while not work.done():
+        wait([work], timeout=LOOK_S)
+    return work.result()
 
 
 def take(number: int) -> bool:

@@ -20,6 +20,7 @@ from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
 from anabranch.experiment_traces import sets_of
 from anabranch.fluid_run import FluidRun, follow_fluid
+from anabranch.interrupts import result_of
 from anabranch.methods import STARTING
 from anabranch.optimum import Optimum
 from anabranch.problem import Problem, problem_of
@@ -181,7 +182,7 @@ def _each(run: Run, unit_bps: float, simulations: Simulations, progress: Progres
             pool.submit(_simulated, one, unit_bps, simulations, told.of(number)) for number, one in enumerate(alone)
         ]
         try:
-            first, *others = [one.result() for one in under_way]
+            first, *others = [result_of(one) for one in under_way]
         except BaseException:
             told.is_over = True
             pool.shutdown(cancel_futures=True)
