@@ -183,7 +183,9 @@ fn slow_starts_of_several_senders_grow_as_those_of_one_that_has_all_paths() {
     for senders in ways() {
         let [full, joint] = [Talk::Full, Talk::Joint].map(|talk| brings("nmcc", &senders, talk, MB) as f64);
         println!("{senders:?}: {full} ms, joint {joint} ms");
-        assert!((full / joint - 1.0).abs() < 0.04, "{full} ms, {joint} ms together");
+        // A sender hears of one with another round trip up to half of the longer one late.
+        let most = if senders.iter().all(|&(rtt, _)| rtt == senders[0].0) { 0.04 } else { 0.08 };
+        assert!((full / joint - 1.0).abs() < most, "{full} ms, {joint} ms together");
     }
 }
 

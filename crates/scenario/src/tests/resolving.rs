@@ -88,7 +88,7 @@ queue = "10 packets"
 [defaults.connection]
 amount = { pareto = { mean = "600 kB", shape = 1.5 } }
 paths = { least = 1, most = 2 }
-protocol.vo-le-tran = { gain = 0.1, most = "3 Gbit/s" }
+protocol.vo-le-tran = { gain = 0.1, most = 3000 }
 [[connection]]
 source = "c"
 target = "a"

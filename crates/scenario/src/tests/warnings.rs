@@ -27,7 +27,10 @@ fn links_where_protocols_that_grant_rates_meet_others_are_named() {
         &[("a", "c", "protocol = \"slbn\""), ("a", "b", "protocol = \"bfyz\""), ("a", "b", "protocol = \"reno\"")],
     );
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert!(said.ends_with("so more may be granted than these links carry: `L` (SLBN, BFYZ, Reno)"), "{said}");
+    assert!(
+        said.ends_with("so more may be granted than these links carry: `L` (SLBN, BFYZ (reconstruction), Reno)"),
+        "{said}"
+    );
 }
 
 #[test]
