@@ -65,7 +65,7 @@ def solve(problem: ab.Problem) -> tuple[np.ndarray, int]:
     ):
         fix(int(connection), 0.0)
     while free.any():
-        # No level beyond the next demand: whoever has it is fixed there.
+        # No level beyond the next demand: connections that have it are fixed there.
         next_demand = float((demand[free] / problem.weight[free]).min())
         highs.changeColBounds(level, 0.0, next_demand if np.isfinite(next_demand) else highspy.kHighsInf)
         highs.run()

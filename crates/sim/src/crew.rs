@@ -30,7 +30,7 @@ impl<T: Copy> Crew<T> {
         self.rests.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How often all were sent to rest. Whoever has rested less often is to rest.
+    /// The number of times that all threads were sent to rest. A thread that has rested less often is to rest.
     pub fn rests(&self) -> usize {
         self.rests.load(Ordering::Acquire)
     }
@@ -60,7 +60,7 @@ impl<T: Copy> Crew<T> {
     }
 }
 
-/// See [`Crew::until_over`].
+/// A guard that ends all rest when it is dropped, also in a panic.
 pub struct UntilOver<'a, T: Copy>(&'a Crew<T>);
 
 impl<T: Copy> Drop for UntilOver<'_, T> {

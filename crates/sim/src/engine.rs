@@ -3,7 +3,7 @@
 //! Shards go on together in windows: within one, nothing that happens in a shard can reach another, since every link
 //! between them takes longer. Then they exchange packets, and agree on the next window. What happens at a time in one
 //! shard is ordered as it would be without shards, and touches nothing that another shard has; so the outcome is the same
-//! to the last bit, whatever their number, and whoever drives them: a thread for each shard, or one all of them.
+//! to the last bit, whatever the number of shards, and whether each has a thread or one thread serves all.
 //! At samples all stand still.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 //!
 //! What is counted is what surely comes: connections and paths, packets of the windows that connections begin with, those
 //! that saturated links have on their way, samples and the tables that are made of them, distributions of waits. How long
-//! unlimited queues grow nobody knows before the run; that is for whoever watches it.
+//! unlimited queues grow is not known before the run: the size of the process is watched for that.
 
 use anabranch_core::{ConnectionId, Span};
 use anabranch_scenario::plan::Plan;

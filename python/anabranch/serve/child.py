@@ -63,7 +63,7 @@ class Teller:
         self.lock = Lock()
 
     def tell(self, what: str, value: object = None) -> None:
-        """Tell something; whoever is at the other end knows what it means."""
+        """Send the server a message: what it is, and its value."""
         with self.lock:
             self.pipe.send((what, value))
 

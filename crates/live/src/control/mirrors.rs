@@ -1,8 +1,8 @@
 //! Subflows of other senders: each sender of a file has a control of its own, and all are to be as one where paths share
 //! links. So a control takes in how the others' subflows stand.
 //!
-//! What is told of others is as old as its way here, about a round trip, in which windows in slow start double. So whoever
-//! tells it also says how the subflows here stood as far as it knew then. Those that start at the same time grow alike:
+//! What is told of others is as old as its way here, about a round trip, in which windows in slow start double. So a
+//! sender also says how the subflows here stood, as far as it knew then. Subflows that start at the same time grow alike:
 //!
 //! ```text
 //! window of another now = window of another then * (own window now / own window then) ^ (own round trip / its round trip)

@@ -55,7 +55,7 @@ struct Fetch {
     keepers: Vec<AbortHandle>,
     /// For each source its connection, while it has one, and since when.
     sessions: Vec<Option<(Arc<Session>, Instant)>>,
-    /// The same for those that have the file.
+    /// For each source its connection, if it has the file.
     connections: Vec<Option<Arc<Session>>>,
     /// For each source why it is out of the question.
     refused: Vec<Option<String>>,
