@@ -6,9 +6,14 @@
 /// Steps in 1.
 const STEPS: f64 = (1u64 << 60) as f64;
 
+/// Doubles from here on have no digit after the point.
+const WHOLE: f64 = (1u64 << 52) as f64;
+
 /// The step next to a number of at least 0 and at most 1e20.
 pub(super) fn in_steps(value: f64) -> f64 {
-    (value * STEPS).round() / STEPS
+    let steps = value * STEPS;
+    // The sum has no room for a fraction, so that it is rounded.
+    if steps < WHOLE { (steps + WHOLE - WHOLE) / STEPS } else { value }
 }
 
 /// A rate in bit/s with its first 24 binary digits, as a single has them, rounded down; in steps.
@@ -17,7 +22,9 @@ pub(super) fn in_steps(value: f64) -> f64 {
 /// of a link is left.
 pub(super) fn rate_in_steps(bps: f64) -> f64 {
     const LAST: u64 = (1 << 29) - 1;
-    (f64::from_bits(bps.to_bits() & !LAST) * STEPS).floor() / STEPS
+    let steps = f64::from_bits(bps.to_bits() & !LAST) * STEPS;
+    // From 2^23 steps on, 24 digits have no fraction.
+    if steps < WHOLE { (steps as u64) as f64 / STEPS } else { steps / STEPS }
 }
 
 /// Whether a number is one of whole steps, at least 0 and at most `most`.
@@ -36,16 +43,33 @@ pub(super) struct Sum(i128);
 
 impl Sum {
     pub fn add(&mut self, value: f64) {
-        self.0 = self.0.wrapping_add((value * STEPS) as i128);
+        self.0 = self.0.wrapping_add(steps(value));
     }
 
     pub fn subtract(&mut self, value: f64) {
-        self.0 = self.0.wrapping_sub((value * STEPS) as i128);
+        self.0 = self.0.wrapping_sub(steps(value));
     }
 
-    /// The sum, rounded to a double.
+    /// The sum, to the last digits of a double.
+    #[inline]
     pub fn value(self) -> f64 {
-        self.0 as f64 / STEPS
+        const UPPER: f64 = 2.0 * (1u64 << 63) as f64;
+        let (upper, lower) = ((self.0 >> 64) as i64, self.0 as u64);
+        (upper as f64 * UPPER + lower as f64) / STEPS
+    }
+}
+
+/// A number of at least 0 in steps. It moves the digits of the double, which is faster than a conversion to 128 bits.
+#[inline]
+fn steps(value: f64) -> i128 {
+    let bits = value.to_bits();
+    let (exponent, digits) = ((bits >> 52) as i32, (bits & ((1 << 52) - 1) | 1 << 52) as i128);
+    // The last digit of a double of this exponent stands for 2^(exponent - 1075).
+    match exponent - (1075 - 60) {
+        shift @ 0..75 => digits << shift,
+        shift @ -52..0 => digits >> -shift,
+        ..-52 => 0,
+        _ => (value * STEPS) as i128,
     }
 }
 
