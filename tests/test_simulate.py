@@ -422,3 +422,62 @@ def test_what_an_onlooker_raises_ends_the_run():
 
     with pytest.raises(RuntimeError, match="enough"):
         run(JOIN, sets=['run.duration="1000000 s"', 'run.sample="10 s"'], samples=refuse)
+
+
+# "both" has a link of 1 Mbit/s beside one of any capacity; "slow" has the former alone, and deserves all of it.
+BESIDE = """
+title = "A large connection beside a small one"
+
+[run]
+duration = "4 s"
+data = false
+record = ["connections", "fairness"]
+
+[[link]]
+source = "s"
+target = "a"
+capacity = "1 Mbit/s"
+delay = "1 ms"
+
+[[link]]
+source = "a"
+target = "t"
+capacity = "unlimited"
+delay = "1 ms"
+
+[[link]]
+source = "s"
+target = "t"
+capacity = "LARGE bit/s"
+delay = "2 ms"
+
+[[connection]]
+name = "both"
+source = "s"
+target = "t"
+paths = [["s", "a", "t"], ["s", "t"]]
+
+[[connection]]
+name = "slow"
+source = "s"
+target = "t"
+paths = [["s", "a", "t"]]
+"""
+
+
+@pytest.mark.parametrize("large", ["2e6", "1e9", "1e15"])
+def test_the_fair_rate_of_a_small_connection_is_right_beside_one_of_any_size(large):
+    rates = run(BESIDE.replace("LARGE", large)).connections.select("granted_bps", "fair_bps").rows()
+    both, slow = rates
+    assert slow == pytest.approx((1e6, 1e6), rel=1e-5)
+    assert both == pytest.approx((float(large), float(large)), rel=1e-5)
+
+
+def test_the_residual_is_1_where_a_connection_has_nothing_yet_and_0_where_all_is_fair():
+    sets = ["run.sample=4 ms", 'run.record=["connections", "fairness"]']
+    # "short" joins at 500 ms, and hears of its rate 10 ms later.
+    early, whole = (run(LINK, sets=[f"run.duration={end} ms", *sets]) for end in (504, 1000))
+    assert (early.residual, whole.residual) == (1.0, 0.0)
+    windows = run(LINK, sets=['defaults.connection.protocol="reno"', *sets])
+    unrecorded = run(LINK, sets=['run.record=["connections"]'])
+    assert windows.residual is unrecorded.residual is None

@@ -122,10 +122,12 @@ class Result:
         """How far granted rates were from fair at the last sample at which a connection was there; 0 is exactly fair.
 
         The largest shortfall of a subflow from its best bottleneck: 0 at every fair allocation, of which there may be
-        several over several paths. None if that was not recorded, or nobody is granted a rate.
+        several over several paths. None if fairness was not recorded, if no connection is granted a rate, or if some
+        protocol keeps windows: their rates are estimates, which queues at full links raise above the capacity.
         """
         samples = self.series.filter((pl.col("of") == "run") & (pl.col("present") > 0)).drop_nulls("residual")
-        if not len(samples) or not self.connections["granted_bps"].fill_null(0.0).sum() > 0:
+        is_granted = self.connections["granted_bps"].fill_null(0.0).sum() > 0
+        if not len(samples) or not is_granted or not _keep_windows().isdisjoint(self.connections["protocol"]):
             return None
         return float(samples["residual"][-1])
 
@@ -283,3 +285,9 @@ def _values(file: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"{file.name} has no values by name")  # noqa: TRY004
     return values
+
+
+def _keep_windows() -> set[str]:
+    """Give the titles of the protocols that keep windows."""
+    terms = ((title, _core.protocol_terms(name) or {}) for name, title, _ in _core.protocols())
+    return {title for title, known in terms if known.get("keeps_windows")}
