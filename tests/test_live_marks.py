@@ -142,3 +142,60 @@ def test_loops_have_live_what_they_have_simulated(lab, protocol):
     assert 0 < relay["most_waiting_bytes"] <= 200_000
     for name in ("connections", "subflows", "links", "series"):
         assert getattr(live, name).schema == getattr(simulated, name).schema, name
+
+
+# The ingress of a network splits what the host sends over two paths, and the egress puts it in order again.
+SPLIT = """
+[defaults.link]
+queue = "60 packets"
+[[link]]
+source = "host"
+target = "in"
+capacity = "50 Mbit/s"
+delay = "2 ms"
+[[link]]
+source = "in"
+target = "a"
+capacity = "10 Mbit/s"
+delay = "2 ms"
+[[link]]
+source = "a"
+target = "out"
+capacity = "50 Mbit/s"
+delay = "2 ms"
+[[link]]
+source = "in"
+target = "b"
+capacity = "15 Mbit/s"
+delay = "2 ms"
+[[link]]
+source = "b"
+target = "out"
+capacity = "50 Mbit/s"
+delay = "2 ms"
+[[link]]
+source = "out"
+target = "server"
+capacity = "50 Mbit/s"
+delay = "2 ms"
+[[connection]]
+name = "bulk"
+source = "host"
+target = "server"
+relays = ["in", "out"]
+loops = ["reno", "lia", "reno"]
+packet = "1500 B"
+[relays]
+buffer = "200 kB"
+"""
+
+
+def test_a_loop_over_two_paths_has_live_what_it_has_simulated(lab):
+    simulated, live = anabranch.run(SPLIT + RUN), punctual(lambda: anabranch.live(SPLIT + RUN))
+    expected, found = (result.connections["mean_rate_bps"].to_list() for result in (simulated, live))
+    split = live.subflows.filter(live.subflows["connection"] == "bulk/2")["mean_rate_bps"].to_list()
+    print(f"simulated {expected}, live {found}, by paths {split}")
+    assert found == pytest.approx(expected, rel=0.1)
+    # Both paths of the second loop are nearly full, and what they carry goes on over the third.
+    assert [rate / 1e6 for rate in split] == [pytest.approx(10, rel=0.15), pytest.approx(15, rel=0.15)]
+    assert found[2] == pytest.approx(25e6, rel=0.1)
