@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 
 import pytest
 
@@ -28,94 +27,91 @@ except KeyboardInterrupt:
     sys.exit(interrupts.exit_code())
 """
 
-STUCK = "import hashlib; print('at it', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
-"""A call that takes minutes, and that no signal ends."""
-
-BEGINS_S = 0.2
-"""A program has begun a call so soon after it has said that it is at it."""
+# One call of the C library, which runs the words in a shell: no signal ends it, and none is handled before its end.
+CALL = "import ctypes; ctypes.CDLL(None).system(b'({words}) > /dev/null 2>&1')"
 
 
 def begun(work, **options):
     """Start a program that heeds signals and does some work; it is at it."""
-    command = [sys.executable, "-c", BEGIN.format(work=work)]
+    command = [sys.executable, "-c", BEGIN.format(work="\n    ".join(work))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     assert process.stdout.readline() == "ready\n"
     return process
 
 
+def end_of(process, number=None):
+    """Send a signal to a program, if one is given; give what it prints from then on, and its exit code."""
+    if number is not None:
+        process.send_signal(number)
+    printed, errors = process.communicate(timeout=60)
+    assert errors == ""
+    return printed, process.returncode
+
+
 @pytest.mark.parametrize("number", interrupts.ENDING)
 def test_each_signal_is_an_interrupt_and_gives_its_own_exit_code(number):
-    process = begun("time.sleep(60)")
-    process.send_signal(number)
-    assert process.communicate(timeout=30) == ("stopped\n", "")
-    assert process.returncode == 128 + number
+    assert end_of(begun(["time.sleep(60)"]), number) == ("stopped\n", 128 + number)
 
 
 def test_the_first_signal_gives_the_exit_code_and_what_follows_at_once_belongs_to_it():
     # Two signals, as a closed terminal sends; the second one does not end what the first one began.
-    work = "\n    ".join(
-        (
-            "import signal",
-            "try: print('at it', flush=True); time.sleep(60)",
-            "except KeyboardInterrupt:",
-            "    signal.raise_signal(signal.SIGTERM); print('kept', flush=True); raise",
-        )
+    work = (
+        "import signal",
+        "try: time.sleep(60)",
+        "except KeyboardInterrupt:",
+        "    signal.raise_signal(signal.SIGTERM); print('kept', flush=True); raise",
     )
-    process = begun(work)
-    assert process.stdout.readline() == "at it\n"
-    process.send_signal(signal.SIGHUP)
-    assert process.communicate(timeout=30) == ("kept\nstopped\n", "")
-    assert process.returncode == 128 + signal.SIGHUP
+    assert end_of(begun(work), signal.SIGHUP) == ("kept\nstopped\n", 128 + signal.SIGHUP)
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored():
-    process = begun("time.sleep(1)", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    process.send_signal(signal.SIGHUP)
-    assert process.communicate(timeout=30) == ("", "")
-    assert process.returncode == 0
+    process = begun(["time.sleep(1)"], preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    assert end_of(process, signal.SIGHUP) == ("", 0)
 
 
 def test_a_call_that_cannot_be_called_off_does_not_keep_a_program_from_ending():
-    process = begun(STUCK)
-    assert process.stdout.readline() == "at it\n"
-    time.sleep(BEGINS_S)
-    process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=30) == ("", "")
-    assert process.returncode == 128 + signal.SIGTERM
+    process = begun([CALL.format(words="kill -TERM $PPID; exec sleep 20")])
+    assert end_of(process) == ("", 128 + signal.SIGTERM)
+
+
+def test_further_signals_do_not_put_the_end_off():
+    # A signal each tenth of a second for 6 s, where one may be unanswered for three tenths.
+    process = begun([CALL.format(words="for i in $(seq 60); do kill -TERM $PPID; sleep 0.1; done")])
+    assert end_of(process) == ("", 128 + signal.SIGTERM)
 
 
 def test_what_must_be_done_to_its_end_is_waited_for():
-    work = "\n    ".join(
-        (
-            "import hashlib",
-            "with interrupts.held_interrupts() as held:",
-            "        print('at it', flush=True)",
-            "        begin = time.monotonic()",
-            # Some ten times as long as signals may wait.
-            "        while time.monotonic() < begin + 3: hashlib.pbkdf2_hmac('sha256', b'', b'', 10**6)",
-            "        print('done', held.came, flush=True)",
-        )
+    work = (
+        "with interrupts.held_interrupts() as held:",
+        # Ten times as long as a signal may be unanswered.
+        f"    {CALL.format(words='kill -TERM $PPID; sleep 3')}",
+        "    print('done', held.came, flush=True)",
     )
-    process = begun(work)
-    assert process.stdout.readline() == "at it\n"
-    process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=60) == ("done True\n", "")
-    assert process.returncode == 0
+    assert end_of(begun(work)) == ("done True\n", 0)
+
+
+def test_a_block_on_another_thread_does_not_end_what_the_main_thread_holds():
+    work = (
+        "from threading import Thread",
+        "def block():",
+        "    with interrupts.held_interrupts(): pass",
+        "with interrupts.held_interrupts() as held:",
+        "    other = Thread(target=block); other.start(); other.join()",
+        f"    {CALL.format(words='kill -TERM $PPID; sleep 1')}",
+        "    print('done', held.came, flush=True)",
+    )
+    assert end_of(begun(work)) == ("done True\n", 0)
 
 
 def test_libraries_that_replace_handlers_do_not_keep_a_program_from_heeding():
-    work = "\n    ".join(
-        (
-            "import signal",
-            "with interrupts.kept_handlers(): signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))",
-            "print('at it', flush=True); time.sleep(60)",
-        )
+    work = (
+        "import signal",
+        "with interrupts.kept_handlers(): signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))",
+        "print('at it', flush=True); time.sleep(60)",
     )
     process = begun(work)
     assert process.stdout.readline() == "at it\n"
-    process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=30) == ("stopped\n", "")
-    assert process.returncode == 128 + signal.SIGTERM
+    assert end_of(process, signal.SIGTERM) == ("stopped\n", 128 + signal.SIGTERM)
 
 
 def test_a_run_whose_terminal_is_closed_is_kept(tmp_path):

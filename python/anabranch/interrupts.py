@@ -28,13 +28,13 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 """The signals that ask a program to end. SIGQUIT and SIGKILL end it as it stands."""
 
 SAME_S = 1.0
-"""What comes so soon after the first signal belongs to it: who closes a terminal often sends two."""
+"""What comes this soon after the first signal belongs to it: a closed terminal often sends two signals."""
 
 LOOK_S = 0.1
-"""So often a wait for other threads ends, for signals to be heard."""
+"""A wait for other threads ends this often, so that signals are heard."""
 
 UNANSWERED_S = 5.0
-"""So long a signal may wait for the end of a call that cannot be called off; then the program ends without it."""
+"""A signal may wait this long for the end of a call that cannot be called off; then the program ends without it."""
 
 OUTPUTS = (1, 2)
 """The files that a program prints to."""
@@ -110,13 +110,13 @@ def held_interrupts() -> Iterator[Interrupts]:
         ours = []
     for number in ours:
         signal.signal(number, interrupts)
-    _heard.is_held = bool(ours)
+    _heard.is_held |= bool(ours)
     try:
         yield interrupts
     finally:
-        _heard.is_held = False
         for number in ours:
             signal.signal(number, present[number])
+        _heard.is_held &= not ours
 
 
 def heed() -> None:
@@ -199,18 +199,20 @@ def _end(number: int, _frame: object) -> None:
 def _see_to_it(told: socket.socket) -> None:
     """End the program if a signal is not answered in time, unless something is held that must be done to its end."""
     unanswered: int | None = None
+    until_s = 0.0
     while True:
-        told.settimeout(None if unanswered is None else UNANSWERED_S)
+        told.settimeout(None if unanswered is None else max(until_s - time.monotonic(), LOOK_S))
         try:
             byte = told.recv(1)
         except TimeoutError:
-            if unanswered is not None and not _heard.is_held:
-                os._exit(128 + unanswered)
-            continue
+            byte = b""
         if byte == ANSWERED:
             unanswered = None
-        elif byte[0] in ENDING and _is_ours(signal.getsignal(byte[0])):
-            unanswered = byte[0]
+        elif byte and unanswered is None and byte[0] in ENDING and _is_ours(signal.getsignal(byte[0])):
+            # A further signal does not set the clock back.
+            unanswered, until_s = byte[0], time.monotonic() + UNANSWERED_S
+        if unanswered is not None and time.monotonic() >= until_s and not _heard.is_held:
+            os._exit(128 + unanswered)
 
 
 def _is_ours(handler: object) -> bool:

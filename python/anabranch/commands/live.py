@@ -15,7 +15,15 @@ from anabranch import _core
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.emulate import NOT_VALID
 from anabranch.commands.progress import run_bar
-from anabranch.commands.run import DEFAULT_ROWS, Scenario, Seed, Sets, print_connections, print_links
+from anabranch.commands.run import (
+    DEFAULT_ROWS,
+    Scenario,
+    Seed,
+    Sets,
+    print_connections,
+    print_links,
+    tell_stopped,
+)
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted
 from anabranch.folder import check_new, check_place, new_folder
@@ -63,12 +71,8 @@ def command(
     plan = read_plan(scenario, seed=seed, sets=[*(sets or ()), *([RECORDED] if beside else ())])
     check_live(plan)
     simulated = _simulate(plan) if beside else None
-    result, stopped = _run(plan)
-    if out is not None:
-        _write(result, simulated, out)
+    result, stopped = _run(plan, simulated, out)
     if stopped is not None:
-        kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
-        typer.echo(f"anabranch: {stopped}; {kept}", err=True)
         raise typer.Exit(INTERRUPTED)
     if as_json:
         typer.echo(json.dumps(_json(result, simulated), indent=1, allow_nan=False))
@@ -85,14 +89,22 @@ def _simulate(plan: Plan) -> Result:
         return run_plan(plan, progress=tell)
 
 
-def _run(plan: Plan) -> tuple[Result, RunInterrupted | None]:
-    """Run; give what came of it, and what is to be said if Ctrl-C came."""
-    with held_interrupts():
+def _run(plan: Plan, simulated: Result | None, out: Path | None) -> tuple[Result, RunInterrupted | None]:
+    """Run, write what there is, and say so if Ctrl-C came; give both."""
+    stopped = None
+    with held_interrupts() as interrupts:
         try:
             with run_bar() as tell:
-                return live_plan(plan, progress=tell), None
+                result = live_plan(plan, progress=tell)
         except RunInterrupted as error:
-            return error.result, error
+            stopped, result = error, error.result
+        if out is not None:
+            _write(result, simulated, out)
+        if interrupts.came and stopped is None:
+            stopped = RunInterrupted(result)
+        if stopped is not None:
+            tell_stopped(stopped, out)
+    return result, stopped
 
 
 def _write(result: Result, simulated: Result | None, out: Path) -> None:

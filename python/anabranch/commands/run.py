@@ -101,9 +101,14 @@ def _run(plan: Plan, out: Path | None, threads: int | None) -> tuple[Result, Run
         if interrupts.came and stopped is None:
             stopped = RunInterrupted(result)
         if stopped is not None:
-            kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
-            typer.echo(f"anabranch: {stopped}; {kept}", err=True)
+            tell_stopped(stopped, out)
     return result, stopped
+
+
+def tell_stopped(stopped: RunInterrupted, out: Path | None) -> None:
+    """Say that a run was stopped, and where its tables are."""
+    kept = "with --out, what there is until then would be kept" if out is None else f"the tables are in {out}"
+    typer.echo(f"anabranch: {stopped}; {kept}", err=True)
 
 
 def _print(result: Result, rows: int) -> None:
