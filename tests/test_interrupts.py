@@ -57,11 +57,13 @@ def test_the_first_signal_gives_the_exit_code_and_what_follows_at_once_belongs_t
     # Two signals, as a closed terminal sends; the second one does not end what the first one began.
     work = (
         "import signal",
-        "try: time.sleep(60)",
+        "try: print('at it', flush=True); time.sleep(60)",
         "except KeyboardInterrupt:",
         "    signal.raise_signal(signal.SIGTERM); print('kept', flush=True); raise",
     )
-    assert end_of(begun(work), signal.SIGHUP) == ("kept\nstopped\n", 128 + signal.SIGHUP)
+    process = begun(work)
+    assert process.stdout.readline() == "at it\n"
+    assert end_of(process, signal.SIGHUP) == ("kept\nstopped\n", 128 + signal.SIGHUP)
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored():
