@@ -103,11 +103,19 @@ def test_the_fault_of_a_disk_is_told_from_that_of_a_name(code):
 
 def test_a_full_disk_within_a_folder_is_told_of_the_folder(tmp_path):
     with (
-        pytest.raises(StorageError, match=r"x: it cannot be written \(.*No space left on device"),
+        pytest.raises(
+            StorageError, match=r"/x: it cannot be written \(No space left on device\); make room, and do it again$"
+        ),
         new_folder(tmp_path / "x") as aside,
     ):
         raise not_written(aside / "y.svg", OSError(errno.ENOSPC, "No space left on device"), "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_disk_and_a_limit_of_files_have_remedies_of_their_own():
+    broken, limited = (str(not_written(Path("x"), OSError(code, "no"), "")) for code in (errno.EIO, errno.EFBIG))
+    assert broken == "x: it cannot be written (no); the disk may be broken, so name a place on another"
+    assert limited.startswith("x: it cannot be written (no); raise the limit on the size of files (ulimit -f), or name")
 
 
 def test_a_device_that_is_full_is_a_failure_too():

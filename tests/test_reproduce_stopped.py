@@ -152,7 +152,9 @@ def test_a_report_that_finds_no_room_is_one_sentence(experiments, tmp_path: Path
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "the report cannot be written (File too large" in done.stderr
+    assert "report: it cannot be written (File too large); raise the limit on the size of files" in done.stderr
+    assert done.stderr.endswith("; what was written before is there\n")
+    assert list((tmp_path / "report").iterdir()) == []
 
 
 def test_a_smaller_network_has_fewer_connections_over_slower_links() -> None:

@@ -62,4 +62,14 @@ class SolveInterrupted(KeyboardInterrupt):
 
 
 class StorageError(OSError):
-    """Results cannot be written: the disk is full, or rights are lacking; the message says what would do."""
+    """Results cannot be written: the disk is full, or rights are lacking; the message says what would do.
+
+    Attributes
+    ----------
+    cause : OSError or None
+        What the system said, if that is known.
+    """
+
+    def __init__(self, message: str, cause: OSError | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause

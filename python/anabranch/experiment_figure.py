@@ -38,6 +38,7 @@ import polars as pl
 from anabranch.experiment_bars import Bars, bars_frame, read_bars
 from anabranch.experiment_boxes import Boxes, boxes_frame, read_boxes
 from anabranch.experiment_fluid import FluidAxes, SweepPlan, read_axes
+from anabranch.folder import put_file
 from anabranch.repeated_rates import optimal_rates, repeated_marks, repeated_rates
 from anabranch.settling import by_amount
 
@@ -224,7 +225,7 @@ class Figure:
 
     def write(self, folder: Path) -> None:
         """Write it into a folder as SVG and PNG, and its numbers as CSV."""
-        (folder / f"{self.plan.file}.csv").write_text(self.frame.write_csv(), encoding="utf-8")
+        put_file(self.frame.write_csv(), folder / f"{self.plan.file}.csv")
         for suffix in (".svg", ".png"):
             self._draw(folder / f"{self.plan.file}{suffix}")
 

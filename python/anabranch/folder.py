@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-OF_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
-"""The fault of the disk and not of what is asked for: no room, or no more of a quota; broken; too large a file."""
+ROOM = "make room, and do it again"
+
+OF_DISK = {
+    errno.ENOSPC: ROOM,
+    errno.EDQUOT: ROOM,
+    errno.EIO: "the disk may be broken, so name a place on another",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or name a place on another disk",
+}
+"""The faults of a disk, none of what is asked for, and what would do."""
 
 
 def check_place(file: Path) -> None:
@@ -85,10 +92,12 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
 
 def not_written(target: Path, error: OSError, remedy: str) -> ScenarioError | StorageError:
     """Give the error to raise where a file or folder could not be written: the disk's fault, or that of its name."""
+    cause = (error.cause or error) if isinstance(error, StorageError) else error
+    reason = cause.strerror or str(cause)
     if isinstance(error, StorageError) or error.errno in OF_DISK:
-        reason = error.strerror or str(error).partition("; ")[0]
-        return StorageError(f"{target}: it cannot be written ({reason}); make room, and do it again")
-    return ScenarioError(f"{target}: it cannot be written ({error.strerror or error}); {remedy}")
+        remedy = OF_DISK.get(cause.errno or 0, ROOM)
+        return StorageError(f"{target}: it cannot be written ({reason}); {remedy}", cause)
+    return ScenarioError(f"{target}: it cannot be written ({reason}); {remedy}")
 
 
 def put_parquet(frame: pl.DataFrame, target: Path) -> None:

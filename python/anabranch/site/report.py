@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import StorageError
 from anabranch.experiment_figure import item_name
-from anabranch.folder import check_new, check_place, new_folder, put_file
+from anabranch.folder import check_new, check_place, new_folder, not_written, put_file
 from anabranch.reproduce import reproduce
 from anabranch.rows import Rows, verdicts
 from anabranch.site.paper import paper_page
@@ -87,8 +87,8 @@ def reproduce_to(
                 figure.write(place)
             _write_pages(rows, place)
         except OSError as error:
-            kept = "what was written before is there; make room, or name another folder"
-            raise StorageError(f"{place}: the report cannot be written ({error.strerror or error}); {kept}") from error
+            told = not_written(place, error, "check the folder and the rights")
+            raise StorageError(f"{told}; what was written before is there", error) from error
 
     return reproduce(name, item, scale=scale, experiments=experiments, progress=progress, each_item=put)
 
