@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -22,7 +24,10 @@ from anabranch.errors import ScenarioError, StorageError
 from anabranch.result import read_result
 from anabranch.simulate import run
 from anabranch.sweeps import other_versions, read_sweep, runner, sweep, version
+from anabranch.sweeps.points import Point
 from anabranch.sweeps.store import Store, opened
+from anabranch.sweeps.turns import Turns
+from anabranch.sweeps.work import Failed, Made
 
 PROGRAM = str(Path(sys.executable).parent / "anabranch")
 
@@ -111,6 +116,30 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path):
         sweep(file, tmp_path / str(threads), threads=threads)
     for own in ("runs", "tables"):
         assert contents(tmp_path / "1" / own) == contents(tmp_path / "3" / own)
+
+
+def made(key: str, rows: int) -> Made:
+    return Made(Point((), {}), key, key, {}, is_new=True, tables={"series": pl.DataFrame({"x": range(rows)})})
+
+
+def test_rows_that_wait_for_a_slow_run_are_bounded():
+    turns = Turns(["slow", "a", "b", "c"], most_rows=5)
+    assert [run for key, rows in (("b", 3), ("a", 2), ("c", 1)) for run in turns.after(made(key, rows))] == []
+    # b and a have 5 rows together, so that c waits without its own; what comes when all wait for it keeps its tables.
+    there = list(turns.after(made("slow", 9)))
+    assert [(own.key, len(own.tables)) for own in there] == [("slow", 1), ("a", 1), ("b", 1), ("c", 0)]
+    assert turns.rows == 0
+
+
+def test_runs_that_wait_without_their_tables_have_them_in_the_end(tmp_path, monkeypatch):
+    class Bare(Turns):
+        def after(self, outcome: Made | Failed) -> Iterator[Made]:
+            return iter([replace(own, tables={}) for own in super().after(outcome)])
+
+    sweep(written(tmp_path), tmp_path / "with")
+    monkeypatch.setattr(runner, "Turns", Bare)
+    sweep(written(tmp_path), tmp_path / "without")
+    assert contents(tmp_path / "with" / "tables") == contents(tmp_path / "without" / "tables")
 
 
 def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
+from anabranch.result import read_result
 from anabranch.sweeps.file import Sweep, read_file
 from anabranch.sweeps.here import run_here
 from anabranch.sweeps.points import axes_of, column_of_seed, points_of
@@ -23,7 +24,7 @@ from anabranch.sweeps.summaries import check_columns, write_all
 from anabranch.sweeps.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
 from anabranch.sweeps.turns import Turns
 from anabranch.sweeps.version import code_version
-from anabranch.sweeps.work import Base, Digests, Failed, Made, read_base
+from anabranch.sweeps.work import Base, Digests, Failed, Made, read_base, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -235,7 +236,7 @@ class _Runner:
             else:
                 new.append(point)
         self._tell(None)
-        turns = Turns([self.base.key(point) for point in new])
+        turns = Turns([self.base.key(point) for point in new], ROWS)
         try:
             for outcome in self._outcomes(new):
                 self._take(outcome)
@@ -276,10 +277,11 @@ class _Runner:
     def _keep(self, outcomes: Iterable[Made]) -> None:
         """Keep the tables of runs to be written together."""
         for outcome in outcomes:
-            if outcome.tables and outcome.run not in self.kept_together:
+            if outcome.is_new and outcome.run not in self.kept_together:
                 self.kept_together.add(outcome.run)
-                self.pending.append((outcome.run, outcome.tables))
-                self.rows += sum(map(len, outcome.tables.values()))
+                tables = outcome.tables or tables_of(read_result(self.store.place(outcome.run)))
+                self.pending.append((outcome.run, tables))
+                self.rows += sum(map(len, tables.values()))
             if len(self.pending) >= RUNS or self.rows >= ROWS:
                 self._flush()
 
