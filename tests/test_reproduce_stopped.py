@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 from anabranch import reproduce as module
+from anabranch.cli import main
 from anabranch.experiment import read_experiment
 from anabranch.experiment_size import sized
 from anabranch.outcome import execute
 from anabranch.reproduce import reproduce
 from anabranch.rows import ReproductionInterrupted
 from anabranch.scenario import read_plan
-from anabranch.site import reproduce_all, reproduce_to
+from anabranch.site import all_papers, reproduce_all, reproduce_to
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
@@ -78,6 +79,26 @@ def test_the_page_over_all_papers_counts_what_is_done_of_a_stopped_one(experimen
     text = (tmp_path / "site" / "index.html").read_text()
     assert "1 of 2" in text
     assert text.count("not run yet") == 1
+
+
+def test_a_signal_between_two_papers_loses_nothing(experiments, tmp_path: Path, monkeypatch, capsys) -> None:
+    shutil.rmtree(experiments / f"{PAPER}-figure-3")
+    put = all_papers._put_index
+
+    def put_and_stop(folder, papers, done, scale) -> None:
+        put(folder, papers, done, scale)
+        if done:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(all_papers, "_put_index", put_and_stop)
+    words = ("reproduce", "--all", "--json", f"--experiments={experiments}", f"--report={tmp_path / 'site'}")
+    monkeypatch.setattr("sys.argv", ["anabranch", *words])
+    with pytest.raises(SystemExit, match="130"):
+        main()
+    printed = capsys.readouterr()
+    assert "anabranch: stopped; 0 of 1 tables and figures are done" in printed.err
+    items = {(row["item"], row["within"] is None) for row in json.loads(printed.out)}
+    assert items == {("table-7", False), ("section-3", True)}
 
 
 def begun(experiments: Path, report: Path, *words: str) -> subprocess.Popen[str]:

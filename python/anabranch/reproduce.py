@@ -89,9 +89,9 @@ def reproduce(
         raise ValueError(f"scale is {scale}; it must be over 0 and at most 1")
     rows = Rows(paper=paper)
     rows.scale = scale
-    wanted = [read_experiment(folder / f"{name}-{own}") for own in (paper.items if item is None else [item])]
-    rows.not_done = [experiment.item for experiment in wanted]
+    rows.not_done = list(paper.items) if item is None else [item]
     try:
+        wanted = [read_experiment(folder / f"{name}-{own}") for own in rows.not_done]
         _reproduce_all(wanted, rows, progress, each_item)
     except KeyboardInterrupt as stopped:
         raise ReproductionInterrupted(rows) from stopped

@@ -91,6 +91,12 @@ def _run(
     except ReproductionInterrupted as stopped:
         later = [] if name is not None else _not_begun([*found, stopped.rows], experiments)
         return [*found, stopped.rows, *later], stopped
+    except KeyboardInterrupt:
+        if name is not None:
+            raise
+        # It came between two papers.
+        first, *later = _not_begun(found, experiments) or [Rows()]
+        return [*found, first, *later], ReproductionInterrupted(first)
     return found, None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place, put_file
+from anabranch.interrupts import held_interrupts
 from anabranch.papers import read_papers
 from anabranch.reproduce import reproduce
 from anabranch.rows import ReproductionInterrupted, size_text
@@ -74,21 +75,25 @@ def reproduce_all(
         _put_index(place, papers, done, scale)
     for paper in papers:
         if place is None:
-            rows = reproduce(
+            yield reproduce(
                 paper.name, scale=scale, experiments=experiments, progress=progress, each_item=lambda *_: None
             )
-        else:
-            own = place / paper.name
-            try:
-                rows = reproduce_to(own, paper.name, scale=scale, experiments=experiments, progress=progress)
-            except ReproductionInterrupted as stopped:
-                if own.exists():
-                    done[paper.name] = _done(stopped.rows)
-                    _put_index(place, papers, done, scale)
-                raise
-            done[paper.name] = _done(rows)
+            continue
+        own = place / paper.name
+        try:
+            rows = reproduce_to(own, paper.name, scale=scale, experiments=experiments, progress=progress)
+        except ReproductionInterrupted as stopped:
+            if own.exists():
+                done[paper.name] = _done(stopped.rows)
+                _put_index(place, papers, done, scale)
+            raise
+        done[paper.name] = _done(rows)
+        # A signal must not lose the paper that has just been done.
+        with held_interrupts() as interrupts:
             _put_index(place, papers, done, scale)
         yield rows
+        if interrupts.came:
+            raise KeyboardInterrupt
 
 
 def _done(rows: Rows) -> Done:
