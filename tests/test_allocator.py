@@ -95,8 +95,13 @@ def test_what_nothing_proves_comes_with_a_warning(monkeypatch):
     allocator = ab.Allocator(SHARED)
     allocator._core = Unproved(3)
     monkeypatch.setattr(ab.LevelledAllocation, "shortcoming", property(lambda _: "numbers lie too far apart"))
-    with pytest.warns(ab.ConvergenceWarning, match="too far apart"):
+    with pytest.warns(ab.ConvergenceWarning, match="too far apart") as of_update:
         assert allocator.update(demand={1: 2.0}).tolist() == [6.0, 2.0, 6.0]
+    fresh_one = ab.Allocator(SHARED)
+    with pytest.warns(ab.ConvergenceWarning, match="too far apart") as of_allocation:
+        assert fresh_one.allocation is not None
+    # Both point to this test, and not into the package.
+    assert [told[0].filename for told in (of_update, of_allocation)] == [__file__, __file__]
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 from operator import index
@@ -215,7 +216,7 @@ class Allocator:
         choice = choose(fairness="max-min", tolerance=EXACT_TOLERANCE)
         found = allocate(self.problem, self._paths, choice, None)
         if found.shortcoming is not None:
-            warnings.warn(found.shortcoming, ConvergenceWarning, stacklevel=3)
+            warnings.warn(found.shortcoming, ConvergenceWarning, stacklevel=_levels_to_caller())
         return found
 
     def _of_arrays(self, what: str) -> Problem:
@@ -258,3 +259,11 @@ class Allocator:
         demands = self._paths.demands
         names = demands.network.core.link_names if what == "link" else demands.core.names
         return {name: number for number, name in enumerate(names)}
+
+
+def _levels_to_caller() -> int:
+    """Give how many calls are between the function that asks and the code of others, as `warnings.warn` counts them."""
+    frame, levels = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"] == __name__:
+        frame, levels = frame.f_back, levels + 1
+    return levels
