@@ -39,7 +39,7 @@ use crate::passes::{self, Outcome, Passes, Stop};
 use crate::problem::{Problem, trim};
 use crate::start::{self, Start, StartError};
 
-/// From so many passes on, at each power of two, a certificate is asked for though the rates do not seem fair.
+/// From this number of passes on, each power of two asks for a certificate though the rates do not seem fair.
 const LOOKS: usize = 512;
 
 /// c-SLEN, pass by pass.

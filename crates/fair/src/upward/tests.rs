@@ -88,6 +88,16 @@ fn a_subflow_that_cannot_win_vanishes() {
     assert_eq!(certificate.bottlenecks, [Bottleneck::Link(0), Bottleneck::Link(1), Bottleneck::Link(0)]);
 }
 
+#[test]
+fn a_run_in_stretches_comes_to_the_same_as_one() {
+    for (small, large) in [(1, 1), (1, 50), (5, 3)] {
+        let whole = solve(mixed(small, large), Stop::Certificate(1e-6)).1;
+        let mut solver = CSlen::new(Arc::new(Problem::new(mixed(small, large)).unwrap()), &Start::Equal).unwrap();
+        while !solver.run(Stop::Certificate(1e-6), solver.passes() + 1) {}
+        assert_eq!((solver.passes(), solver.allocation(true, 1e-6).path_rates), (whole.passes, whole.path_rates));
+    }
+}
+
 /// `small` connections on a link of 1 alone; each of `large` ones has that link and a link of 1000 of its own.
 fn mixed(small: u32, large: u32) -> ProblemParts {
     let capacity: Vec<f64> = std::iter::once(1.0).chain((0..large).map(|_| 1000.0)).collect();

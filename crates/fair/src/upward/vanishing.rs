@@ -12,7 +12,7 @@ use super::bottlenecks::Larger;
 use crate::incidence::bits;
 use crate::passes::Passes;
 
-/// The next time a subflow is taken out at this part of the portion of the time before.
+/// A subflow that came back is taken out again only below this part of its former portion.
 const LATER: f64 = 0.01;
 
 /// The subflows that were taken out.
@@ -22,11 +22,13 @@ pub(super) struct Vanishing {
     /// The portion at which a subflow that came back may be taken out again; infinite if it never was.
     most: Vec<f64>,
     count: usize,
+    /// The pass after which a subflow last came back.
+    back_after: Option<usize>,
 }
 
 impl Vanishing {
     pub fn new(paths: usize) -> Self {
-        Self { taken: vec![0.0; paths], most: vec![f64::INFINITY; paths], count: 0 }
+        Self { taken: vec![0.0; paths], most: vec![f64::INFINITY; paths], count: 0, back_after: None }
     }
 
     fn take(&mut self, f: usize, portion: f64) {
@@ -69,7 +71,8 @@ impl CSlen {
         }
     }
 
-    /// Brings back what was taken out and has no bottleneck; says whether there was any.
+    /// Brings back what was taken out and has no bottleneck; says whether there was any after this pass, now or when
+    /// it was asked before.
     pub(super) fn bring_back(&mut self, tolerance: f64) -> bool {
         let before = self.vanishing.count;
         let groups = if before > 0 { self.incidence.groups() } else { 0 };
@@ -83,6 +86,9 @@ impl CSlen {
                 self.outcome.portions[f] = self.vanishing.give_back(f);
             }
         }
-        self.vanishing.count < before
+        if self.vanishing.count < before {
+            self.vanishing.back_after = Some(self.passes());
+        }
+        self.vanishing.back_after == Some(self.passes())
     }
 }
