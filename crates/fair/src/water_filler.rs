@@ -206,7 +206,7 @@ impl Links {
         }
         loop {
             let slope: f64 = self.sharers.iter().map(|s| s.coefficient * s.subflow.claim).sum();
-            let level = if slope > 0.0 { left / slope } else { 0.0 };
+            let level = if slope > 0.0 { (left / slope).min(f64::MAX) } else { 0.0 };
             let (before, mut kept) = (self.sharers.len(), 0.0);
             self.sharers.retain(|s| {
                 let keeps = s.subflow.rate < level * s.subflow.claim;
@@ -242,10 +242,13 @@ fn demands_by_level(problem: &Problem, subflows: &[Subflow]) -> Vec<(f64, u32)> 
     by_level((0..problem.connections()).map(|c| (problem.demand(c), claims(c))))
 }
 
-/// The numbers of those with a finite level, an amount by a slope each, from the lowest level on.
+/// The numbers of those with a finite amount and a slope, by level, amount by slope, from the lowest on.
 fn by_level(amounts: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, u32)> {
-    let level = |(number, (amount, slope)): (usize, (f64, f64))| (slope > 0.0).then(|| (amount / slope, number as u32));
-    let mut order: Vec<(f64, u32)> = amounts.enumerate().filter_map(level).filter(|(l, _)| l.is_finite()).collect();
+    // The quotient of a large amount and a tiny slope may be infinite, and the amount is a limit all the same.
+    let level = |(number, (amount, slope)): (usize, (f64, f64))| {
+        (slope > 0.0 && amount.is_finite()).then(|| ((amount / slope).min(f64::MAX), number as u32))
+    };
+    let mut order: Vec<(f64, u32)> = amounts.enumerate().filter_map(level).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     order
 }
@@ -269,6 +272,13 @@ mod tests {
         let problem = Problem::new(parts(&[4.0, 6.0], &[&[&[0], &[1]], &[&[1]]])).unwrap();
         assert_eq!(adaptive(&problem, &Start::Equal, 1), [4.0, 2.0, 4.0]);
         assert_eq!(adaptive(&problem, &Start::Equal, 2), [4.0, 1.5, 4.5]);
+    }
+
+    #[test]
+    fn rates_are_finite_where_a_portion_is_next_to_nothing() {
+        let problem = Problem::new(parts(&[1e9, 1e9], &[&[&[0], &[1]]])).unwrap();
+        let rates = adaptive(&problem, &Start::Given(vec![1.0, 1e-305]), 3);
+        assert!(rates.iter().all(|&rate| (0.0..=1e9).contains(&rate)) && rates[0] == 1e9, "{rates:?}");
     }
 
     #[test]
