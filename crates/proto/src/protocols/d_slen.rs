@@ -42,7 +42,7 @@ use crate::control::{
 };
 use crate::packet::{Header, Positions};
 use crate::protocols::d_slen_as_printed::PrintedLink;
-use crate::protocols::steps::{LEAST, Sum, in_steps, is_in_steps, rate_in_steps};
+use crate::protocols::steps::{LEAST, MOST_RATE, Sum, in_steps, is_in_steps, rate_in_steps};
 use crate::protocols::terms::{Claims, Terms};
 
 /// On what terms it serves.
@@ -54,9 +54,6 @@ pub const TERMS: Terms = Terms {
 
 /// The greatest portion of a sound probe: that of the greatest claim.
 const MOST_PORTION: f64 = 1e3;
-
-/// The highest rate of a sound probe, in bit/s.
-const MOST_RATE: f64 = 1e16;
 
 /// No link has set the level yet.
 const NONE: Position = Position::MAX;

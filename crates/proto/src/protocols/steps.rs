@@ -9,6 +9,9 @@ const STEPS: f64 = (1u64 << 60) as f64;
 /// Doubles from here on have no digit after the point.
 const WHOLE: f64 = (1u64 << 52) as f64;
 
+/// The highest rate in bit/s that is granted: ten thousand of them still add up in 128 bits.
+pub(super) const MOST_RATE: f64 = 1e16;
+
 /// The step next to a number of at least 0 and at most 1e20.
 pub(super) fn in_steps(value: f64) -> f64 {
     let steps = value * STEPS;
@@ -50,7 +53,7 @@ impl Sum {
         self.0 = self.0.wrapping_sub(steps(value));
     }
 
-    /// The sum, to the last digits of a double.
+    /// The sum, to the last digits of a double where it is at least 0.
     #[inline]
     pub fn value(self) -> f64 {
         const UPPER: f64 = 2.0 * (1u64 << 63) as f64;
@@ -95,6 +98,22 @@ mod tests {
             assert!(rate <= 1.7 * scale && rate > 1.7 * scale * (1.0 - 1.2e-7));
         }
         assert_eq!(rate_in_steps(0.0).to_bits(), 0);
+    }
+
+    #[test]
+    fn a_sum_has_the_digits_of_a_double_whatever_its_size() {
+        for exponent in -60..50 {
+            let number = 2f64.powi(exponent) * if exponent < -8 { 1.0 } else { 1.999_999_9 };
+            let number = in_steps(number);
+            assert_eq!(steps(number), (number * STEPS) as i128, "2^{exponent}");
+            let mut sum = Sum::default();
+            sum.add(number);
+            assert_eq!(sum.value().to_bits(), number.to_bits(), "2^{exponent}");
+            sum.add(LEAST);
+            assert!((sum.value() - number - LEAST).abs() <= f64::EPSILON * number, "2^{exponent}");
+        }
+        assert_eq!([0.0, f64::NAN, LEAST / 2.0].map(steps), [0; 3]);
+        assert_eq!(steps(-1.0), -(1 << 60));
     }
 
     proptest! {

@@ -31,7 +31,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
-use crate::protocols::steps::{Sum, rate_in_steps};
+use crate::protocols::steps::{MOST_RATE, Sum, rate_in_steps};
 use crate::protocols::terms::{Claims, Terms};
 
 /// On what terms it serves.
@@ -187,7 +187,7 @@ impl Source {
         let (claim, most, unit) = (self.claim, self.most, self.unit);
         let (mut total, mut exact) = (0.0, Vec::with_capacity(self.subflows.len()));
         for (f, subflow) in self.subflows.iter_mut().enumerate() {
-            let rate = subflow.portion * claim * (1.0 / subflow.price).min(most) * unit;
+            let rate = (subflow.portion * claim * (1.0 / subflow.price).min(most) * unit).min(MOST_RATE);
             subflow.rate = rate_in_steps(rate);
             total += rate;
             exact.push(rate);
@@ -282,7 +282,7 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{view, visitor};
+    use crate::testing::{alone, view, visitor};
 
     fn send(link: &mut Link, kind: Kind, old: f64, new: f64) -> f64 {
         let (view, orders) = (view(10e6), &mut LinkOrders::default());
@@ -307,5 +307,20 @@ mod tests {
         send(&mut link, Kind::Leave, 12e6, 0.0);
         send(&mut link, Kind::Leave, 3e6, 0.0);
         assert!(link.is_clear());
+    }
+
+    #[test]
+    fn rates_stay_where_sums_hold_them_whatever_the_unit() {
+        let parameters = Parameters { unit: RateText(Rate(1e15)), most: 1e15, price: 0.0, ..Parameters::default() };
+        let connection = ConnectionView { subflows: 2, ..alone() };
+        let (mut source, mut orders) = (source(&parameters, &connection), Orders::default());
+        source.join(Time(0), &mut orders);
+        // Joining is turn 0, asking turn 1; then rates are decided.
+        for (turn, f) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let free = Notice { kind: Kind::Ask, turn, old_rate: 0.0, new_rate: 0.0, price: 0.0 };
+            source.on_reply(Time(0), f, &Header::VoLeTran(free), &mut orders);
+        }
+        let granted: Vec<f64> = orders.grants.iter().map(|&(_, rate)| rate.0).collect();
+        assert_eq!(granted, [rate_in_steps(MOST_RATE); 2]);
     }
 }
