@@ -116,7 +116,8 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
     let outcome = loop {
         let step = tokio::select! {
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
-            _ = turn.tick() => fetch.check(),
+            // A source that can be believed by now is some hope.
+            _ = turn.tick() => fetch.decide().and_then(|()| fetch.check()),
             _ = exchange.tick(), if is_coupled => {
                 fetch.tell_each();
                 continue;
