@@ -109,10 +109,13 @@ impl Chunk {
         if usize::try_from(array.n_children) != Ok(columns.len()) {
             return Err(malformed("a chunk has another number of columns than the schema"));
         }
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: the caller's promise.
         let children = unsafe { items(array.children, array.n_children) };
         let children = children.ok_or_else(|| malformed("the columns of a chunk are not there"))?;
-        if array.null_count > 0 {
+        // SAFETY: the caller's promise, here and below.
+        let buffers = unsafe { items(array.buffers, array.n_buffers) }.unwrap_or_default();
+        let says_where = buffers.first().is_some_and(|valid| !valid.is_null());
+        if array.null_count > 0 || (array.null_count < 0 && says_where) {
             return Err(malformed("whole rows are null"));
         }
         let of = |(&child, (name, kind)): (&*mut Array, &(String, Kind))| {

@@ -121,9 +121,13 @@ unsafe extern "C" fn get_next(stream: *mut Stream, out: *mut Array) -> c_int {
     }
     *chunks -= 1;
     let children: Vec<_> = table.columns.iter().map(|made| Box::into_raw(Box::new(array(made, alive)))).collect();
-    let own = owned(Vec::new(), None, children, alive);
+    // Rows may be null only where a buffer says which.
+    let validity = (table.null_count != 0).then(|| Made { buffers: vec![vec![0b1101]], ..numbers(&[]) });
+    let own = owned(Vec::new(), validity.as_ref(), children, alive);
     let mut array = Array::default();
     (array.length, array.null_count, array.n_children) = (table.length, table.null_count, table.n_children);
+    let pointers = unsafe { &(*own).pointers };
+    (array.n_buffers, array.buffers) = (pointers.len() as i64, pointers.as_ptr());
     array.children = unsafe { (*own).children.as_mut_ptr() };
     array.release = Some(free_array);
     array.private_data = own.cast();
@@ -254,6 +258,7 @@ fn a_frame_that_says_what_cannot_be_is_refused() {
         (Table { length: -4, ..one(four()) }, "below zero"),
         (Table { length: 5, ..one(four()) }, "fewer rows than its chunk"),
         (Table { null_count: 1, ..one(four()) }, "whole rows are null"),
+        (Table { null_count: -1, ..one(four()) }, "whole rows are null"),
         (Table { n_children: 2, ..one(four()) }, "another number of columns"),
         (Table { n_children: -1, ..one(four()) }, "another number of columns"),
         (Table { error: 5, ..one(four()) }, "error 5"),

@@ -30,8 +30,9 @@ struct Namespace {
 impl Processes {
     /// Starts a program, and changes the calling thread for good: it can start no threads afterwards.
     pub fn start(&self, mut command: Command) -> io::Result<Child> {
-        self.enter()
-            .map_err(|error| io::Error::new(error.kind(), format!("a process namespace cannot be had: {error}")))?;
+        self.enter().map_err(|error| {
+            io::Error::new(error.kind(), format!("the kernel refuses a process namespace: {error}"))
+        })?;
         show_own_processes(&mut command);
         command.spawn()
     }

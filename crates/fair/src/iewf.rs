@@ -31,8 +31,8 @@ use crate::start::{self, Start, StartError};
 /// Rates that a pass may add to in all its steps, some seconds' worth; more is refused.
 const MOST_WORK: f64 = 1e9;
 
-/// What steps cost in all passes, in entries that a step looks at, and how many there are, beyond which the unit is too small to go on with; both together, so that a
-/// large problem has its passes and a small one ends within seconds.
+/// The most work in all passes, in entries that steps look at, and the most steps. A solver ends early only beyond both, so
+/// that a large problem has its passes and a small one ends within seconds.
 const MOST_IN_ALL: (f64, usize) = (2e9, 1_000_000);
 
 /// What a step costs beside its entries.
@@ -118,7 +118,7 @@ impl Iewf {
         self.steps
     }
 
-    /// Whether the steps of all passes came to so many that it goes no further; a greater unit takes fewer.
+    /// Whether the passes used up the work that they may take; a greater unit takes fewer steps.
     pub fn is_spent(&self) -> bool {
         let (work, steps) = MOST_IN_ALL;
         let entries = self.problem.entry_count() + self.problem.paths() + STEP;

@@ -278,7 +278,7 @@ mod tests {
     fn rates_are_finite_where_a_portion_is_next_to_nothing() {
         let problem = Problem::new(parts(&[1e9, 1e9], &[&[&[0], &[1]]])).unwrap();
         let rates = adaptive(&problem, &Start::Given(vec![1.0, 1e-305]), 3);
-        assert!(rates.iter().all(|&rate| (0.0..=1e9).contains(&rate)) && rates[0] == 1e9, "{rates:?}");
+        assert!(rates.iter().all(|&rate| (0.0..=1e9).contains(&rate)) && rates[0] > 0.999e9, "{rates:?}");
     }
 
     #[test]

@@ -336,7 +336,7 @@ impl PyIewf {
         self.0.steps()
     }
 
-    /// Whether these are so many that it goes no further.
+    /// Whether the passes used up the work that they may take; a greater unit takes fewer steps.
     #[getter]
     fn is_spent(&self) -> bool {
         self.0.is_spent()

@@ -206,7 +206,8 @@ impl PyPlan {
 ///
 /// `progress` is called with the simulated time in seconds and the number of events, `samples` with what was sampled since
 /// it was last called, as tables; the last samples come with the outcome only. Nothing depends on the number of `threads`,
-/// nor on who looks on, but the time it takes. None: up to as many as this process may use, while that is faster by the clock.
+/// nor on who looks on, but the time it takes. Without `threads` the run uses at most the processors of the process, while
+/// several are faster by the clock.
 #[pyfunction]
 #[pyo3(signature = (plan, threads, progress=None, samples=None))]
 fn simulate(

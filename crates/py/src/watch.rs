@@ -18,7 +18,8 @@ pub(crate) type GoesOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Does `work` while `tell` is called some times a second.
 ///
-/// At Ctrl-C, at whatever `tell` raises, or over the limit of memory, work is not to go on. Gives what the work came to, and what was raised.
+/// At Ctrl-C, at whatever `tell` raises, or over the limit of memory, work is not to go on. Gives what the work came
+/// to, and what was raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     tell: impl FnMut(Python<'_>) -> PyResult<()> + Send,

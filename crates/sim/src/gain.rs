@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 /// On how many threads a run goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// On so many, if the network can be divided into as many parts.
+    /// On exactly this number, if the network can be divided into as many parts.
     Exactly(usize),
-    /// On up to so many, while that is faster by the clock.
+    /// On at most this number, while several threads are faster by the clock.
     AsPays(usize),
 }
 
@@ -33,16 +33,16 @@ pub enum Way {
 /// How long each way is tried: longer than a time slice of the operating system.
 const TRY: Duration = Duration::from_millis(20);
 
-/// The way that was found goes on for so many times as long as a trial, the first time; twice as long each next time.
+/// The first stretch on the way that was found lasts this many trials; each next one lasts twice as long.
 const FIRST_STRETCH: u32 = 16;
 
-/// And at the longest so many times as long, for a machine may become busy, or quiet, at any time.
+/// The longest stretch, in trials: a machine may become busy, or quiet, at any time.
 const LONGEST_STRETCH: u32 = 128;
 
-/// After so many times as long it is looked whether threads still serve more than one did.
+/// Trials between two looks at whether threads still serve more than one did.
 const LOOK: u32 = 4;
 
-/// Threads gain if they serve so many times the events of one: they take processors from others.
+/// Threads gain if their event rate exceeds that of one by this factor: they take processors from others.
 const WORTH: f64 = 1.1;
 
 /// What is tried, in this order: threads have to gain twice, since what else a machine does comes and goes.

@@ -80,7 +80,7 @@ fn of_first_windows(plan: &Plan) -> Part {
                 let slowest = path.iter().map(|&l| plan.network.link(l).capacity.0).fold(f64::INFINITY, f64::min);
                 let sending_s = packets as f64 * transfer.packet.0 as f64 * 8.0 / slowest.max(1.0);
                 let end = begin.saturating_add(round_trip(plan, path)).saturating_add((sending_s * 1e12) as u64);
-                bursts.push(Burst { begin, end: end.max(begin + BURST.0), packets });
+                bursts.push(Burst { begin, end: end.max(begin.saturating_add(BURST.0)), packets });
             }
         }
     }
@@ -103,7 +103,8 @@ fn most_at_once(bursts: &[Burst]) -> u64 {
 
 fn round_trip(plan: &Plan, path: &[anabranch_core::LinkId]) -> u64 {
     let delay = |link| plan.network.link(link).delay.0;
-    path.iter().map(|&link| delay(link) + plan.network.link(link).twin.map_or(0, delay)).sum()
+    let both = |&link| [delay(link), plan.network.link(link).twin.map_or(0, delay)];
+    path.iter().flat_map(both).fold(0, u64::saturating_add)
 }
 
 /// Packets on their way if links are shared equally, as far as windows can grow as long as the run lasts.

@@ -24,8 +24,10 @@ const ROUNDS: usize = 4;
 const SLACK: f64 = 1.02;
 
 /// Packet-hops of a shard in a window from which on several threads can gain: they take a tenth of a millisecond, and to
-/// wait for each other takes some microseconds. One more thread is tried only for a run with more than so many windows' worth.
+/// wait for each other takes some microseconds.
 const LEAST_WINDOW: f64 = 2_000.0;
+
+/// Windows of `LEAST_WINDOW` that a run must fill before it is divided.
 const LEAST_WINDOWS: f64 = 1_000.0;
 
 /// The most shards: their numbers are bytes.

@@ -323,7 +323,7 @@ impl Recorder {
         samples.link_peak_packets.extend(shards.of_network(&peaks, 0));
     }
 
-    /// What is left of the run, most of which so many threads drove.
+    /// What is left of the run; `threads` is the number that drove most of it.
     pub fn finish(self, shards: &Shards<'_, '_>, is_whole: bool, threads: usize) -> Outcome {
         let plan = shards.plan;
         let warm = self.warm.as_ref();

@@ -195,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn drift_that_could_hide_an_overload_is_summed_away_or_refused() {
+    fn drift_that_could_hide_an_overload_is_summed_away_and_wrong_sums_are_refused() {
         let mut allocator = Allocator::new(&shared());
         allocator.filling.drift.fill(1e-3);
         assert!(allocator.filling.is_proved(TOLERANCE), "the sums are made anew, and are exact");
-        // Sums that the rates do not bear out: the second link is said to carry 1 less than it does.
+        // Sums that the rates do not bear out: the second link is said to carry 1 more than it does.
         allocator.filling.used[1] += 1.0;
         assert!(!allocator.filling.is_proved(TOLERANCE));
     }

@@ -1,7 +1,7 @@
 //! Where an unfinished file and its journal lie: beside the file that is to be, opened so that no link leads elsewhere.
 //!
-//! Others may be able to write to the folder. So nothing is opened through a symbolic link, and nothing that has another
-//! name is written to: what is fetched can end up nowhere but in this folder.
+//! Others may be able to write to the folder. So nothing is opened for writing through a symbolic link, and nothing that
+//! has another name is written to: what is fetched can end up nowhere but in this folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileType, Metadata, OpenOptions};

@@ -11,7 +11,7 @@ use super::PerfError;
 use super::data::{Counter, drain, receive, send};
 use super::running::Event;
 use super::wire::{Answer, Direction, Done, Groups, PATIENCE, Request, ended, hear, tell, timely};
-use crate::control::{check_groups, named};
+use crate::control::{MOST_PATHS, check_groups, named};
 use crate::running::Events;
 use crate::security::{Identity, SecurityError};
 use crate::session::{Arrival, Server, Session, SessionError};
@@ -126,7 +126,10 @@ async fn regroup<T>(session: &Session, request: &Request, mut hears: RecvStream)
     let lock = || groups.lock().unwrap_or_else(PoisonError::into_inner);
     let hearing = async {
         while let Ok(told) = hear::<Groups>(&mut hears).await {
-            *lock() = told.groups;
+            // More than there can be paths are no groups, and change nothing.
+            if told.groups.len() <= MOST_PATHS {
+                *lock() = told.groups;
+            }
         }
     };
     let keeping = async {

@@ -16,11 +16,11 @@
 //! once. `dual` is at its target whenever k changes too, up or down [teymoori2023, sec. VII-B]: it jumps, and so is for loops
 //! that others do not share.
 //!
-//! differs: there are no weights in the rate [teymoori2023, eq. 11]: relays take packets of loops by weight, and mark those
-//! of each by what waits of it. The printed interpolation of gamma jumps at both ends, and with the printed g2 = 0.015 below g1 = 0.05 it never
-//! comes to be; here it is continuous, and g2 is 0.15 unless set. A rate at most doubles, is never over k, and packets
-//! under way are limited to what the rate is in the least round trip (`windowed`); without that, rates swing.
-
+//! differs: there are no weights in the rate [teymoori2023, eq. 11]: relays take packets of loops by weight, and mark
+//! those of each by what waits of it. The printed interpolation of gamma jumps at both ends, and with the printed g2 =
+//! 0.015 below g1 = 0.05 it never comes to be; here it is continuous, and g2 is 0.15 unless set. A rate at most
+//! doubles, is never over k, and packets under way are limited to what the rate is in the least round trip
+//! (`windowed`); without that, rates swing.
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

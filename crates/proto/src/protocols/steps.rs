@@ -66,7 +66,7 @@ impl Sum {
 #[inline]
 fn steps(value: f64) -> i128 {
     let bits = value.to_bits();
-    let (exponent, digits) = ((bits >> 52) as i32, (bits & ((1 << 52) - 1) | 1 << 52) as i128);
+    let (exponent, digits) = ((bits >> 52) as i32, i128::from(bits & ((1 << 52) - 1) | 1 << 52));
     // The last digit of a double of this exponent stands for 2^(exponent - 1075).
     match exponent - (1075 - 60) {
         shift @ 0..75 => digits << shift,

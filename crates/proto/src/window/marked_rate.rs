@@ -31,7 +31,7 @@ use crate::window::{Acked, MOST_WINDOW, PACES, Recent, Signal, WindowControl};
 /// The greatest share of marked packets that counts: formulas have the logarithm of what is left.
 const MOST_MARKED: f64 = 0.999;
 
-/// With so many packets acknowledged an interval counts whole.
+/// An interval with this number of acknowledged packets counts whole.
 const WHOLE: f64 = 4.0;
 
 /// Packets a second, but no more than one in a round trip, that go in any case: over what a path carries, perhaps, but their

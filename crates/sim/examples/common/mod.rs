@@ -7,7 +7,8 @@ use anabranch_core::{Bytes, Span};
 use anabranch_scenario::plan::{ControlPlane, Fairness, Plan, Record, RunPlan, Transport};
 use anabranch_sim::{Threads, simulate_on};
 
-/// Runs it on as many threads as the variable `THREADS` says (1 if it is not set, by the clock if it is `as-pays`), and prints how many packet-hops a second that was and what memory it took.
+/// Runs it on as many threads as the variable `THREADS` says (1 if it is not set, by the clock if it is `as-pays`), and
+/// prints how many packet-hops a second that was and what memory it took.
 pub fn time(plan: &Plan) {
     let (memory, began, cpu) = (peak_memory_mb(), Instant::now(), cpu_seconds());
     let (mut before, mut last) = ((0.0, 0), Instant::now());

@@ -1,6 +1,6 @@
 //! Protocols for many paths come to rest at fair rates, on networks of all kinds, from kbit/s to Tbit/s.
 //!
-//! `ANABRANCH_REST_NETWORKS=300 cargo test -p anabranch-sim --test all rest:: -- --nocapture` takes so many networks
+//! `ANABRANCH_REST_NETWORKS=300 cargo test --release -p anabranch-sim --test all rest:: -- --nocapture` takes 300 networks
 //! instead of a few, and prints how they fared.
 
 use std::thread;

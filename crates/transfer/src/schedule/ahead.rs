@@ -51,7 +51,7 @@ impl Ahead {
         self.bytes = came * growth * growth;
     }
 
-    /// The chunks of so many bytes that it is to be asked for ahead.
+    /// The chunks to ask for ahead, of `chunk_bytes` each.
     pub(super) fn chunks(&self, chunk_bytes: u64) -> usize {
         (self.bytes / chunk_bytes as f64).ceil() as usize
     }

@@ -1,9 +1,9 @@
 //! Which chunk is asked of which source.
 //!
-//! Every source has as many requests open as keep its paths busy, also while their windows grow, and gets the next chunk that nobody was asked for: so
-//! each gives what it can. When all chunks are asked for, a source that has nothing left to do takes over the one that
-//! another is expected to bring last, if it can bring it much sooner; whichever comes first counts. So no source, however slow
-//! or silent, holds up the end.
+//! Every source has as many requests open as keep its paths busy, also while their windows grow, and gets the next
+//! chunk that nobody was asked for: so each gives what it can. When all chunks are asked for, a source that has nothing
+//! left to do takes over the one that another is expected to bring last, if it can bring it much sooner; whichever
+//! comes first counts. So no source, however slow or silent, holds up the end.
 
 mod ahead;
 
