@@ -218,7 +218,7 @@ fn simulate(
     samples: Option<Py<PyAny>>,
 ) -> (PyOutcome, Option<PyErr>) {
     let may_use = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.map_or_else(|| Threads::AsPays(may_use()), Threads::Exactly);
+    let threads = threads.map_or_else(|| Threads::IfSpare(may_use()), Threads::Exactly);
     let latest = Mutex::new(None);
     let fresh = Mutex::new(None);
     let tell = |py: Python<'_>| {

@@ -13,6 +13,8 @@ pub enum Threads {
     Exactly(usize),
     /// On at most this number, while several threads are faster by the clock.
     AsPays(usize),
+    /// The same, but on no more than the processors that no other program uses when the run begins.
+    IfSpare(usize),
 }
 
 impl From<usize> for Threads {

@@ -29,6 +29,7 @@ mod repair;
 mod routes;
 mod shard;
 mod slab;
+mod spare;
 mod strays;
 mod summary;
 mod transport;

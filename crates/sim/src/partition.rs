@@ -13,6 +13,7 @@ use crate::expected;
 use crate::gain::Threads;
 use crate::routes::Routes;
 use crate::shard::Owners;
+use crate::spare::spare;
 
 /// No group may have more than this part of a shard's work; where that cannot be, more.
 const LARGEST_GROUP: [f64; 3] = [0.1, 0.5, 1.5];
@@ -38,7 +39,7 @@ const MOST_SHARDS: usize = 64;
 /// Every shard has work. `None` where there is nothing to divide, something happens to packets at random, or shards are
 /// wanted only as it pays and there is too little work in a window.
 pub fn divide(plan: &Plan, routes: &Routes, threads: Threads) -> Option<(Owners, u64)> {
-    let (Threads::Exactly(shards) | Threads::AsPays(shards)) = threads;
+    let (Threads::Exactly(shards) | Threads::AsPays(shards) | Threads::IfSpare(shards)) = threads;
     let is_random = plan.links.iter().any(|link| !link.data.is_none() || !link.control.is_none());
     if shards < 2 || is_random || plan.transfers.is_empty() {
         return None;
@@ -47,8 +48,13 @@ pub fn divide(plan: &Plan, routes: &Routes, threads: Threads) -> Option<(Owners,
     let packets = expected::packets(plan, routes);
     let work = work(plan, routes, &packets);
     let total = work.iter().sum::<f64>();
-    let must_pay = matches!(threads, Threads::AsPays(_));
+    let must_pay = !matches!(threads, Threads::Exactly(_));
     if must_pay && total < LEAST_WINDOW * LEAST_WINDOWS {
+        return None;
+    }
+    // Only now: it takes some tens of milliseconds.
+    let shards = if matches!(threads, Threads::IfSpare(_)) { spare(shards) } else { shards };
+    if shards < 2 {
         return None;
     }
     let part = total / shards as f64;

@@ -41,7 +41,7 @@ pub fn time(plan: &Plan) {
 fn threads() -> Threads {
     match std::env::var("THREADS").as_deref() {
         Err(_) => Threads::Exactly(1),
-        Ok("as-pays") => Threads::AsPays(std::thread::available_parallelism().map_or(1, NonZero::get)),
+        Ok("as-pays") => Threads::IfSpare(std::thread::available_parallelism().map_or(1, NonZero::get)),
         Ok(number) => Threads::Exactly(number.parse().expect("THREADS is a number, or as-pays")),
     }
 }
