@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import re
+import resource
 import signal
 import time
 import urllib.request
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.serve.child import NICE, Child, ChildError
+from anabranch import _core
+from anabranch.memory import room_bytes
+from anabranch.serve.child import NICE, SPARE_BYTES, Child, ChildError
 from anabranch.simulate import held_interrupts
 from served import JOIN, LONG, command, ran, served, wait_for
 from test_memory import PAIR, WINDOWS
@@ -51,6 +54,12 @@ def niceness(_teller):
     return os.nice(0), os.getsid(0) == os.getpid()
 
 
+def rooms(_teller):
+    """Give what the child may take by its own account, and what the limit on its addresses leaves."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return room_bytes(), limit - _core.memory_in_use()[1] - SPARE_BYTES
+
+
 @pytest.mark.parametrize(
     ("work", "words"),
     [
@@ -86,6 +95,13 @@ def test_a_child_is_nice_and_has_a_session_of_its_own():
     nice, leads = child.answer(30.0)
     child.close()
     assert (nice - os.nice(0), leads) == (min(NICE, 19 - os.nice(0)), True)
+
+
+def test_what_a_child_may_take_is_taken_of_the_free_memory_once():
+    child = Child(rooms)
+    room, left = child.answer(30.0)
+    child.close()
+    assert room == pytest.approx(left, rel=0.02, abs=100e6)
 
 
 def test_a_job_whose_process_is_killed_has_failed_and_the_next_one_runs(client, tmp_path):
