@@ -410,7 +410,7 @@ def test_a_run_that_cannot_be_written_has_failed_and_the_next_one_runs(client, f
     folder.unlink()
     away.rename(folder)
     assert job["state"] == "failed"
-    assert "it cannot be made (File exists)" in job["error"]
+    assert "it cannot be made (Not a directory)" in job["error"]
     assert [kind for kind, _, _ in events_of(client, job)] == ["failed"]
     assert ran(client, name="next")["state"] == "done"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import _core
+from anabranch.folder import new_folder
 from anabranch.memory import room_bytes
 from anabranch.serve.child import NICE, SPARE_BYTES, Child, ChildError
 from anabranch.simulate import held_interrupts
@@ -58,6 +59,13 @@ def rooms(_teller):
     """Give what the child may take by its own account, and what the limit on its addresses leaves."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return room_bytes(), limit - _core.memory_in_use()[1] - SPARE_BYTES
+
+
+def dying(_teller, _scenario, place, _threads):
+    """Begin to write a run, and be killed."""
+    with new_folder(place) as aside:
+        (aside / "connections.parquet").write_text("1", encoding="utf-8")
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +121,22 @@ def test_a_job_whose_process_is_killed_has_failed_and_the_next_one_runs(client, 
     assert "its process was ended by SIGKILL" in failed["error"]
     assert list(tmp_path.iterdir()) == []
     assert ran(client, name="next")["state"] == "done"
+
+
+def test_a_job_that_is_killed_while_it_writes_leaves_nothing(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.work.run", dying)
+    assert "its process was ended by SIGKILL" in ran(client)["error"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_server_has_left_is_removed_when_the_next_one_starts(tmp_path):
+    left, fresh, other = (tmp_path / name for name in (".0123456789abcdef", ".1123456789abcdef", ".mine"))
+    for folder in (left, fresh, other):
+        (folder / ".run.x").mkdir(parents=True)
+    for folder in (left, other):
+        os.utime(folder, (0, 0))
+    with served(tmp_path):
+        assert sorted(tmp_path.iterdir()) == [fresh, other]
 
 
 def test_what_takes_too_much_memory_is_refused_before_it_runs(tmp_path):

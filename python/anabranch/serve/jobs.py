@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,12 @@ NAMES_TO_TRY = 20
 
 LOOK_S = 0.05
 """So often a job is looked at that is to be called off."""
+
+ASIDE = re.compile(r"\.[0-9a-f]{16}")
+"""The name of a folder in which a job writes its run: hidden, with the job's id."""
+
+LEFT_S = 3600.0
+"""A folder aside that is older belongs to a server that was killed, and to none that is still there."""
 
 
 @dataclass
@@ -113,6 +121,7 @@ class Jobs:
         self.waiting: deque[Job] = deque()
         self.changed = Condition()
         self.is_closed = False
+        _remove_left(folder)
         self.threads = [Thread(target=self._work, name=f"simulation {i}", daemon=True) for i in range(at_once)]
         for thread in self.threads:
             thread.start()
@@ -186,10 +195,11 @@ class Jobs:
         job.samples = Growing(prepared.capacity_bps, has_data=prepared.has_data)
         threads = None if self.at_once == 1 else max((os.cpu_count() or 1) // self.at_once, 1)
         aside = self.folder / f".{job.id}"
-        child = Child(work.run, prepared.scenario, aside, threads, memory=self.memory)
+        written = aside / "run"
+        child = Child(work.run, prepared.scenario, written, threads, memory=self.memory)
         try:
             facts = self._followed(job, child)
-            job.name = self._put(aside, job)
+            job.name = self._put(written, job)
         finally:
             child.close()
             shutil.rmtree(aside, ignore_errors=True)
@@ -215,20 +225,28 @@ class Jobs:
                 case "done", facts:
                     return dict(facts)
 
-    def _put(self, aside: Path, job: Job) -> str:
+    def _put(self, written: Path, job: Job) -> str:
         """Give a run the job's name, or one like it if somebody has taken that meanwhile; give the name."""
         for _ in range(NAMES_TO_TRY):
             with self.changed:
                 taken = {other.name for other in self.known.values() if not other.is_over and other is not job}
             name = new_name(job.name, taken, self.folder)
             try:
-                aside.rename(self.folder / name)
+                written.rename(self.folder / name)
             except OSError:
                 if not os.path.lexists(self.folder / name):
                     raise
                 continue
             return name
         raise ScenarioError(f"{self.folder}: no new name could be found for {job.name}; remove old runs")
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove what jobs have left aside whose server was killed."""
+    for place in folder.glob(".*"):
+        with suppress(OSError):
+            if ASIDE.fullmatch(place.name) and time.time() - place.lstat().st_mtime > LEFT_S:
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def _end(job: Job, state: State, error: str | None = None) -> None:
