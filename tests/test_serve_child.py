@@ -9,6 +9,7 @@ import signal
 import time
 import urllib.request
 from pathlib import Path
+from threading import BoundedSemaphore
 
 import pytest
 
@@ -155,6 +156,15 @@ def test_a_scenario_that_cannot_be_read_in_time_is_refused_and_its_process_ended
     answer = client.post("/api/check", json={"scenario": MANY})
     assert (answer.status_code, "cannot be read in 0.3 s" in answer.text) == (422, True)
     assert multiprocessing.active_children() == []
+
+
+def test_what_finds_no_place_to_be_read_is_refused_as_such(client, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.3)
+    monkeypatch.setattr("anabranch.serve.apart._places", BoundedSemaphore(0))
+    begin = time.monotonic()
+    answer = client.post("/api/check", json={"scenario": JOIN})
+    assert (answer.status_code, "the server is busy" in answer.json()["error"]) == (503, True)
+    assert time.monotonic() - begin < 30
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="it looks for processes in /proc")
