@@ -330,6 +330,23 @@ def test_signals_end_the_server_soon_and_it_keeps_what_jobs_have(tmp_path, name)
     assert not json.loads((tmp_path / "kept" / "meta.json").read_text())["finished"]
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_that_the_caller_ignores_leaves_the_server_alone(tmp_path, name):
+    import signal
+
+    number = signal.Signals[name]
+    with command(tmp_path, "--port", "0", preexec_fn=lambda: signal.signal(number, signal.SIG_IGN)) as process:
+        try:
+            address = re.search(r"http://\S+", process.stdout.readline())[0]
+            process.send_signal(number)
+            # A server that had heeded it would end within this time.
+            time.sleep(1.0)
+            with urllib.request.urlopen(f"{address}api/runs") as answer:
+                assert answer.status == 200
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
