@@ -69,6 +69,11 @@ def dying(_teller, _scenario, place, _threads):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def reading(_teller, _scenario, _place, _threads):
+    """Read a scenario for so long that nobody waits for it."""
+    time.sleep(60)
+
+
 @pytest.mark.parametrize(
     ("work", "words"),
     [
@@ -127,6 +132,18 @@ def test_a_job_whose_process_is_killed_has_failed_and_the_next_one_runs(client, 
 def test_a_job_that_is_killed_while_it_writes_leaves_nothing(client, tmp_path, monkeypatch):
     monkeypatch.setattr("anabranch.serve.work.run", dying)
     assert "its process was ended by SIGKILL" in ran(client)["error"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_that_is_stopped_while_its_scenario_is_read_ends_soon(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.work.run", reading)
+    monkeypatch.setattr("anabranch.serve.jobs.TO_BEGIN_S", 0.2)
+    job = client.post("/api/jobs", json={"scenario": JOIN}).json()
+    wait_for(client, job, "running")
+    begin = time.monotonic()
+    client.delete(f"/api/jobs/{job['id']}")
+    assert wait_for(client, job, "stopped", "failed", "done")["state"] == "stopped"
+    assert time.monotonic() - begin < 30
     assert list(tmp_path.iterdir()) == []
 
 

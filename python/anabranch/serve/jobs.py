@@ -36,6 +36,9 @@ NAMES_TO_TRY = 20
 LOOK_S = 0.05
 """So often a job is looked at that is to be called off."""
 
+TO_BEGIN_S = 3.0
+"""So long a job that is called off may still read its scenario; what has not begun then is ended without a run."""
+
 ASIDE = re.compile(r"\.[0-9a-f]{16}")
 """The name of a folder in which a job writes its run: hidden, with the job's id."""
 
@@ -199,24 +202,32 @@ class Jobs:
         child = Child(work.run, prepared.scenario, written, threads, memory=self.memory)
         try:
             facts = self._followed(job, child)
-            job.name = self._put(written, job)
+            if facts is not None:
+                job.name = self._put(written, job)
         finally:
             child.close()
             shutil.rmtree(aside, ignore_errors=True)
+        if facts is None:
+            _end(job, "stopped")
+            return
         job.run = address((job.name,))
         job.time_s, job.events = facts["time_s"], facts["events"]
         _end(job, facts["state"])
 
-    def _followed(self, job: Job, child: Child) -> dict[str, Any]:
-        """Take in what the process of a job tells until its end; give the facts of its run."""
+    def _followed(self, job: Job, child: Child) -> dict[str, Any] | None:
+        """Take in what the process of a job tells until its end; give the facts of its run if it has begun."""
         samples = job.samples
         assert samples is not None
-        is_told = False
+        has_begun, stopped_s = False, None
         while True:
-            if job.is_called_off and not is_told:
-                is_told = True
+            if job.is_called_off and stopped_s is None:
+                stopped_s = time.monotonic()
                 child.stop()
+            if stopped_s is not None and not has_begun and time.monotonic() - stopped_s > TO_BEGIN_S:
+                return None
             match child.heard(LOOK_S):
+                case "begun", _:
+                    has_begun = True
                 case "progress", (time_s, events):
                     job.time_s, job.events = time_s, events
                 case "samples", new:
