@@ -34,8 +34,10 @@ SMALL_BYTES = 1 << 26
 WORTH_NAMING = 0.1
 """A part that takes less than this of the whole is not named in a refusal."""
 
-GROUPS = Path("/sys/fs/cgroup")
+MOST_BYTES = 1 << 53
+"""More cannot be allowed; texts of sizes end there, too."""
 
+GROUPS = Path("/sys/fs/cgroup")
 
 FRESH_S = 1.0
 """What was found to be free holds for so long."""
@@ -59,7 +61,7 @@ def allow_memory(most: str | float | None) -> None:
     Raises
     ------
     ValueError
-        It is no size, or 0.
+        It is no size, or not from 1 byte to `MOST_BYTES`.
     """
     _Allowed.most_bytes = None if most is None else memory_bytes(most)
     _Allowed.fresh_until = 0.0
@@ -71,11 +73,11 @@ def memory_bytes(most: str | float) -> int:
     Raises
     ------
     ValueError
-        It is no size, or 0.
+        It is no size, or not from 1 byte to `MOST_BYTES`.
     """
     size = _core.parse_bytes(most) if isinstance(most, str) else most
-    if not size > 0:
-        raise ValueError(f"the memory to allow is {most}; it must be over 0")
+    if not 1 <= size <= MOST_BYTES:
+        raise ValueError(f"the memory to allow is {most}; it must be from 1 to 2^53 bytes")
     return int(size)
 
 
