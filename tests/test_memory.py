@@ -145,18 +145,51 @@ def test_a_run_that_turns_out_to_take_too_much_is_ended():
     assert plan_facts(plan)["memory_bytes"] < 100e6
 
 
-def test_the_least_of_all_limits_counts(tmp_path, monkeypatch):
-    group = tmp_path / "group"
-    group.mkdir()
-    for place, most in ((tmp_path, "max"), (group, str(3 << 30))):
-        (place / "memory.max").write_text(f"{most}\n")
-        (place / "memory.current").write_text(f"{1 << 30}\n")
-        (place / "memory.stat").write_text(f"anon 5\ninactive_file {1 << 29}\n")
-    monkeypatch.setattr(memory, "GROUPS", tmp_path)
-    assert memory._left(group / "memory.max", group / "memory.current", group / "memory.stat", "inactive_file ") == (
-        (2 << 30) + (1 << 29)
-    )
-    assert memory._left(tmp_path / "memory.max", tmp_path / "memory.current", tmp_path / "memory.stat", "x ") is None
+@pytest.fixture
+def limited_group(tmp_path, monkeypatch):
+    """Give a function that puts this process into a group by fake files; the group may have 100 MB more."""
+
+    def put(lines, place, most, current, files):
+        group = tmp_path / "groups" / place
+        group.mkdir(parents=True)
+        (group / most).write_text("1000000000\n")
+        (group / current).write_text("920000000\n")
+        (group / "memory.stat").write_text(f"anon 5\n{files} 20000000\n")
+        (tmp_path / "own").write_text(lines)
+        monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
+        monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "own")
+        return group
+
+    return put
+
+
+FILES_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+FILES_2 = ("memory.max", "memory.current", "inactive_file")
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "files"),
+    [
+        ("0::/slurm/job\n", "slurm/job", FILES_2),
+        ("0::/slurm/job\n", "slurm", FILES_2),
+        ("5:devices:/\n4:cpu,memory:/slurm/job\n0::/\n", "memory/slurm/job", FILES_1),
+        ("4:memory:/slurm/job\n0::/\n", "memory/slurm", FILES_1),
+        # In a container the group has another name outside, and is the root inside.
+        ("4:memory:/docker/x\n0::/\n", "memory", FILES_1),
+        ("0::/\n", "", FILES_2),
+        ("0::/../other\n", "", FILES_2),
+    ],
+)
+def test_the_least_of_all_limits_counts(limited_group, lines, place, files):
+    limited_group(lines, place, *files)
+    # The machine has more than the 100 MB that the group leaves.
+    assert memory.room_bytes() == int(memory.SHARE * 100e6)
+
+
+def test_a_group_without_a_limit_does_not_count(limited_group):
+    group = limited_group("0::/job\n", "job", *FILES_2)
+    (group / "memory.max").write_text("max\n")
+    assert memory.room_bytes() > memory.SHARE * 100e6
 
 
 @pytest.mark.parametrize("most", ["0 B", 0, -1, 0.5, 1e30, float("inf"), float("nan")])

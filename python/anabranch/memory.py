@@ -38,6 +38,12 @@ MOST_BYTES = 1 << 53
 """More cannot be allowed; texts of sizes end there, too."""
 
 GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+"""Where control groups are, and which of them the process is in."""
+
+SECOND = ("memory.max", "memory.current", "inactive_file ")
+FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
+"""The files of a control group, of the second version and the first: the most, and what is taken; of these, files."""
 
 FRESH_S = 1.0
 """What was found to be free holds for so long."""
@@ -135,28 +141,32 @@ def _free_of_machine() -> int | None:
 def _free_of_groups() -> Iterator[int | None]:
     """Give what each control group that the process is in may still have; files that it can drop count as free."""
     try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:
         return
-    own = next((line[3:] for line in lines if line.startswith("0::")), None)
-    if own is not None:
-        place = GROUPS / own.lstrip("/")
-        while place.is_relative_to(GROUPS):
-            yield _left(place / "memory.max", place / "memory.current", place / "memory.stat", "inactive_file ")
-            if place == GROUPS:
-                break
-            place = place.parent
-    first = GROUPS / "memory"
-    yield _left(
-        first / "memory.limit_in_bytes", first / "memory.usage_in_bytes", first / "memory.stat", "total_inactive_file "
-    )
+    for line in lines:
+        _, controllers, own = line.split(":", 2)
+        if not controllers:
+            yield from _free_above(GROUPS, own, SECOND)
+        elif "memory" in controllers.split(","):
+            yield from _free_above(GROUPS / "memory", own, FIRST)
 
 
-def _left(most: Path, current: Path, stat: Path, files: str) -> int | None:
+def _free_above(root: Path, own: str, files: tuple[str, str, str]) -> Iterator[int | None]:
+    """Give what a group, and each that it is in, may still have; where its own is not to be seen, that of the root."""
+    place = root / own.lstrip("/")
+    while place != root:
+        yield _left(place, *files)
+        place = place.parent
+    yield _left(root, *files)
+
+
+def _left(place: Path, most: str, current: str, cached: str) -> int | None:
     try:
-        lines = stat.read_text(encoding="ascii").splitlines()
-        cached = next((int(line.split()[1]) for line in lines if line.startswith(files)), 0)
-        return int(most.read_text(encoding="ascii")) - int(current.read_text(encoding="ascii")) + cached
+        lines = (place / "memory.stat").read_text(encoding="ascii").splitlines()
+        files = next((int(line.split()[1]) for line in lines if line.startswith(cached)), 0)
+        limit, taken = ((place / name).read_text(encoding="ascii") for name in (most, current))
+        return int(limit) - int(taken) + files
     except (OSError, ValueError):  # there is none, or its limit is "max"
         return None
 
