@@ -9,11 +9,12 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core, memory
+from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
 from anabranch.scenario import plan_facts, read_plan
+from labs import PAIR, told
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1 ms"\n'
 TRAFFIC = '[[traffic]]\ncount = 30\nprotocol = "reno"\nfrom = ["a"]\nto = ["b"]\n'
 WINDOWS = "[run]\nduration = '1 ms'\ntransport.first_window = 1000000\n" + PAIR + TRAFFIC
 """30 connections, each with a million packets at once."""
@@ -28,11 +29,6 @@ def as_before():
 
 def bytes_of(text):
     return plan_facts(read_plan(text))["memory_bytes"]
-
-
-def told(*arguments, **rest):
-    command = [Path(sys.executable).with_name("anabranch"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **rest)
 
 
 def test_windows_of_a_million_packets_are_six_gigabytes():
@@ -97,14 +93,30 @@ def test_examples_need_no_more_than_a_gigabyte(file):
     assert plan_facts(plan)["memory_bytes"] < 1e9
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (12_345_678, "12.3 MB"),
+        (999_400_000, "999 MB"),
+        (999_600_000, "1 GB"),
+        (7_314_000_000, "7.31 GB"),
+    ],
+)
+def test_sizes_have_three_digits_and_a_unit(size, text):
+    assert bytes_text(size) == text
+
+
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_what_would_take_too_much_is_refused_with_what_would_do(tmp_path, command):
     (tmp_path / "s.toml").write_text(WINDOWS, encoding="utf-8")
     refused = told(command, tmp_path / "s.toml", "--memory", "2GB")
     assert refused.returncode == 2
     assert re.search(
-        r"run.* would take some 6.0 GB of memory, and may take 1.\d GB; 30000000 packets of first windows.*: lower "
-        r"`run.transport.first_window`.*; or allow more, as by `--memory [78].\d+GB`\n$",
+        r"run.* would take some 6 GB of memory, and may take 1.\d+ GB; 30000000 packets of first windows.*: lower "
+        r"`run.transport.first_window`.*; or allow more, as by `--memory [78].\d*GB`\n$",
         refused.stderr,
     )
 

@@ -5,12 +5,11 @@ import json
 
 import pytest
 
+from labs import PAIR
 from limited import CPU_S, outcomes
 
 K100 = 100_000
 M1 = 1_000_000
-
-PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1 ms"\n'
 
 
 def within(open, close, times):
@@ -158,7 +157,7 @@ def test_no_network_or_demands_take_long_or_much(tmp_path):
 
 
 def test_a_server_refuses_nasty_bodies_soon(tmp_path):
-    from served import served
+    from served import AS_JSON, served
 
     with served(tmp_path) as client:
         for name, text in TOML.items():
@@ -166,6 +165,3 @@ def test_a_server_refuses_nasty_bodies_soon(tmp_path):
             assert answer.status_code == 200, name
             assert answer.json()["right"] is False or name == "a long comment", name
             assert len(answer.json()["problem"]["error"]) < 4000, name
-
-
-AS_JSON = {"content-type": "application/json"}

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from anabranch import _core
 from anabranch.cli import app
+from labs import PROGRAM
 
 pytestmark = pytest.mark.alone
 
@@ -99,7 +100,7 @@ def test_another_fingerprint_is_refused(url, monkeypatch, capsys):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_a_server_and_a_measurement(number):
-    words = [sys.executable, "-c", "from anabranch.cli import program; program()", "perf"]
+    words = [*PROGRAM, "perf"]
     server = subprocess.Popen([*words, "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = server.stdout.readline().strip()

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -23,8 +22,7 @@ from anabranch.result import read_result
 from anabranch.simulate import run
 from anabranch.sweeps import other_versions, read_sweep, runner, sweep, version
 from anabranch.sweeps.store import Store, opened
-
-PROGRAM = str(Path(sys.executable).parent / "anabranch")
+from labs import PROGRAM
 
 SCENARIO = """
 [run]
@@ -440,7 +438,7 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
     file = written(tmp_path, seeds=60)
     never_killed = sweep(file, tmp_path / "whole")
     expected = contents(tmp_path / "whole" / "runs")
-    command = [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out")]
+    command = [*PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out")]
     moments = random.Random(4)
     for _ in range(20):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -473,7 +471,7 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
 def test_signals_end_a_sweep_soon_and_it_says_that_it_goes_on(tmp_path, number):
     file = written(tmp_path, seeds=400)
     process = subprocess.Popen(
-        [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out"), "--json"],
+        [*PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out"), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

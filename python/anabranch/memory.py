@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch import _core
+from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -117,16 +118,12 @@ def ask_for_memory(parts: Sequence[Part] = (), what: str = "it") -> None:
     _Allowed.fresh_until = time.monotonic() + FRESH_S
     if need > room and need >= SMALL_BYTES:
         named = sorted((part for part in parts if part[1] > WORTH_NAMING * need), key=lambda part: -part[1])
-        why = "; ".join(f"{thing} take {_size(size)}: {remedy}" for thing, size, remedy in named)
-        most = _size(int(1.2 * (used[0] + need)) + 1)
+        why = "; ".join(f"{thing} take {bytes_text(size)}: {remedy}" for thing, size, remedy in named)
+        most = bytes_text(int(1.2 * (used[0] + need)) + 1)
         raise ScenarioError(
-            f"{what} would take some {_size(need)} of memory, and may take {_size(room)}; {why}; or allow more, as by "
-            f"`--memory {most.replace(' ', '')}`"
+            f"{what} would take some {bytes_text(need)} of memory, and may take {bytes_text(room)}; {why}; "
+            f"or allow more, as by `--memory {most.replace(' ', '')}`"
         )
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def _free_of_machine() -> int | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.commands.text import bytes_text
+from anabranch.digits import bytes_text
 from anabranch.transfer import PORT, share
 
 HELP = """Share the files of a folder, or one file, read-only, over QUIC.
