@@ -58,6 +58,9 @@ def test_groups_of_paths_are_told_to_the_sender(url, reverse):
     words = ("--via", "127.0.0.1,127.0.0.2", "--control", "nmcc", "--groups", "0", "--groups", "1", "--amount", "5 MB")
     done = perf(url, *words, *reverse)
     assert done.exit_code == 0, done.output
+    # Groups that are told are heard: a control that does not go by them refuses.
+    other = ["lia" if word == "nmcc" else word for word in words]
+    assert "leave out the groups of paths, or choose nmcc" in str(perf(url, *other, *reverse).exception)
 
 
 @pytest.mark.parametrize(
