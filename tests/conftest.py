@@ -17,7 +17,7 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 expect.set_options(timeout=30_000)
 
-# Programs leave a signal alone that whoever starts them ignores, as `nohup` and shells in the background do.
+# Programs keep ignoring a signal that was ignored when they were started, as by `nohup` or a shell in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

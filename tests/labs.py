@@ -1,4 +1,4 @@
-"""Labs: real programs over the links of a scenario, and what became of it."""
+"""Programs that tests start: ours alone, and labs of them over the links of a scenario."""
 
 import json
 import os
@@ -14,7 +14,11 @@ import pytest
 import anabranch
 from anabranch import _core
 
-PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
+PROGRAM = [str(Path(sys.executable).with_name("anabranch"))]
+"""The command as it is installed."""
+
+PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1 ms"\n'
+"""The smallest network, as a scenario has it."""
 
 NOT_VALID = 3
 """Exit code of a lab that was late."""
@@ -37,6 +41,11 @@ FIRST = ["nice", "-n", "-15"]
 def refusal() -> str | None:
     """Say why the kernel refuses a lab here; nothing if it does not."""
     return _core.Lab.refusal() if hasattr(_core, "Lab") else "it is not Linux"
+
+
+def told(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end, and give what it says."""
+    return subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def words(*command: str | Path) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,13 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from anabranch.serve import Settings, make_app
+from labs import PROGRAM
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 JOIN = (SCENARIOS / "join-and-leave.toml").read_text(encoding="utf-8")
+AS_JSON = {"content-type": "application/json"}
+"""The headers of a body that is JSON."""
+
 LONG = ['run.duration="1000000 s"', 'run.sample="5 s"', 'run.record=["connections","links","fairness"]']
 """Sets that make a run last for many minutes, with a sample some times a second."""
 
@@ -28,7 +31,7 @@ def served(folder, *, token=None, scenarios=SCENARIOS, at_once=1, memory=None):
 def command(*arguments, **rest):
     """Start `anabranch serve` with these arguments."""
     return subprocess.Popen(
-        [Path(sys.executable).parent / "anabranch", "serve", *map(str, arguments)],
+        [*PROGRAM, "serve", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

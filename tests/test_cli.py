@@ -17,9 +17,9 @@ import pytest
 
 import anabranch as ab
 from anabranch import cli
+from labs import PROGRAM
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-ANABRANCH = Path(sys.executable).with_name("anabranch")
 
 GML = """graph [
   node [ id 0 label "a" ]
@@ -34,7 +34,7 @@ GML = """graph [
 def run(*arguments, cwd=None):
     """The finished process of an ``anabranch`` command."""
     environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-    command = [str(ANABRANCH), *map(str, arguments)]
+    command = [*PROGRAM, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
 
 
@@ -301,7 +301,7 @@ def test_names_cannot_move_the_cursor(tmp_path):
 
 def test_a_full_disk_ends_in_one_sentence(topology):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        command = [str(ANABRANCH), "solve", str(topology), "--demands", "uniform:1Mbit/s", "--json"]
+        command = [*PROGRAM, "solve", str(topology), "--demands", "uniform:1Mbit/s", "--json"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from anabranch.transfer import fetch
+from labs import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.alone
 
-PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()"]
 MB = 1_000_000
 CHUNK = 256 << 10
 

@@ -3,7 +3,6 @@
 import errno
 import os
 import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import pytest
 
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.folder import new_folder, not_written, put_file, put_parquet
+from labs import told
 from served import JOIN, ran, served
 
-ROOT = Path(__file__).parents[1]
-SCENARIOS = ROOT / "scenarios"
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
 @contextmanager
@@ -39,11 +38,6 @@ def small_disk(place, size):
 def disk(tmp_path):
     with small_disk(tmp_path / "disk", "16k") as place:
         yield place
-
-
-def told(*arguments):
-    command = [Path(sys.executable).with_name("anabranch"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")

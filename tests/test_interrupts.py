@@ -11,6 +11,7 @@ import termios
 import pytest
 
 from anabranch import interrupts, read_result
+from labs import PROGRAM
 
 BEGIN = """
 import sys, time
@@ -129,8 +130,7 @@ def test_a_run_whose_terminal_is_closed_is_kept(tmp_path):
         encoding="utf-8",
     )
     words = ["run", tmp_path / "scenario.toml", "--out", tmp_path / "out", "--figures"]
-    code = "from anabranch.cli import program; program()"
-    command = [sys.executable, "-c", code, *map(str, words)]
+    command = [*PROGRAM, *map(str, words)]
     process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=take_terminal)
     os.close(terminal)
     # The progress bar says that it runs.

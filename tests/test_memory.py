@@ -1,7 +1,6 @@
 """Memory is estimated before it is taken, watched meanwhile, and told of in a sentence."""
 
 import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,12 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core, memory
+from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
 from anabranch.scenario import plan_facts, read_plan
+from labs import PAIR, told
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1 ms"\n'
 TRAFFIC = '[[traffic]]\ncount = 30\nprotocol = "reno"\nfrom = ["a"]\nto = ["b"]\n'
 WINDOWS = "[run]\nduration = '1 ms'\ntransport.first_window = 1000000\n" + PAIR + TRAFFIC
 """30 connections, each with a million packets at once."""
@@ -29,11 +29,6 @@ def as_before():
 
 def bytes_of(text):
     return plan_facts(read_plan(text))["memory_bytes"]
-
-
-def told(*arguments, **rest):
-    command = [Path(sys.executable).with_name("anabranch"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **rest)
 
 
 def test_windows_of_a_million_packets_are_six_gigabytes():
@@ -98,23 +93,45 @@ def test_examples_need_no_more_than_a_gigabyte(file):
     assert plan_facts(plan)["memory_bytes"] < 1e9
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (12_345_678, "12.3 MB"),
+        (999_400_000, "999 MB"),
+        (999_600_000, "1 GB"),
+        (7_314_000_000, "7.31 GB"),
+    ],
+)
+def test_sizes_have_three_digits_and_a_unit(size, text):
+    assert bytes_text(size) == text
+
+
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_what_would_take_too_much_is_refused_with_what_would_do(tmp_path, command):
     (tmp_path / "s.toml").write_text(WINDOWS, encoding="utf-8")
     refused = told(command, tmp_path / "s.toml", "--memory", "2GB")
     assert refused.returncode == 2
     assert re.search(
-        r"run.* would take some 6.0 GB of memory, and may take 1.9 GB; 30000000 packets of first windows.*: lower "
-        r"`run.transport.first_window`.*; or allow more, as by `--memory 7.3GB`\n$",
+        r"run.* would take some 6 GB of memory, and may take 1.\d+ GB; 30000000 packets of first windows.*: lower "
+        r"`run.transport.first_window`.*; or allow more, as by `--memory [78].\d*GB`\n$",
         refused.stderr,
     )
 
 
-def test_a_limit_of_the_system_counts(tmp_path):
-    (tmp_path / "s.toml").write_text(WINDOWS, encoding="utf-8")
-    most = 4 << 30
-    refused = told("run", tmp_path / "s.toml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
-    assert (refused.returncode, "may take" in refused.stderr) == (2, True)
+def test_a_limit_on_addresses_counts():
+    code = """
+import resource
+from anabranch import _core, memory
+most = _core.memory_in_use()[1] + 100_000_000
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print(memory.room_bytes())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # The machine has more than the 100 MB that the limit leaves.
+    assert 0 < int(ran.stdout) <= memory.SHARE * 100e6
 
 
 def test_many_paths_are_refused_before_they_are_solved(monkeypatch):
@@ -145,21 +162,60 @@ def test_a_run_that_turns_out_to_take_too_much_is_ended():
     assert plan_facts(plan)["memory_bytes"] < 100e6
 
 
-def test_the_least_of_all_limits_counts(tmp_path, monkeypatch):
-    group = tmp_path / "group"
-    group.mkdir()
-    for place, most in ((tmp_path, "max"), (group, str(3 << 30))):
-        (place / "memory.max").write_text(f"{most}\n")
-        (place / "memory.current").write_text(f"{1 << 30}\n")
-        (place / "memory.stat").write_text(f"anon 5\ninactive_file {1 << 29}\n")
-    monkeypatch.setattr(memory, "GROUPS", tmp_path)
-    assert memory._left(group / "memory.max", group / "memory.current", group / "memory.stat", "inactive_file ") == (
-        (2 << 30) + (1 << 29)
-    )
-    assert memory._left(tmp_path / "memory.max", tmp_path / "memory.current", tmp_path / "memory.stat", "x ") is None
+@pytest.fixture
+def limited_group(tmp_path, monkeypatch):
+    """Give a function that puts this process into a group by fake files; the group may have 100 MB more."""
+
+    def put(lines, place, most, current, files):
+        group = tmp_path / "groups" / place
+        group.mkdir(parents=True)
+        (group / most).write_text("1000000000\n")
+        (group / current).write_text("920000000\n")
+        (group / "memory.stat").write_text(f"anon 5\n{files} 20000000\n")
+        (tmp_path / "own").write_text(lines)
+        monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
+        monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "own")
+        return group
+
+    return put
 
 
-@pytest.mark.parametrize("most", ["0 B", "-1", "much", 0])
-def test_no_memory_at_all_cannot_be_allowed(most):
-    with pytest.raises(ValueError, match=r"it must be over 0|is not a size|`|size"):
+FILES_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+FILES_2 = ("memory.max", "memory.current", "inactive_file")
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "files"),
+    [
+        ("0::/slurm/job\n", "slurm/job", FILES_2),
+        ("0::/slurm/job\n", "slurm", FILES_2),
+        ("5:devices:/\n4:cpu,memory:/slurm/job\n0::/\n", "memory/slurm/job", FILES_1),
+        ("4:memory:/slurm/job\n0::/\n", "memory/slurm", FILES_1),
+        # In a container the group has another name outside, and is the root inside.
+        ("4:memory:/docker/x\n0::/\n", "memory", FILES_1),
+        ("0::/\n", "", FILES_2),
+        ("0::/../other\n", "", FILES_2),
+    ],
+)
+def test_the_least_of_all_limits_counts(limited_group, lines, place, files):
+    limited_group(lines, place, *files)
+    # The machine has more than the 100 MB that the group leaves.
+    assert memory.room_bytes() == int(memory.SHARE * 100e6)
+
+
+def test_a_group_without_a_limit_does_not_count(limited_group):
+    group = limited_group("0::/job\n", "job", *FILES_2)
+    (group / "memory.max").write_text("max\n")
+    assert memory.room_bytes() > memory.SHARE * 100e6
+
+
+@pytest.mark.parametrize("most", ["0 B", 0, -1, 0.5, 1e30, float("inf"), float("nan")])
+def test_what_is_no_amount_of_memory_cannot_be_allowed(most):
+    with pytest.raises(ValueError, match=f"^the memory to allow is {re.escape(str(most))}; it must be from 1 to 2"):
+        ab.allow_memory(most)
+
+
+@pytest.mark.parametrize("most", ["-1 B", "much", "1", "1e30 B"])
+def test_what_is_no_size_cannot_be_allowed(most):
+    with pytest.raises(ValueError, match=f"^`{most}` is not a size: "):
         ab.allow_memory(most)

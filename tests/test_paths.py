@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import networkx as nx
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import generate
+from labs import PROGRAM
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-ANABRANCH = Path(sys.executable).with_name("anabranch")
 
 # Sources a and b, target t: a > c > t, a > d > t, b > d > t, b > e > t, with the link from d to t in common.
 CSV = """source,target,capacity
@@ -32,7 +31,7 @@ e,t,1 Gbit/s
 
 def run(*arguments):
     environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-    command = [str(ANABRANCH), "paths", *map(str, arguments)]
+    command = [*PROGRAM, "paths", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 

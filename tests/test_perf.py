@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from anabranch import _core
 from anabranch.cli import app
+from labs import PROGRAM
 
 pytestmark = pytest.mark.alone
 
@@ -57,6 +58,9 @@ def test_groups_of_paths_are_told_to_the_sender(url, reverse):
     words = ("--via", "127.0.0.1,127.0.0.2", "--control", "nmcc", "--groups", "0", "--groups", "1", "--amount", "5 MB")
     done = perf(url, *words, *reverse)
     assert done.exit_code == 0, done.output
+    # Groups that are told are heard: a control that does not go by them refuses.
+    other = ["lia" if word == "nmcc" else word for word in words]
+    assert "leave out the groups of paths, or choose nmcc" in str(perf(url, *other, *reverse).exception)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +103,7 @@ def test_another_fingerprint_is_refused(url, monkeypatch, capsys):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_a_server_and_a_measurement(number):
-    words = [sys.executable, "-c", "from anabranch.cli import program; program()", "perf"]
+    words = [*PROGRAM, "perf"]
     server = subprocess.Popen([*words, "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = server.stdout.readline().strip()

@@ -8,7 +8,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -23,10 +22,11 @@ from anabranch.reproduce import reproduce
 from anabranch.rows import ReproductionInterrupted
 from anabranch.scenario import read_plan
 from anabranch.site import all_papers, reproduce_all, reproduce_to
+from labs import PROGRAM
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
-PROGRAM = [sys.executable, "-c", "from anabranch.cli import program; program()", "reproduce"]
+REPRODUCE = [*PROGRAM, "reproduce"]
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_signal_between_two_papers_loses_nothing(experiments, tmp_path: Path, 
 
 def begun(experiments: Path, report: Path, *words: str) -> subprocess.Popen[str]:
     """Start a reproduction; give it once the table is in its report and the figure is simulated."""
-    command = [*PROGRAM, *words, "--json", "--experiments", str(experiments), "--report", str(report)]
+    command = [*REPRODUCE, *words, "--json", "--experiments", str(experiments), "--report", str(report)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not list(report.parent.glob(f"{report.name}/**/rows.json")):
         assert process.poll() is None, process.communicate()
@@ -153,7 +153,7 @@ def test_a_kill_keeps_what_is_done_and_hides_nothing(experiments, tmp_path: Path
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(experiments, words: list[str], code: int, reason: str) -> None:
-    command = [*PROGRAM, *words, "--experiments", str(experiments)]
+    command = [*REPRODUCE, *words, "--experiments", str(experiments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
     assert reason in done.stderr
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(experiments, words: list[str]
 def test_a_report_that_finds_no_room_is_one_sentence(experiments, tmp_path: Path) -> None:
     place = experiments / f"{PAPER}-figure-1"
     shutil.copytree(EXPERIMENTS / f"{PAPER}-figure-1", place)
-    command = [*PROGRAM, PAPER, "figure-1", "--experiments", str(experiments), "--report", str(tmp_path / "report")]
+    command = [*REPRODUCE, PAPER, "figure-1", "--experiments", str(experiments), "--report", str(tmp_path / "report")]
     # As on a full disk, but that the reason is another: no file may have more than 1,000 bytes.
     done = subprocess.run(
         command,

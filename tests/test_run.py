@@ -18,17 +18,17 @@ from anabranch.commands import progress
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, time_text
 from anabranch.interrupts import held_interrupts
+from labs import PROGRAM
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 JOIN = SCENARIOS / "join-and-leave.toml"
-ANABRANCH = Path(sys.executable).with_name("anabranch")
 SMALL = ("--set", "filters.bits=64")
 ENVIRONMENT = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
 
 
 def anabranch(*arguments):
     """The finished process of an ``anabranch`` command."""
-    command = [str(ANABRANCH), *map(str, arguments)]
+    command = [*PROGRAM, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
 
 
@@ -219,7 +219,7 @@ def test_other_handlers_of_ctrl_c_stay_in_place():
 
 def test_nobody_who_reads_on_is_no_error():
     process = subprocess.Popen(
-        [str(ANABRANCH), "run", str(JOIN), "--rows", "0"],
+        [*PROGRAM, "run", str(JOIN), "--rows", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,

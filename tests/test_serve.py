@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
+from anabranch.errors import ScenarioError
 from anabranch.page import allocation_content, result_content
 from anabranch.page.content import read_series
 from anabranch.result import read_result
@@ -147,6 +148,15 @@ def test_a_broken_run_is_told_of_when_it_is_asked_for(client, id):
 )
 def test_an_id_never_leads_out_of_the_folder(client, id):
     assert client.get(f"/api/runs/{id}/data").status_code == 404
+
+
+def test_a_run_that_takes_too_much_memory_is_not_called_broken(folder, monkeypatch):
+    def read(_folder):
+        raise MemoryError
+
+    monkeypatch.setattr(serve_runs, "read_folder", read)
+    with pytest.raises(ScenarioError, match=r"^it takes more memory than is free; look at it by `anabranch report`"):
+        serve_runs.prepare(None, folder, "one", "")
 
 
 @pytest.mark.parametrize("name", ["scenario.toml", "machine.json"])
@@ -410,7 +420,7 @@ def test_a_run_that_cannot_be_written_has_failed_and_the_next_one_runs(client, f
     folder.unlink()
     away.rename(folder)
     assert job["state"] == "failed"
-    assert "it cannot be made (File exists)" in job["error"]
+    assert "it cannot be made (Not a directory)" in job["error"]
     assert [kind for kind, _, _ in events_of(client, job)] == ["failed"]
     assert ran(client, name="next")["state"] == "done"
 

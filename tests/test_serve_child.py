@@ -4,17 +4,23 @@ import json
 import multiprocessing
 import os
 import re
+import resource
 import signal
 import time
 import urllib.request
 from pathlib import Path
+from threading import BoundedSemaphore
 
 import pytest
 
-from anabranch.serve.child import NICE, Child, ChildError
+from anabranch import _core
+from anabranch.folder import new_folder
+from anabranch.memory import room_bytes
+from anabranch.serve.child import NICE, SPARE_BYTES, Child, ChildError
 from anabranch.simulate import held_interrupts
-from served import JOIN, LONG, command, ran, served, wait_for
-from test_memory import PAIR, WINDOWS
+from labs import PAIR
+from served import AS_JSON, JOIN, LONG, command, ran, served, wait_for
+from test_memory import WINDOWS
 
 MANY = PAIR + '[[traffic]]\ncount = 2000000\nprotocol = "d-slen"\nfrom = ["a"]\nto = ["b"]\n'
 """What takes many seconds to read."""
@@ -35,7 +41,7 @@ def refusing(_teller):
 
 
 def greedy(_teller):
-    return len(b"1" * (64 << 30))
+    return len(b"1" * (4 << 30))
 
 
 def patient(teller):
@@ -51,6 +57,24 @@ def niceness(_teller):
     return os.nice(0), os.getsid(0) == os.getpid()
 
 
+def rooms(_teller):
+    """Give what the child may take by its own account, and what the limit on its addresses leaves."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return room_bytes(), limit - _core.memory_in_use()[1] - SPARE_BYTES
+
+
+def dying(_teller, _scenario, place, _threads):
+    """Begin to write a run, and be killed."""
+    with new_folder(place) as aside:
+        (aside / "connections.parquet").write_text("1", encoding="utf-8")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def reading(_teller, _scenario, _place, _threads):
+    """Read a scenario for so long that nobody waits for it."""
+    time.sleep(60)
+
+
 @pytest.mark.parametrize(
     ("work", "words"),
     [
@@ -60,7 +84,7 @@ def niceness(_teller):
     ],
 )
 def test_a_child_that_breaks_says_why(work, words):
-    child = Child(work)
+    child = Child(work, memory="1GB")
     with pytest.raises(ChildError, match=words):
         child.answer(30.0)
     child.close()
@@ -88,6 +112,13 @@ def test_a_child_is_nice_and_has_a_session_of_its_own():
     assert (nice - os.nice(0), leads) == (min(NICE, 19 - os.nice(0)), True)
 
 
+def test_what_a_child_may_take_is_taken_of_the_free_memory_once():
+    child = Child(rooms)
+    room, left = child.answer(30.0)
+    child.close()
+    assert room == pytest.approx(left, rel=0.02, abs=100e6)
+
+
 def test_a_job_whose_process_is_killed_has_failed_and_the_next_one_runs(client, tmp_path):
     job = client.post("/api/jobs", json={"scenario": JOIN, "sets": LONG}).json()
     wait_for(client, job, "running", samples=2)
@@ -99,22 +130,59 @@ def test_a_job_whose_process_is_killed_has_failed_and_the_next_one_runs(client, 
     assert ran(client, name="next")["state"] == "done"
 
 
+def test_a_job_that_is_killed_while_it_writes_leaves_nothing(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.work.run", dying)
+    assert "its process was ended by SIGKILL" in ran(client)["error"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_that_is_stopped_while_its_scenario_is_read_ends_soon(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.work.run", reading)
+    monkeypatch.setattr("anabranch.serve.jobs.TO_BEGIN_S", 0.2)
+    job = client.post("/api/jobs", json={"scenario": JOIN}).json()
+    wait_for(client, job, "running")
+    begin = time.monotonic()
+    client.delete(f"/api/jobs/{job['id']}")
+    assert wait_for(client, job, "stopped", "failed", "done")["state"] == "stopped"
+    assert time.monotonic() - begin < 30
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_server_has_left_is_removed_when_the_next_one_starts(tmp_path):
+    left, fresh, other = (tmp_path / name for name in (".0123456789abcdef", ".1123456789abcdef", ".mine"))
+    for folder in (left, fresh, other):
+        (folder / ".run.x").mkdir(parents=True)
+    for folder in (left, other):
+        os.utime(folder, (0, 0))
+    with served(tmp_path):
+        assert sorted(tmp_path.iterdir()) == [fresh, other]
+
+
 def test_what_takes_too_much_memory_is_refused_before_it_runs(tmp_path):
     with served(tmp_path, memory="2GB") as client:
         answer = client.post("/api/jobs", json={"scenario": WINDOWS})
         assert answer.status_code == 422
-        assert re.search(
-            r"would take some 6.0 GB of memory.*lower `run.transport.first_window`", answer.json()["error"]
-        )
+        assert re.search(r"would take some 6 GB of memory.*lower `run.transport.first_window`", answer.json()["error"])
         checked = client.post("/api/check", json={"scenario": WINDOWS}).json()
-        assert (checked["right"], "6.0 GB" in checked["problem"]["error"]) == (False, True)
+        assert (checked["right"], "6 GB" in checked["problem"]["error"]) == (False, True)
 
 
 def test_a_scenario_that_cannot_be_read_in_time_is_refused_and_its_process_ended(client, monkeypatch):
+    # The first child waits until the process that makes children has loaded everything.
+    assert client.post("/api/check", json={"scenario": JOIN}).status_code == 200
     monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.3)
     answer = client.post("/api/check", json={"scenario": MANY})
     assert (answer.status_code, "cannot be read in 0.3 s" in answer.text) == (422, True)
     assert multiprocessing.active_children() == []
+
+
+def test_what_finds_no_place_to_be_read_is_refused_as_such(client, monkeypatch):
+    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.3)
+    monkeypatch.setattr("anabranch.serve.apart._places", BoundedSemaphore(0))
+    begin = time.monotonic()
+    answer = client.post("/api/check", json={"scenario": JOIN})
+    assert (answer.status_code, "the server is busy" in answer.json()["error"]) == (503, True)
+    assert time.monotonic() - begin < 30
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="it looks for processes in /proc")
@@ -123,14 +191,14 @@ def test_nothing_is_left_of_a_server_that_is_killed(tmp_path):
     try:
         address = re.search(r"http://\S+", server.stdout.readline())[0]
         body = json.dumps({"scenario": JOIN, "sets": LONG}).encode()
-        request = urllib.request.Request(f"{address}api/jobs", body, {"content-type": "application/json"})
+        request = urllib.request.Request(f"{address}api/jobs", body, AS_JSON)
         assert urllib.request.urlopen(request).status == 201
         end = time.monotonic() + 60
         while len(beneath(server.pid)) < 3 and time.monotonic() < end:
             time.sleep(0.05)
         family = beneath(server.pid)
         # The process that makes children, one that looks after what they share, and the job.
-        assert len(family) >= 2
+        assert len(family) == 3
     finally:
         server.kill()
         server.communicate()

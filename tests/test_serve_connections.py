@@ -15,7 +15,7 @@ import uvicorn
 
 from anabranch.serve import Settings, connections, make_app
 from anabranch.serve.connections import MOST_WAITING
-from served import command
+from served import AS_JSON, command
 
 pytestmark = pytest.mark.alone
 
@@ -87,7 +87,7 @@ def grid(side):
 def check(address, scenario):
     """Give what is said of a scenario."""
     body = json.dumps({"scenario": scenario}).encode()
-    request = urllib.request.Request(f"{address}api/check", body, {"content-type": "application/json"})
+    request = urllib.request.Request(f"{address}api/check", body, AS_JSON)
     with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
 

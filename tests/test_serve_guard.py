@@ -18,7 +18,7 @@ from anabranch.serve import Settings, make_app
 from anabranch.serve.guard import MOST_BODY_BYTES
 from anabranch.serve.pages import policy
 from anabranch.serve.server import token_for
-from served import JOIN, command, served
+from served import AS_JSON, JOIN, command, served
 
 TOKEN = "correct-horse"
 
@@ -75,7 +75,7 @@ def test_a_body_that_a_form_can_send_is_refused(client, kind):
 
 
 def test_a_long_body_is_refused_whether_it_says_so_or_not(client):
-    long = {"content-type": "application/json"}
+    long = AS_JSON
     assert client.post("/api/check", content=b" " * (MOST_BODY_BYTES + 1), headers=long).status_code == 413
     pieces = (b" " * (1 << 20) for _ in range(6))
     assert client.post("/api/check", content=pieces, headers=long).status_code == 413
@@ -102,7 +102,7 @@ def test_every_refusal_stands_in_the_description_of_the_routes(client):
 
 @pytest.mark.parametrize("body", [b"\xff", b'{"scenario": "\xe9"}', b'{"seed": ' + b"9" * 5000 + b"}"])
 def test_a_body_that_cannot_be_read_is_refused_with_what_would_do(client, body):
-    answer = client.post("/api/check", content=body, headers={"content-type": "application/json"})
+    answer = client.post("/api/check", content=body, headers=AS_JSON)
     assert (answer.status_code, "send text in UTF-8" in answer.json()["error"]) == (400, True)
 
 
@@ -150,7 +150,7 @@ def test_a_seed_may_be_text_so_that_no_digit_is_lost(client):
     ],
 )
 def test_a_wrong_body_is_refused_with_a_reason(client, body):
-    answer = client.post("/api/jobs", content=body, headers={"content-type": "application/json"})
+    answer = client.post("/api/jobs", content=body, headers=AS_JSON)
     assert answer.status_code in (400, 422), answer.text[:200]
     assert answer.json()["error"]
 
@@ -300,7 +300,7 @@ def test_no_address_and_no_header_breaks_the_server(any_client, method, route, s
 @given(route=st.sampled_from(["check", "jobs"]), body=BODY)
 def test_no_body_breaks_the_server(any_client, route, body):
     content = json.dumps(body).encode()
-    answer = any_client.post(f"/api/{route}", content=content, headers={"content-type": "application/json"})
+    answer = any_client.post(f"/api/{route}", content=content, headers=AS_JSON)
     assert answer.status_code < 500, answer.text
 
 
@@ -315,7 +315,7 @@ def test_signals_end_the_server_soon_and_it_keeps_what_jobs_have(tmp_path, name)
         address = re.search(r"http://\S+", process.stdout.readline())[0]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
         body = json.dumps({"scenario": JOIN, "name": "kept", "sets": ['run.duration="100000 s"']}).encode()
-        request = urllib.request.Request(f"{address}api/jobs", body, {"content-type": "application/json"})
+        request = urllib.request.Request(f"{address}api/jobs", body, AS_JSON)
         with urllib.request.urlopen(request) as answer:
             job = json.load(answer)
         # A stream of events is open, and does not keep the server from ending.
@@ -328,6 +328,23 @@ def test_signals_end_the_server_soon_and_it_keeps_what_jobs_have(tmp_path, name)
             assert time.monotonic() - begin < 10
             assert "what jobs had until then is kept" in process.stderr.read()
     assert not json.loads((tmp_path / "kept" / "meta.json").read_text())["finished"]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_that_the_caller_ignores_leaves_the_server_alone(tmp_path, name):
+    import signal
+
+    number = signal.Signals[name]
+    with command(tmp_path, "--port", "0", preexec_fn=lambda: signal.signal(number, signal.SIG_IGN)) as process:
+        try:
+            address = re.search(r"http://\S+", process.stdout.readline())[0]
+            process.send_signal(number)
+            # A server that had heeded it would end within this time.
+            time.sleep(1.0)
+            with urllib.request.urlopen(f"{address}api/runs") as answer:
+                assert answer.status == 200
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(
@@ -376,6 +393,3 @@ def test_messages_repeat_the_beginning_of_what_is_long(client):
     told = client.post("/api/check", json={"scenario": text}).json()["problem"]["error"]
     assert "1111..." in told
     assert len(told) < 300
-
-
-AS_JSON = {"content-type": "application/json"}

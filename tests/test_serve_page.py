@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 import anabranch as ab
 from anabranch.result import read_result
 from anabranch.serve import Settings, make_app
-from served import LONG, SCENARIOS
+from served import AS_JSON, LONG, SCENARIOS
 
 TOKEN = "correct-horse"
 
@@ -354,7 +354,7 @@ def test_the_first_samples_are_seen_soon(site, open_page):
     page.wait_for_selector("tbody tr")
     body = json.dumps({"scenario": (SCENARIOS / "join-and-leave.toml").read_text(), "sets": LONG})
     begin = time.monotonic()
-    answer = page.request.post(f"{site.origin}api/jobs", data=body, headers={"content-type": "application/json"})
+    answer = page.request.post(f"{site.origin}api/jobs", data=body, headers=AS_JSON)
     job = answer.json()
     page.goto(f"{site.origin}#/jobs/{job['id']}")
     page.wait_for_selector("article")

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,8 +27,7 @@ from anabranch.sweeps.points import Point
 from anabranch.sweeps.store import Store, opened
 from anabranch.sweeps.turns import Turns
 from anabranch.sweeps.work import Failed, Made
-
-PROGRAM = str(Path(sys.executable).parent / "anabranch")
+from labs import PROGRAM
 
 SCENARIO = """
 [run]
@@ -469,7 +467,7 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
     file = written(tmp_path, seeds=60)
     never_killed = sweep(file, tmp_path / "whole")
     expected = contents(tmp_path / "whole" / "runs")
-    command = [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out")]
+    command = [*PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out")]
     moments = random.Random(4)
     for _ in range(20):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -502,7 +500,7 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_has_every_run_once(tmp_path):
 def test_signals_end_a_sweep_soon_and_it_says_that_it_goes_on(tmp_path, number):
     file = written(tmp_path, seeds=400)
     process = subprocess.Popen(
-        [PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out"), "--json"],
+        [*PROGRAM, "sweep", str(file), "--out", str(tmp_path / "out"), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch import _core
+from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -34,8 +35,16 @@ SMALL_BYTES = 1 << 26
 WORTH_NAMING = 0.1
 """A part that takes less than this of the whole is not named in a refusal."""
 
-GROUPS = Path("/sys/fs/cgroup")
+MOST_BYTES = 1 << 53
+"""More cannot be allowed; texts of sizes end there, too."""
 
+GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+"""Where control groups are, and which of them the process is in."""
+
+SECOND = ("memory.max", "memory.current", "inactive_file ")
+FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
+"""The files of a control group, of the second version and the first: the most, and what is taken; of these, files."""
 
 FRESH_S = 1.0
 """What was found to be free holds for so long."""
@@ -59,7 +68,7 @@ def allow_memory(most: str | float | None) -> None:
     Raises
     ------
     ValueError
-        It is no size, or 0.
+        It is no size, or not from 1 byte to `MOST_BYTES`.
     """
     _Allowed.most_bytes = None if most is None else memory_bytes(most)
     _Allowed.fresh_until = 0.0
@@ -71,11 +80,11 @@ def memory_bytes(most: str | float) -> int:
     Raises
     ------
     ValueError
-        It is no size, or 0.
+        It is no size, or not from 1 byte to `MOST_BYTES`.
     """
     size = _core.parse_bytes(most) if isinstance(most, str) else most
-    if not size > 0:
-        raise ValueError(f"the memory to allow is {most}; it must be over 0")
+    if not 1 <= size <= MOST_BYTES:
+        raise ValueError(f"the memory to allow is {most}; it must be from 1 to 2^53 bytes")
     return int(size)
 
 
@@ -109,16 +118,12 @@ def ask_for_memory(parts: Sequence[Part] = (), what: str = "it") -> None:
     _Allowed.fresh_until = time.monotonic() + FRESH_S
     if need > room and need >= SMALL_BYTES:
         named = sorted((part for part in parts if part[1] > WORTH_NAMING * need), key=lambda part: -part[1])
-        why = "; ".join(f"{thing} take {_size(size)}: {remedy}" for thing, size, remedy in named)
-        most = _size(int(1.2 * (used[0] + need)) + 1)
+        why = "; ".join(f"{thing} take {bytes_text(size)}: {remedy}" for thing, size, remedy in named)
+        most = bytes_text(int(1.2 * (used[0] + need)) + 1)
         raise ScenarioError(
-            f"{what} would take some {_size(need)} of memory, and may take {_size(room)}; {why}; or allow more, as by "
-            f"`--memory {most.replace(' ', '')}`"
+            f"{what} would take some {bytes_text(need)} of memory, and may take {bytes_text(room)}; {why}; "
+            f"or allow more, as by `--memory {most.replace(' ', '')}`"
         )
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def _free_of_machine() -> int | None:
@@ -133,28 +138,32 @@ def _free_of_machine() -> int | None:
 def _free_of_groups() -> Iterator[int | None]:
     """Give what each control group that the process is in may still have; files that it can drop count as free."""
     try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:
         return
-    own = next((line[3:] for line in lines if line.startswith("0::")), None)
-    if own is not None:
-        place = GROUPS / own.lstrip("/")
-        while place.is_relative_to(GROUPS):
-            yield _left(place / "memory.max", place / "memory.current", place / "memory.stat", "inactive_file ")
-            if place == GROUPS:
-                break
-            place = place.parent
-    first = GROUPS / "memory"
-    yield _left(
-        first / "memory.limit_in_bytes", first / "memory.usage_in_bytes", first / "memory.stat", "total_inactive_file "
-    )
+    for line in lines:
+        _, controllers, own = line.split(":", 2)
+        if not controllers:
+            yield from _free_above(GROUPS, own, SECOND)
+        elif "memory" in controllers.split(","):
+            yield from _free_above(GROUPS / "memory", own, FIRST)
 
 
-def _left(most: Path, current: Path, stat: Path, files: str) -> int | None:
+def _free_above(root: Path, own: str, files: tuple[str, str, str]) -> Iterator[int | None]:
+    """Give what a group, and each that it is in, may still have; where its own is not to be seen, that of the root."""
+    place = root / own.lstrip("/")
+    while place != root:
+        yield _left(place, *files)
+        place = place.parent
+    yield _left(root, *files)
+
+
+def _left(place: Path, most: str, current: str, cached: str) -> int | None:
     try:
-        lines = stat.read_text(encoding="ascii").splitlines()
-        cached = next((int(line.split()[1]) for line in lines if line.startswith(files)), 0)
-        return int(most.read_text(encoding="ascii")) - int(current.read_text(encoding="ascii")) + cached
+        lines = (place / "memory.stat").read_text(encoding="ascii").splitlines()
+        files = next((int(line.split()[1]) for line in lines if line.startswith(cached)), 0)
+        limit, taken = ((place / name).read_text(encoding="ascii") for name in (most, current))
+        return int(limit) - int(taken) + files
     except (OSError, ValueError):  # there is none, or its limit is "max"
         return None
 

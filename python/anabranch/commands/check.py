@@ -11,7 +11,8 @@ import typer
 from anabranch import _core
 from anabranch.commands.inputs import Memory
 from anabranch.commands.run import Seed, Sets
-from anabranch.commands.text import bytes_text, printable, time_text
+from anabranch.commands.text import printable, time_text
+from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.memory import allow_memory, ask_for_memory

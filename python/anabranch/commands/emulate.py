@@ -83,7 +83,7 @@ class Programs:
                 with suppress(ProcessLookupError):
                     os.killpg(group, signal.SIGTERM)
         end = time.monotonic() + PATIENCE_S
-        # Who asks once more does not want to wait.
+        # A second signal ends the wait.
         with suppress(KeyboardInterrupt):
             while None in self.lab.codes() and time.monotonic() < end:
                 time.sleep(LOOK_S)

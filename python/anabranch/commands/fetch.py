@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.commands.groups import Groups, path_groups
-from anabranch.commands.text import bytes_text, printable, rate_text
+from anabranch.commands.text import printable, rate_text
+from anabranch.digits import bytes_text
 from anabranch.iperf import iperf_report
 from anabranch.transfer import Fetched, FetchState, fetch
 

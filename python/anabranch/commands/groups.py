@@ -15,7 +15,8 @@ Groups = Annotated[
     list[str] | None,
     typer.Option(
         metavar="0,0,1",
-        help="Which paths share links, by a number for each path; for NMCC. Repeatable: the numbers add up.",
+        help="Which paths share links, by a number for each path; for NMCC. Repeatable: "
+        "the numbers of all options form one list.",
     ),
 ]
 

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from anabranch.commands.text import bytes_text
+from anabranch.digits import bytes_text
 from anabranch.transfer import PORT, share
 
 HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 
 Prints the URL for `anabranch fetch`; where it is a folder that is shared, put the name of a file for NAME. The URL has
 the fingerprint by which a fetcher knows this machine; --certificate and --key take one that others have signed instead.
-That of a file has the file's hash too, so a large file is read for some time before its URL is printed.
+The URL of a single file also has its hash, so a large file is read for some time before its URL is printed.
 Whoever reaches the port can read the files. Ctrl-C ends it.
 """
 

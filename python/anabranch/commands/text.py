@@ -3,7 +3,6 @@
 from anabranch import _core
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -27,12 +26,6 @@ def count_text(count: float) -> str:
 def more_text(left: int) -> str:
     """Say how many rows of a table are not shown, and how they would be."""
     return f"... and {left} more; --rows 0 shows all"
-
-
-def bytes_text(count: int) -> str:
-    """Give a size with a unit: 12.3 MB."""
-    scale, unit = next((u for u in SIZES if count >= u[0]), (1.0, "bytes"))
-    return f"{count} bytes" if scale == 1.0 else f"{count / scale:.3g} {unit}"
 
 
 def rate_text(bps: float) -> str:

@@ -8,7 +8,8 @@ from functools import partial
 from threading import BoundedSemaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
-from anabranch.errors import ScenarioError
+from fastapi import HTTPException
+
 from anabranch.serve.child import done
 
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_S = 120.0
-"""Nobody waits longer; nothing works longer either."""
+"""So long work may wait for a place, and so long it may take."""
 
+BUSY = "the server is busy with what others ask for; ask again in some minutes"
 REMEDY = "make it smaller, or run it by `anabranch run --out` in this folder"
 
 _places = BoundedSemaphore(2)
@@ -30,6 +32,8 @@ async def apart(work: Callable[..., T], *arguments: object, memory: str | None =
 
     Raises
     ------
+    HTTPException
+        No place has come free for it.
     ScenarioError
         It takes too long, or its process ends.
     """
@@ -41,23 +45,17 @@ async def apart(work: Callable[..., T], *arguments: object, memory: str | None =
             give()
 
     def do() -> None:
-        if not _places.acquire(timeout=MOST_S):
-            return
-        try:
-            give: Callable[[], None] = partial(
-                answer.set_result, done(work, *arguments, most_s=MOST_S, remedy=REMEDY, memory=memory)
-            )
-        except Exception as raised:
-            give = partial(answer.set_exception, raised)
-        finally:
-            _places.release()
+        give = partial(answer.set_exception, HTTPException(503, BUSY))
+        if _places.acquire(timeout=MOST_S):
+            try:
+                give = partial(answer.set_result, done(work, *arguments, most_s=MOST_S, remedy=REMEDY, memory=memory))
+            except Exception as raised:
+                give = partial(answer.set_exception, raised)
+            finally:
+                _places.release()
         # The server may have ended meanwhile, and its loop with it.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(put, give)
 
     Thread(target=do, name="scenario", daemon=True).start()
-    try:
-        # It is ended in time; what it waits for may not be.
-        return await asyncio.wait_for(answer, 2 * MOST_S)
-    except TimeoutError as error:
-        raise ScenarioError(f"it cannot be read in {MOST_S:g} s; {REMEDY}") from error
+    return await answer

@@ -177,7 +177,7 @@ def _begin(pipe: Connection, memory: str | None, work: Callable[..., Any], argum
         os.nice(NICE)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     allow_memory(memory)
-    _limit()
+    _keep_to_memory()
     # A run that is told to stop ends as at Ctrl-C, whose notes it shares; nothing else of its work can be broken off.
     with held_interrupts():
         Thread(target=_listen, args=(pipe,), daemon=True).start()
@@ -201,10 +201,14 @@ def _listen(pipe: Connection) -> None:
         os._exit(1)
 
 
-def _limit() -> None:
-    """Have the system refuse what goes far beyond the memory there is, where the work does not see it coming."""
+def _keep_to_memory() -> None:
+    """Hold the work to the memory there is now, and have the system refuse what the work does not see coming."""
     room, used = room_bytes(), _core.memory_in_use()
-    if resource is None or room is None or used is None:
+    if room is None or used is None:
+        return
+    # The limit on addresses below would count as one more limit, and leave a share of a share.
+    allow_memory(used[0] + room)
+    if resource is None:  # pragma: no cover
         return
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     wanted = used[1] + room + SPARE_BYTES

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,15 @@ NAMES_TO_TRY = 20
 
 LOOK_S = 0.05
 """So often a job is looked at that is to be called off."""
+
+TO_BEGIN_S = 3.0
+"""So long a job that is called off may still read its scenario; what has not begun then is ended without a run."""
+
+ASIDE = re.compile(r"\.[0-9a-f]{16}")
+"""The name of a folder in which a job writes its run: hidden, with the job's id."""
+
+LEFT_S = 3600.0
+"""A folder aside that is older belongs to a server that was killed, and to none that is still there."""
 
 
 @dataclass
@@ -113,6 +124,7 @@ class Jobs:
         self.waiting: deque[Job] = deque()
         self.changed = Condition()
         self.is_closed = False
+        _remove_left(folder)
         self.threads = [Thread(target=self._work, name=f"simulation {i}", daemon=True) for i in range(at_once)]
         for thread in self.threads:
             thread.start()
@@ -186,27 +198,36 @@ class Jobs:
         job.samples = Growing(prepared.capacity_bps, has_data=prepared.has_data)
         threads = None if self.at_once == 1 else max((os.cpu_count() or 1) // self.at_once, 1)
         aside = self.folder / f".{job.id}"
-        child = Child(work.run, prepared.scenario, aside, threads, memory=self.memory)
+        written = aside / "run"
+        child = Child(work.run, prepared.scenario, written, threads, memory=self.memory)
         try:
             facts = self._followed(job, child)
-            job.name = self._put(aside, job)
+            if facts is not None:
+                job.name = self._put(written, job)
         finally:
             child.close()
             shutil.rmtree(aside, ignore_errors=True)
+        if facts is None:
+            _end(job, "stopped")
+            return
         job.run = address((job.name,))
         job.time_s, job.events = facts["time_s"], facts["events"]
         _end(job, facts["state"])
 
-    def _followed(self, job: Job, child: Child) -> dict[str, Any]:
-        """Take in what the process of a job tells until its end; give the facts of its run."""
+    def _followed(self, job: Job, child: Child) -> dict[str, Any] | None:
+        """Take in what the process of a job tells until its end; give the facts of its run if it has begun."""
         samples = job.samples
         assert samples is not None
-        is_told = False
+        has_begun, stopped_s = False, None
         while True:
-            if job.is_called_off and not is_told:
-                is_told = True
+            if job.is_called_off and stopped_s is None:
+                stopped_s = time.monotonic()
                 child.stop()
+            if stopped_s is not None and not has_begun and time.monotonic() - stopped_s > TO_BEGIN_S:
+                return None
             match child.heard(LOOK_S):
+                case "begun", _:
+                    has_begun = True
                 case "progress", (time_s, events):
                     job.time_s, job.events = time_s, events
                 case "samples", new:
@@ -215,20 +236,28 @@ class Jobs:
                 case "done", facts:
                     return dict(facts)
 
-    def _put(self, aside: Path, job: Job) -> str:
+    def _put(self, written: Path, job: Job) -> str:
         """Give a run the job's name, or one like it if somebody has taken that meanwhile; give the name."""
         for _ in range(NAMES_TO_TRY):
             with self.changed:
                 taken = {other.name for other in self.known.values() if not other.is_over and other is not job}
             name = new_name(job.name, taken, self.folder)
             try:
-                aside.rename(self.folder / name)
+                written.rename(self.folder / name)
             except OSError:
                 if not os.path.lexists(self.folder / name):
                     raise
                 continue
             return name
         raise ScenarioError(f"{self.folder}: no new name could be found for {job.name}; remove old runs")
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove what jobs have left aside whose server was killed."""
+    for place in folder.glob(".*"):
+        with suppress(OSError):
+            if ASIDE.fullmatch(place.name) and time.time() - place.lstat().st_mtime > LEFT_S:
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def _end(job: Job, state: State, error: str | None = None) -> None:

@@ -44,7 +44,7 @@ LEVEL = 4
 
 MOST_S = 120.0
 REMEDY = "look at it by `anabranch report`, or record less"
-"""Nobody waits longer for a run to be made ready, and what would do instead."""
+"""So long it may take to make a run ready, and what would do instead."""
 
 META, MACHINE, SCENARIO = "meta.json", "machine.json", "scenario.toml"
 ALLOCATED, OF_ALLOCATIONS = ("connections", "subflows", "links"), ("nodes", "paths")
@@ -183,6 +183,8 @@ class _broken:  # noqa: N801
         reason = str(error).replace(str(self.folder), self.shown)
         if isinstance(error, ScenarioError):
             raise ScenarioError(reason) from error
+        if isinstance(error, MemoryError):
+            raise ScenarioError(f"it takes more memory than is free; {REMEDY}") from error
         words = " ".join(reason.split())[:300] or type(error).__name__
         raise ScenarioError(f"it is no whole result of a run ({words}); run the scenario again") from error
 

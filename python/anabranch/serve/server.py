@@ -38,10 +38,11 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take note of the signals that uvicorn leaves out, too."""
+        """Take note of the signals that uvicorn leaves out, too, and of none that the caller ignores."""
+        wanted = dict.fromkeys(ENDING, self.handle_exit)
+        wanted |= {number: signal.SIG_IGN for number in ENDING if signal.getsignal(number) is signal.SIG_IGN}
         with super().capture_signals():
-            others = [number for number in ENDING if signal.getsignal(number) not in (self.handle_exit, signal.SIG_IGN)]
-            before = {number: signal.signal(number, self.handle_exit) for number in others}
+            before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
             try:
                 yield
             finally:

@@ -85,9 +85,10 @@ def prepare(_teller: Teller, scenarios: Scenarios, source: Source) -> Prepared:
 def run(teller: Teller, scenario: bytes, place: Path, threads: int | None) -> dict[str, Any]:
     """Run a scenario, tell how far it is and what is sampled, write what comes of it to a new folder, and give facts.
 
-    When it is told to stop, what there is until then is written.
+    It tells that it has begun once the scenario is read. When it is told to stop, what there is until then is written.
     """
     plan = read_plan(zlib.decompress(scenario).decode() + "\n")
+    teller.tell("begun")
     try:
         result = run_plan(
             plan,
