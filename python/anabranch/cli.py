@@ -28,7 +28,7 @@ COMMANDS = (
 
 
 class _Commands(TyperGroup):
-    """The commands, each loaded when it is asked for: most load tables and figures, and that takes longer than the command."""
+    """The commands, each loaded when it is asked for: to load tables and figures takes longer than most commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names of all commands."""
