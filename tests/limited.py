@@ -1,6 +1,7 @@
 """What tests of nasty inputs share: commands that run one after the other in a process with limits."""
 
 import contextlib
+import importlib
 import io
 import json
 import multiprocessing
@@ -33,6 +34,9 @@ def outcomes(commands, place):
 def _run(commands, place):
     from anabranch import _core, cli
 
+    # Commands are loaded when they are asked for; what they are does not count.
+    for name in {command[0] for command in commands}:
+        importlib.import_module(f"anabranch.commands.{name}")
     most = _core.memory_in_use()[1] + MEMORY_BYTES + RESERVED_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with open(place, "w", encoding="utf-8") as out:
