@@ -43,7 +43,9 @@ def run_passes(
 ) -> str | None:
     """Run until the stop rule is met, and say what was not met if it was not.
 
-    In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn.
+    In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn. A solver that goes on until its
+    rates cease to change may be done before: the certificate is asked after 1, 3, 7, 15, ... passes, and the clock decides
+    nothing.
     """
     if change is None and isinstance(solver, _core.Iewf):
         change = 0.02 * solver.unit
@@ -51,11 +53,13 @@ def run_passes(
     stretch = 1
     while True:
         began = time.perf_counter()
-        met = solver.run(*rule, min(solver.passes + stretch, max_passes))
+        look = (1 << (solver.passes + 1).bit_length()) - 1
+        met = solver.run(*rule, min(solver.passes + stretch, max_passes, max_passes if change is None else look))
         if progress is not None:
             progress("passes", solver.passes, max_passes)
         is_last = solver.passes >= max_passes
-        if met or ((change is not None or is_last) and solver.has_met("certificate", tolerance)):
+        is_look = is_last or (change is not None and solver.passes == look)
+        if met or (is_look and solver.has_met("certificate", tolerance)):
             return None
         if isinstance(solver, _core.Iewf) and solver.is_spent:
             return f"its passes took {solver.steps:,} steps of {solver.unit:.3g}; give a greater unit"
