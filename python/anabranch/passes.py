@@ -44,7 +44,7 @@ def run_passes(
     """Run until the stop rule is met, and say what was not met if it was not.
 
     In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn. A solver that goes on until its
-    rates cease to change may be done before: the certificate is asked after 1, 3, 7, 15, ... passes, and the clock decides
+    rates cease to change may be done before: the certificate is asked after 1, 3, 7, 15, ... passes. The clock decides
     nothing.
     """
     if change is None and isinstance(solver, _core.Iewf):
