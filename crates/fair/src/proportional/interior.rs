@@ -20,7 +20,7 @@ use super::start;
 use super::system::{System, Unknowns};
 
 /// Steps after which the method gives up.
-const MOST_STEPS: usize = 300;
+const MOST_STEPS: usize = 1000;
 
 /// The error at which it stops at once.
 const EXACT: f64 = 1e-12;
@@ -28,7 +28,10 @@ const EXACT: f64 = 1e-12;
 /// An error that is good enough when it improves no more.
 const GOOD: f64 = 1e-9;
 
-/// Steps without improvement: from there on, when that is good enough and when it is not.
+/// Steps without progress after which it stops: with an error that is good enough, and with one that is not.
+///
+/// A smaller t is progress too, as long as the error is not good enough: a connection that pays 1e-20 of what another
+/// pays finds its rate last, when t is far below 1e-20, and the error is that of the worst connection.
 const PATIENCE: (usize, usize) = (4, 100);
 
 /// A price is not told from 0 below this part of the marginal utility.
@@ -112,7 +115,7 @@ pub(super) struct Solved {
 pub(super) fn solve(scaled: &Scaled) -> Solved {
     let mut interior = Interior::new(scaled);
     let mut best = Solved { point: interior.point.clone(), steps: 0, error: f64::INFINITY };
-    let (mut last, mut least) = (0, f64::INFINITY);
+    let (mut last, mut least, mut lowest) = (0, f64::INFINITY, f64::INFINITY);
     for step in 0..MOST_STEPS {
         best.steps = step;
         let missing = interior.missing();
@@ -123,11 +126,15 @@ pub(super) fn solve(scaled: &Scaled) -> Solved {
         if error < 0.5 * least {
             (least, last) = (error, step);
         }
-        let patience = if best.error <= GOOD { PATIENCE.0 } else { PATIENCE.1 };
+        let is_good = best.error <= GOOD;
+        let patience = if is_good { PATIENCE.0 } else { PATIENCE.1 };
         if best.error <= EXACT || step - last >= patience || error.is_nan() {
             break;
         }
-        interior.step(&missing);
+        let t = interior.step(&missing);
+        if !is_good && t < 0.5 * lowest {
+            (lowest, last) = (t, step);
+        }
     }
     best
 }
@@ -210,8 +217,8 @@ impl<'a> Interior<'a> {
         worst
     }
 
-    /// One step: predictor, corrector, and nearly as far along as everything stays over 0.
-    fn step(&mut self, missing: &Missing) {
+    /// One step: predictor, corrector, and nearly as far along as everything stays over 0. Returns the t before it.
+    fn step(&mut self, missing: &Missing) -> f64 {
         let scaled = self.scaled;
         self.system.factorise(scaled, &self.point, &self.eta);
         let now = Products::of(scaled, &self.point, &self.point);
@@ -228,6 +235,7 @@ impl<'a> Interior<'a> {
         let reach = self.reach(&direction);
         go(&mut self.point, &direction, reach * (1.0 - (0.1 * (1.0 - reach)).max(1e-3)));
         self.eta = scaled.sums(&self.point.xi);
+        mean
     }
 
     /// How far one can go along `direction`, at most 1, before something reaches 0.

@@ -19,6 +19,7 @@
 
 mod cholesky;
 mod interior;
+mod optimum;
 mod scaled;
 mod start;
 mod system;
@@ -29,6 +30,7 @@ use thiserror::Error;
 
 use crate::problem::{Problem, trim};
 use interior::Solved;
+use optimum::{Attempt, FOUND, optimum};
 use scaled::{Guess, Scaled};
 
 /// Rates and prices of the greatest utility.
@@ -73,12 +75,6 @@ const ALPHAS: std::ops::RangeInclusive<f64> = 0.1..=100.0;
 /// Powers of ten that prices and money may come to.
 const MOST_POWER: f64 = 250.0;
 
-/// The solver's error at which an answer counts as found.
-const FOUND: f64 = 1e-7;
-
-/// From one alpha to the next, on the long way to one that is too great to begin with.
-const GENTLER: f64 = 1.3;
-
 /// A subflow or price below this part of what it is measured by is rounding, and set to 0.
 const NOTHING: f64 = 1e-11;
 
@@ -98,61 +94,6 @@ pub fn alpha_fair(problem: &Arc<Problem>, alpha: f64) -> Result<Priced, UtilityE
     let connection_rates = problem.sum_by_connection(&path_rates);
     let converged = solved.error <= FOUND;
     Ok(Priced { path_rates, connection_rates, link_prices, steps: solved.steps, converged })
-}
-
-/// The optimum, from `first` or another guess; that is needed seldom, and only where numbers lie far apart.
-fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
-    let alpha = first.alpha;
-    let mut best = Attempt::from(first);
-    if best.solved.error > FOUND {
-        best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Claimed)));
-    }
-    if best.solved.error > FOUND && alpha > 1.0 {
-        // A gentler utility is easier, and its rates are not far off: one step from half of alpha, or else many.
-        best = best.or(by_gentler_utilities(problem, alpha, alpha / 2.0, 2.0));
-    }
-    if best.solved.error > FOUND && alpha > 1.0 {
-        best = best.or(by_gentler_utilities(problem, alpha, 1.0, GENTLER));
-    }
-    best
-}
-
-/// The optimum by those of gentler utilities, each greater by `ratio` than the one before.
-fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64, first: f64, ratio: f64) -> Attempt {
-    let mut gentle = first;
-    let mut attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Filled));
-    while gentle < alpha {
-        gentle = (gentle * ratio).min(alpha);
-        let (rates, _) = unscale(problem, &attempt.scaled, &attempt.solved);
-        let steps = attempt.solved.steps;
-        attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Near(&rates)));
-        attempt.solved.steps += steps;
-    }
-    attempt
-}
-
-/// What came of a guess.
-struct Attempt {
-    scaled: Scaled,
-    solved: Solved,
-}
-
-impl Attempt {
-    fn from(scaled: Scaled) -> Self {
-        let mut solved = interior::solve(&scaled);
-        if !scaled.bears_out(&solved.point.left) {
-            solved.error = f64::INFINITY;
-        }
-        Self { scaled, solved }
-    }
-
-    /// The better of two, with the steps of both.
-    fn or(self, other: Self) -> Self {
-        let steps = self.solved.steps + other.solved.steps;
-        let mut better = if other.solved.error < self.solved.error { other } else { self };
-        better.solved.steps = steps;
-        better
-    }
 }
 
 /// Refuses utilities whose prices or money no number can hold.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use crate::common::{Kind, PLAIN, RICH, SINGLE, WIDE, assert_close, problem, random_parts, renumbered};
 use anabranch_fair::{Problem, UtilityError, alpha_fair, certify_prices};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// To which every answer is exact.
 const EXACT: f64 = 1e-6;
@@ -52,6 +54,28 @@ fn numbers_of_very_different_size_are_solved_or_owned_to_be_not() {
             optimal += usize::from(certificate.holds());
         }
         assert!(optimal >= least, "alpha {alpha}: {optimal} of 300");
+    }
+}
+
+/// A problem with capacities of 0.1 to 10 and weights of 1e-6 to 1e6.
+fn light_beside_heavy(seed: u64) -> Arc<Problem> {
+    let mut parts = random_parts(seed, PLAIN);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed + 1_000_000);
+    parts.capacity.fill_with(|| rng.random_range(0.1..10.0));
+    parts.weight.fill_with(|| 10f64.powf(rng.random_range(-6.0..6.0)));
+    Arc::new(Problem::new(parts).unwrap())
+}
+
+#[test]
+fn a_light_connection_gets_its_rate_beside_one_a_million_million_times_as_heavy() {
+    for (alpha, seeds) in [(1.0, 0..100), (2.0, 200..300), (8.0, 80..180)] {
+        for seed in seeds {
+            let problem = light_beside_heavy(seed);
+            let solved = alpha_fair(&problem, alpha).unwrap();
+            let certificate = certify_prices(&problem, alpha, &solved.path_rates, &solved.link_prices, EXACT);
+            let found = (certificate.residual, certificate.worst, certificate.gap, certificate.overload);
+            assert!(certificate.holds(), "seed {seed}, alpha {alpha}: {found:?}");
+        }
     }
 }
 
