@@ -1,37 +1,36 @@
 //! Dense Cholesky factors of a symmetric positive matrix, in place.
 
+use super::real::Real;
+
 /// Columns that are eliminated together.
 const BLOCK: usize = 32;
 
-/// A pivot that is this much less than its diagonal entry was is rounding error; its row drops out.
-const ROUNDING: f64 = 1e-15;
-
 /// The lower half of a symmetric matrix, row by row; after [`Matrix::factorise`] the factor.
-pub(super) struct Matrix {
+pub(super) struct Matrix<T> {
     size: usize,
-    rows: Vec<f64>,
+    rows: Vec<T>,
 }
 
-impl Matrix {
+impl<T: Real> Matrix<T> {
     pub fn zero(size: usize) -> Self {
-        Self { size, rows: vec![0.0; size * size] }
+        Self { size, rows: vec![T::zero(); size * size] }
     }
 
     pub fn clear(&mut self) {
-        self.rows.fill(0.0);
+        self.rows.fill(T::zero());
     }
 
     /// Adds to the entry of `row` and `column`, which is not over `row`.
-    pub fn add(&mut self, row: usize, column: usize, value: f64) {
+    pub fn add(&mut self, row: usize, column: usize, value: T) {
         self.rows[row * self.size + column] += value;
     }
 
     /// The lower factor takes the matrix's place. Rows that depend on others drop out: their solution is 0.
     pub fn factorise(&mut self) {
         let n = self.size;
-        let original: Vec<f64> = (0..n).map(|i| self.rows[i * n + i]).collect();
+        let original: Vec<T> = (0..n).map(|i| self.rows[i * n + i]).collect();
         // The columns at hand as rows, so that the rows below are updated along contiguous memory.
-        let mut columns = vec![0.0; BLOCK * n];
+        let mut columns = vec![T::zero(); BLOCK * n];
         for first in (0..n).step_by(BLOCK) {
             let last = (first + BLOCK).min(n);
             self.eliminate(first, last, &original[first..last]);
@@ -50,12 +49,12 @@ impl Matrix {
     }
 
     /// Factors the columns `first..last`, whose left is subtracted already; `original` is what their diagonals were.
-    fn eliminate(&mut self, first: usize, last: usize, original: &[f64]) {
+    fn eliminate(&mut self, first: usize, last: usize, original: &[T]) {
         let n = self.size;
-        for (k, original) in (first..last).zip(original) {
+        for (k, &original) in (first..last).zip(original) {
             let pivot = self.rows[k * n + k];
-            let is_sound = pivot > ROUNDING * original;
-            let root = if is_sound { pivot.sqrt() } else { f64::INFINITY };
+            let is_sound = pivot > T::from(T::ROUNDING) * original;
+            let root = if is_sound { pivot.sqrt() } else { f64::INFINITY.into() };
             self.rows[k * n + k] = root;
             for row in k + 1..n {
                 self.rows[row * n + k] /= root;
@@ -63,23 +62,24 @@ impl Matrix {
             for row in k + 1..n {
                 let factor = self.rows[row * n + k];
                 for column in k + 1..last.min(row + 1) {
-                    self.rows[row * n + column] -= factor * self.rows[column * n + k];
+                    let product = factor * self.rows[column * n + k];
+                    self.rows[row * n + column] -= product;
                 }
             }
         }
     }
 
     /// Replaces the right side by the solution.
-    pub fn solve(&self, right: &mut [f64]) {
+    pub fn solve(&self, right: &mut [T]) {
         let n = self.size;
         for row in 0..n {
-            let known: f64 = self.rows[row * n..row * n + row].iter().zip(&*right).map(|(a, b)| a * b).sum();
+            let known: T = self.rows[row * n..row * n + row].iter().zip(&*right).map(|(&a, &b)| a * b).sum();
             right[row] = (right[row] - known) / self.rows[row * n + row];
         }
         for row in (0..n).rev() {
             let value = right[row] / self.rows[row * n + row];
             right[row] = value;
-            for (other, factor) in right.iter_mut().zip(&self.rows[row * n..row * n + row]) {
+            for (other, &factor) in right.iter_mut().zip(&self.rows[row * n..row * n + row]) {
                 *other -= factor * value;
             }
         }
@@ -87,17 +87,17 @@ impl Matrix {
 }
 
 /// `row -= sum of factors[i] * columns[i]`, from column `from` on.
-fn subtract(row: &mut [f64], factors: &[f64], columns: &[f64], stride: usize, from: usize) {
+fn subtract<T: Real>(row: &mut [T], factors: &[T], columns: &[T], stride: usize, from: usize) {
     let part = |i: usize| &columns[i * stride + from..i * stride + from + row.len()];
     if let [a, b, c, d] = *factors {
         let columns = part(0).iter().zip(part(1)).zip(part(2)).zip(part(3));
-        for (value, (((w, x), y), z)) in row.iter_mut().zip(columns) {
+        for (value, (((&w, &x), &y), &z)) in row.iter_mut().zip(columns) {
             *value -= a * w + b * x + c * y + d * z;
         }
     } else {
-        for (i, factor) in factors.iter().enumerate() {
+        for (i, &factor) in factors.iter().enumerate() {
             let column = &columns[i * stride + from..i * stride + from + row.len()];
-            row.iter_mut().zip(column).for_each(|(value, other)| *value -= factor * other);
+            row.iter_mut().zip(column).for_each(|(value, &other)| *value -= factor * other);
         }
     }
 }

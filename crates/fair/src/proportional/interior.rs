@@ -13,14 +13,15 @@
 //! as for those far too great. The first point meets all conditions with t = 1, and its products are the shares; so
 //! what is at stake on each path and link sets the scale of its product. Then t goes to 0. Each step solves the
 //! linearised conditions twice with one matrix: first for t = 0, then for the t that the first try deserves and with
-//! its products (predictor and corrector [mehrotra1992]).
+//! its products (predictor and corrector [mehrotra1992]). The numbers are doubles or pairs of them ([`Real`]).
 
+use super::real::Real;
 use super::scaled::Scaled;
 use super::start;
 use super::system::{System, Unknowns};
 
 /// Steps after which the method gives up.
-const MOST_STEPS: usize = 1000;
+pub(super) const MOST_STEPS: usize = 1000;
 
 /// The error at which it stops at once.
 const EXACT: f64 = 1e-12;
@@ -39,35 +40,35 @@ pub(super) const CHEAP: f64 = 1e-6;
 
 /// All unknowns in scaled units, or a direction in which they change.
 #[derive(Clone)]
-pub(super) struct Point {
-    pub xi: Vec<f64>,
-    pub z: Vec<f64>,
-    pub kappa: Vec<f64>,
-    pub s: Vec<f64>,
-    pub v: Vec<f64>,
+pub(super) struct Point<T> {
+    pub xi: Vec<T>,
+    pub z: Vec<T>,
+    pub kappa: Vec<T>,
+    pub s: Vec<T>,
+    pub v: Vec<T>,
     /// Of each group; 0 and infinite without a demand.
-    pub mu: Vec<f64>,
-    pub left: Vec<f64>,
+    pub mu: Vec<T>,
+    pub left: Vec<T>,
 }
 
-impl Point {
+impl<T: Real> Point<T> {
     /// What `group` pays for a unit of rate, or a small part of its marginal utility, if that is more.
-    pub fn offer(&self, group: usize) -> f64 {
-        (self.v[group] - self.mu[group]).max(CHEAP * self.v[group])
+    pub fn offer(&self, group: usize) -> T {
+        (self.v[group] - self.mu[group]).max(T::from(CHEAP) * self.v[group])
     }
 }
 
 /// One number for each product: on paths, on rows, on demands.
-pub(super) struct Products {
-    pub path: Vec<f64>,
-    pub row: Vec<f64>,
-    pub demand: Vec<f64>,
+pub(super) struct Products<T> {
+    pub path: Vec<T>,
+    pub row: Vec<T>,
+    pub demand: Vec<T>,
 }
 
-impl Products {
-    pub fn of(scaled: &Scaled, one: &Point, other: &Point) -> Self {
-        let times = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).collect();
-        let on_demand = |g: usize| if scaled.has_demand(g) { one.mu[g] * other.left[g] } else { 0.0 };
+impl<T: Real> Products<T> {
+    pub fn of(scaled: &Scaled, one: &Point<T>, other: &Point<T>) -> Self {
+        let times = |a: &[T], b: &[T]| a.iter().zip(b).map(|(&a, &b)| a * b).collect();
+        let on_demand = |g: usize| if scaled.has_demand(g) { one.mu[g] * other.left[g] } else { T::zero() };
         Self {
             path: times(&one.xi, &other.z),
             row: times(&one.kappa, &other.s),
@@ -76,9 +77,9 @@ impl Products {
     }
 
     /// `t * self - point - part * second`, product by product: what a step is to change.
-    fn targets(&self, t: f64, point: &Self, part: f64, second: &Self) -> Self {
-        let term = |share: &[f64], now: &[f64], second: &[f64]| {
-            share.iter().zip(now).zip(second).map(|((share, now), second)| t * share - now - part * second).collect()
+    fn targets(&self, t: T, point: &Self, part: T, second: &Self) -> Self {
+        let term = |share: &[T], now: &[T], second: &[T]| {
+            share.iter().zip(now).zip(second).map(|((&share, &now), &second)| t * share - now - part * second).collect()
         };
         Self {
             path: term(&self.path, &point.path, &second.path),
@@ -88,35 +89,47 @@ impl Products {
     }
 
     /// The mean of the products relative to their shares.
-    fn mean(&self, share: &Self) -> f64 {
+    fn mean(&self, share: &Self) -> T {
         let values = self.path.iter().chain(&self.row).chain(&self.demand);
         let shares = share.path.iter().chain(&share.row).chain(&share.demand);
-        let relative = values.zip(shares).filter(|(_, share)| **share > 0.0).map(|(value, share)| value / share);
-        let (sum, count) = relative.fold((0.0, 0u32), |(sum, count), x| (sum + x, count + 1));
-        sum / f64::from(count.max(1))
+        let relative =
+            values.zip(shares).filter(|(_, share)| **share > T::zero()).map(|(&value, &share)| value / share);
+        let (sum, count) = relative.fold((T::zero(), 0u32), |(sum, count), x| (sum + x, count + 1));
+        sum / T::from(f64::from(count.max(1)))
     }
 }
 
 /// What is missing in each linear condition and in that of the logarithms.
-pub(super) struct Missing {
-    pub price: Vec<f64>,
-    pub load: Vec<f64>,
-    pub demand: Vec<f64>,
-    pub value: Vec<f64>,
+pub(super) struct Missing<T> {
+    pub price: Vec<T>,
+    pub load: Vec<T>,
+    pub demand: Vec<T>,
+    pub value: Vec<T>,
 }
 
 /// The optimum, the steps to it, and the error that is left.
-pub(super) struct Solved {
-    pub point: Point,
+pub(super) struct Solved<T> {
+    pub point: Point<T>,
     pub steps: usize,
     pub error: f64,
 }
 
-pub(super) fn solve(scaled: &Scaled) -> Solved {
-    let mut interior = Interior::new(scaled);
+impl<T: Real> Solved<T> {
+    /// The optimum in doubles, each the nearest.
+    pub fn into_doubles(self) -> Solved<f64> {
+        let Point { xi, z, kappa, s, v, mu, left } = self.point;
+        let [xi, z, kappa, s, v, mu, left] =
+            [xi, z, kappa, s, v, mu, left].map(|numbers| numbers.into_iter().map(Into::into).collect());
+        Solved { point: Point { xi, z, kappa, s, v, mu, left }, steps: self.steps, error: self.error }
+    }
+}
+
+/// The optimum, or the best point of `most` steps.
+pub(super) fn solve<T: Real>(scaled: &Scaled, most: usize) -> Solved<T> {
+    let mut interior = Interior::<T>::new(scaled);
     let mut best = Solved { point: interior.point.clone(), steps: 0, error: f64::INFINITY };
-    let (mut last, mut least, mut lowest) = (0, f64::INFINITY, f64::INFINITY);
-    for step in 0..MOST_STEPS {
+    let (mut last, mut least, mut lowest) = (0, f64::INFINITY, T::from(f64::INFINITY));
+    for step in 0..most {
         best.steps = step;
         let missing = interior.missing();
         let error = interior.error(&missing);
@@ -132,23 +145,23 @@ pub(super) fn solve(scaled: &Scaled) -> Solved {
             break;
         }
         let t = interior.step(&missing);
-        if !is_good && t < 0.5 * lowest {
+        if !is_good && t < T::from(0.5) * lowest {
             (lowest, last) = (t, step);
         }
     }
     best
 }
 
-struct Interior<'a> {
+struct Interior<'a, T> {
     scaled: &'a Scaled,
-    point: Point,
+    point: Point<T>,
     /// Of each group: the sum of its xi.
-    eta: Vec<f64>,
-    shares: Products,
-    system: System,
+    eta: Vec<T>,
+    shares: Products<T>,
+    system: System<T>,
 }
 
-impl<'a> Interior<'a> {
+impl<'a, T: Real> Interior<'a, T> {
     fn new(scaled: &'a Scaled) -> Self {
         let point = start::point(scaled);
         let shares = Products::of(scaled, &point, &point);
@@ -156,38 +169,39 @@ impl<'a> Interior<'a> {
         Self { scaled, point, eta, shares, system: System::new(scaled) }
     }
 
-    fn missing(&self) -> Missing {
+    fn missing(&self) -> Missing<T> {
         let (scaled, point) = (self.scaled, &self.point);
         let mut price = point.z.clone();
-        let mut load: Vec<f64> = point.s.iter().map(|s| s - 1.0).collect();
-        let (mut demand, mut value) = (vec![0.0; scaled.groups()], vec![0.0; scaled.groups()]);
+        let mut load: Vec<T> = point.s.iter().map(|&s| s - T::one()).collect();
+        let (mut demand, mut value) = (vec![T::zero(); scaled.groups()], vec![T::zero(); scaled.groups()]);
         for g in 0..scaled.groups() {
             for p in scaled.paths_of(g) {
                 price[p] += point.v[g] - point.mu[g] - scaled.price(p, &point.kappa);
                 for &(row, a) in scaled.uses_of(p) {
-                    load[row as usize] += a * point.xi[p];
+                    load[row as usize] += T::from(a) * point.xi[p];
                 }
             }
             if scaled.has_demand(g) {
-                demand[g] = self.eta[g] + point.left[g] - scaled.room[g];
+                demand[g] = self.eta[g] + point.left[g] - T::from(scaled.room[g]);
             }
-            value[g] = scaled.alpha * self.eta[g].ln() + (point.v[g] / scaled.value[g]).ln();
+            value[g] = T::from(scaled.alpha) * self.eta[g].ln() + (point.v[g] / T::from(scaled.value[g])).ln();
         }
         Missing { price, load, demand, value }
     }
 
     /// The largest relative error in any condition; NaN if some number is.
-    fn error(&self, missing: &Missing) -> f64 {
+    fn error(&self, missing: &Missing<T>) -> f64 {
         let (scaled, point) = (self.scaled, &self.point);
         let mut worst = 0.0;
-        let mut look = |error: f64| {
+        let mut look = |error: T| {
+            let error = error.into();
             if error.is_nan() || error > worst {
                 worst = error;
             }
         };
         // Of each row the greatest share of its price in what a connection pays; and what all products leave open.
-        let mut share = vec![0.0f64; point.s.len()];
-        let (mut open, mut paid) = (0.0, 0.0);
+        let mut share = vec![T::zero(); point.s.len()];
+        let (mut open, mut paid) = (T::zero(), T::zero());
         for g in 0..scaled.groups() {
             let (v, eta, offer) = (point.v[g], self.eta[g], point.offer(g));
             paid += v * eta;
@@ -196,50 +210,52 @@ impl<'a> Interior<'a> {
                 look((point.xi[p] / eta).min(point.z[p] / offer));
                 open += point.xi[p] * point.z[p];
                 for &(row, a) in scaled.uses_of(p) {
-                    share[row as usize] = share[row as usize].max(a * point.kappa[row as usize] / offer);
+                    share[row as usize] = share[row as usize].max(T::from(a) * point.kappa[row as usize] / offer);
                 }
             }
             look(missing.value[g].abs());
             if scaled.has_demand(g) {
-                look(missing.demand[g].abs() / scaled.room[g]);
-                look((point.left[g] / scaled.room[g]).min(point.mu[g] / v));
+                look(missing.demand[g].abs() / T::from(scaled.room[g]));
+                look((point.left[g] / T::from(scaled.room[g])).min(point.mu[g] / v));
                 open += point.mu[g] * point.left[g];
             }
         }
-        for (row, share) in share.iter().enumerate() {
+        for (row, &share) in share.iter().enumerate() {
             look(missing.load[row].abs());
-            look(point.s[row].min(*share));
+            look(point.s[row].min(share));
             open += point.kappa[row] * point.s[row];
         }
-        if paid > 0.0 {
+        if paid > T::zero() {
             look(open / paid);
         }
         worst
     }
 
-    /// One step: predictor, corrector, and nearly as far along as everything stays over 0. Returns the t before it.
-    fn step(&mut self, missing: &Missing) -> f64 {
+    /// One step: predictor, corrector, and nearly as far along as everything stays over 0. Returns the t it began with.
+    fn step(&mut self, missing: &Missing<T>) -> T {
         let scaled = self.scaled;
         self.system.factorise(scaled, &self.point, &self.eta);
         let now = Products::of(scaled, &self.point, &self.point);
-        let predictor = self.direction(missing, &self.shares.targets(0.0, &now, 0.0, &now));
+        let predictor = self.direction(missing, &self.shares.targets(T::zero(), &now, T::zero(), &now));
         let reach = self.reach(&predictor);
         let mean = now.mean(&self.shares);
         let mut tried = self.point.clone();
         go(&mut tried, &predictor, reach);
         let after = Products::of(scaled, &tried, &tried).mean(&self.shares);
-        let t = mean * (after / mean).powi(3).clamp(1e-8, 1.0);
+        let better: f64 = (after / mean).into();
+        let t = mean * T::from(better.powi(3).clamp(1e-8, 1.0));
         // The predictor's products mislead where it could not be followed far.
         let second = Products::of(scaled, &predictor, &predictor);
         let direction = self.direction(missing, &self.shares.targets(t, &now, reach * reach, &second));
         let reach = self.reach(&direction);
-        go(&mut self.point, &direction, reach * (1.0 - (0.1 * (1.0 - reach)).max(1e-3)));
+        let part: f64 = reach.into();
+        go(&mut self.point, &direction, (part * (1.0 - (0.1 * (1.0 - part)).max(1e-3))).into());
         self.eta = scaled.sums(&self.point.xi);
         mean
     }
 
     /// How far one can go along `direction`, at most 1, before something reaches 0.
-    fn reach(&self, direction: &Point) -> f64 {
+    fn reach(&self, direction: &Point<T>) -> T {
         let (point, d) = (&self.point, direction);
         let pairs = [
             (&point.xi, &d.xi),
@@ -250,17 +266,17 @@ impl<'a> Interior<'a> {
             (&point.mu, &d.mu),
             (&point.left, &d.left),
         ];
-        let falls = pairs.into_iter().flat_map(|(x, dx)| x.iter().zip(dx)).filter(|(_, dx)| **dx < 0.0);
-        falls.map(|(x, dx)| -x / dx).fold(1.0, f64::min)
+        let falls = pairs.into_iter().flat_map(|(x, dx)| x.iter().zip(dx)).filter(|(_, dx)| **dx < T::zero());
+        falls.map(|(&x, &dx)| -x / dx).fold(T::one(), T::min)
     }
 
     /// Solves the linearised conditions.
-    fn direction(&self, missing: &Missing, targets: &Products) -> Point {
+    fn direction(&self, missing: &Missing<T>, targets: &Products<T>) -> Point<T> {
         let (scaled, point) = (self.scaled, &self.point);
         let mut right = Unknowns {
-            xi: vec![0.0; point.xi.len()],
+            xi: vec![T::zero(); point.xi.len()],
             kappa: (0..point.s.len()).map(|row| -targets.row[row] / point.kappa[row] - missing.load[row]).collect(),
-            mu: vec![0.0; scaled.groups()],
+            mu: vec![T::zero(); scaled.groups()],
         };
         for g in 0..scaled.groups() {
             for p in scaled.paths_of(g) {
@@ -272,13 +288,13 @@ impl<'a> Interior<'a> {
         }
         let Unknowns { xi, kappa, mu } = self.system.solve(scaled, point, &self.eta, &right);
         let eta = scaled.sums(&xi);
-        let value = |g: usize| point.v[g] * (-missing.value[g] - scaled.alpha * eta[g] / self.eta[g]);
+        let value = |g: usize| point.v[g] * (-missing.value[g] - T::from(scaled.alpha) * eta[g] / self.eta[g]);
         let left = |g: usize| (targets.demand[g] - point.left[g] * mu[g]) / point.mu[g];
         Point {
             z: (0..xi.len()).map(|p| (targets.path[p] - point.z[p] * xi[p]) / point.xi[p]).collect(),
             s: (0..kappa.len()).map(|r| (targets.row[r] - point.s[r] * kappa[r]) / point.kappa[r]).collect(),
             v: (0..scaled.groups()).map(value).collect(),
-            left: (0..scaled.groups()).map(|g| if scaled.has_demand(g) { left(g) } else { 0.0 }).collect(),
+            left: (0..scaled.groups()).map(|g| if scaled.has_demand(g) { left(g) } else { T::zero() }).collect(),
             xi,
             kappa,
             mu,
@@ -287,7 +303,7 @@ impl<'a> Interior<'a> {
 }
 
 /// Moves `point` by `part` of `direction`.
-fn go(point: &mut Point, direction: &Point, part: f64) {
+fn go<T: Real>(point: &mut Point<T>, direction: &Point<T>, part: T) {
     let d = direction;
     let pairs = [
         (&mut point.xi, &d.xi),
@@ -299,6 +315,6 @@ fn go(point: &mut Point, direction: &Point, part: f64) {
         (&mut point.left, &d.left),
     ];
     for (x, dx) in pairs {
-        x.iter_mut().zip(dx).for_each(|(x, dx)| *x += part * dx);
+        x.iter_mut().zip(dx).for_each(|(x, &dx)| *x += part * dx);
     }
 }

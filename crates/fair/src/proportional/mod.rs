@@ -15,14 +15,17 @@
 //!
 //! The answer has a price for each link, `(unit of rate)^-alpha` for a unit of rate. Rates of connections are
 //! unique, and so are their path prices but for those whose demand is met; rates of paths and prices of links need not
-//! be: then these are some that are optimal. A link of capacity 0 has an infinite price. Method: [`interior`].
+//! be: then these are some that are optimal. A link of capacity 0 has an infinite price. Method: [`interior`], in
+//! doubles; where these do not find the optimum, in numbers of twice the digits ([`mod@optimum`]).
 
 mod cholesky;
 mod interior;
 mod optimum;
+mod real;
 mod scaled;
 mod start;
 mod system;
+mod wide;
 
 use std::sync::Arc;
 
@@ -110,7 +113,7 @@ fn check_range(scaled: &Scaled) -> Result<(), UtilityError> {
 }
 
 /// Rates of the paths and prices of the links in the problem's units, with 0 for what is nothing but rounding.
-fn unscale(problem: &Problem, scaled: &Scaled, solved: &Solved) -> (Vec<f64>, Vec<f64>) {
+fn unscale(problem: &Problem, scaled: &Scaled, solved: &Solved<f64>) -> (Vec<f64>, Vec<f64>) {
     let point = &solved.point;
     let eta = scaled.sums(&point.xi);
     let mut path_rates = vec![0.0; problem.paths()];

@@ -1,17 +1,31 @@
-//! The optimum, from one guess of the rates after another.
+//! The optimum, from one guess of the rates after another; then in numbers of twice the digits.
+//!
+//! Doubles have 16 digits. Where weights or levels lie far apart, or alpha is large, what one connection pays is lost
+//! beside what another pays, and no guess leads to the optimum. The method then computes in pairs of doubles
+//! ([`Wide`]), first from the rates that doubles came to, then from the first guesses. Such a step takes some 20 times
+//! as long. [`WORK`] bounds the steps of each guess, so that all three take at most some ten seconds. Networks that get
+//! fewer than [`LEAST_STEPS`] keep the answer of doubles: those of more than some 280 links on paths.
 
 use std::sync::Arc;
 
-use super::interior::{self, Solved};
+use super::interior::{self, MOST_STEPS, Solved};
+use super::real::Real;
 use super::scaled::{Guess, Scaled};
 use super::unscale;
-use crate::problem::Problem;
+use super::wide::Wide;
+use crate::problem::{Problem, trim};
 
 /// The solver's error at which an answer counts as found.
 pub(super) const FOUND: f64 = 1e-7;
 
 /// From one alpha to the next, on the long way to one that is too great to begin with.
 const GENTLER: f64 = 1.3;
+
+/// Multiplications in twice the digits that one guess may cost, about three seconds.
+const WORK: f64 = 2e8;
+
+/// Steps in twice the digits that are worth a try.
+const LEAST_STEPS: usize = 50;
 
 /// The optimum, from `first` or another guess; that is needed seldom, and only where numbers lie far apart.
 pub(super) fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
@@ -27,7 +41,7 @@ pub(super) fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
     if best.solved.error > FOUND && alpha > 1.0 {
         best = best.or(by_gentler_utilities(problem, alpha, 1.0, GENTLER));
     }
-    best
+    if best.solved.error > FOUND { in_twice_the_digits(problem, best) } else { best }
 }
 
 /// The optimum by those of gentler utilities, each greater by `ratio` than the one before.
@@ -44,15 +58,35 @@ fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64, first: f64, ratio: f
     attempt
 }
 
+/// The optimum in twice the digits, from the rates of `best` or another guess; or `best`, if that would take too long.
+fn in_twice_the_digits(problem: &Arc<Problem>, mut best: Attempt) -> Attempt {
+    let alpha = best.scaled.alpha;
+    let (mut rates, _) = unscale(problem, &best.scaled, &best.solved);
+    trim(problem, &mut rates);
+    for guess in [Guess::Near(&rates), Guess::Claimed, Guess::Filled] {
+        let scaled = Scaled::new(problem, alpha, guess);
+        let most = ((WORK / scaled.work()) as usize).min(MOST_STEPS);
+        if best.solved.error > FOUND && most >= LEAST_STEPS {
+            best = best.or(Attempt::with::<Wide>(scaled, most));
+        }
+    }
+    best
+}
+
 /// What came of a guess.
 pub(super) struct Attempt {
     pub scaled: Scaled,
-    pub solved: Solved,
+    pub solved: Solved<f64>,
 }
 
 impl Attempt {
     fn from(scaled: Scaled) -> Self {
-        let mut solved = interior::solve(&scaled);
+        Self::with::<f64>(scaled, MOST_STEPS)
+    }
+
+    /// Solves in numbers of type `T`, in at most `most_steps` steps.
+    fn with<T: Real>(scaled: Scaled, most_steps: usize) -> Self {
+        let mut solved = interior::solve::<T>(&scaled, most_steps).into_doubles();
         if !scaled.bears_out(&solved.point.left) {
             solved.error = f64::INFINITY;
         }

@@ -19,6 +19,7 @@
 
 use std::sync::Arc;
 
+use super::real::Real;
 use crate::passes::Passes;
 use crate::problem::Problem;
 use crate::start::Start;
@@ -157,14 +158,21 @@ impl Scaled {
         &self.uses[self.use_offsets[path]..self.use_offsets[path + 1]]
     }
 
+    /// About how many multiplications a step takes: to factor the matrix, to build it, and to refine its solutions.
+    pub fn work(&self) -> f64 {
+        let of_rows = (self.link.len() as f64).powi(3) / 6.0;
+        let of_path = |p: usize| self.uses_of(p).len().pow(2) + 30 * self.uses_of(p).len();
+        of_rows + (0..self.path.len()).map(of_path).sum::<usize>() as f64
+    }
+
     /// What a unit of `path` costs at these earnings of the rows.
-    pub fn price(&self, path: usize, kappa: &[f64]) -> f64 {
-        self.uses_of(path).iter().map(|&(row, a)| a * kappa[row as usize]).sum()
+    pub fn price<T: Real>(&self, path: usize, kappa: &[T]) -> T {
+        self.uses_of(path).iter().map(|&(row, a)| T::from(a) * kappa[row as usize]).sum()
     }
 
     /// The sum over the paths of each group.
-    pub fn sums(&self, xi: &[f64]) -> Vec<f64> {
-        (0..self.groups()).map(|g| xi[self.paths_of(g)].iter().sum()).collect()
+    pub fn sums<T: Real>(&self, xi: &[T]) -> Vec<T> {
+        (0..self.groups()).map(|g| xi[self.paths_of(g)].iter().copied().sum()).collect()
     }
 }
 

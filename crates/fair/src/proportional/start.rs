@@ -1,6 +1,7 @@
 //! Where the interior-point method starts: rates under all limits, prices over all marginal utilities.
 
 use super::interior::Point;
+use super::real::Real;
 use super::scaled::Scaled;
 
 /// What a path costs at least, relative to what its connection would pay.
@@ -15,44 +16,47 @@ const LOW: f64 = 0.1;
 /// of their paths until the path costs enough: where rates are nearly max-min fair, that is the link which holds them
 /// back, and those with lower levels hold more links. Where it is the demand that holds a connection back, its own mu
 /// makes up for what is lacking: the marginal utility of a small demand may be millions of times what links cost.
-pub(super) fn point(scaled: &Scaled) -> Point {
+pub(super) fn point<T: Real>(scaled: &Scaled) -> Point<T> {
     let (rows, groups) = (scaled.link.len(), scaled.groups());
-    let v = scaled.value.clone();
-    let (mut s, mut kappa) = (vec![1.0; rows], vec![f64::INFINITY; rows]);
+    let (high, low) = (T::from(HIGH), T::from(LOW));
+    let v: Vec<T> = scaled.value.iter().map(|&value| value.into()).collect();
+    let first: Vec<T> = scaled.first.iter().map(|&first| first.into()).collect();
+    let (mut s, mut kappa) = (vec![T::one(); rows], vec![T::from(f64::INFINITY); rows]);
     for (g, &v) in v.iter().enumerate() {
         for p in scaled.paths_of(g) {
             for &(row, a) in scaled.uses_of(p) {
-                s[row as usize] -= a * scaled.first[p];
-                kappa[row as usize] = kappa[row as usize].min(LOW * v / a);
+                s[row as usize] -= T::from(a) * first[p];
+                kappa[row as usize] = kappa[row as usize].min(low * v / T::from(a));
             }
         }
     }
-    let mut mu: Vec<f64> =
-        (0..groups).map(|g| if scaled.has_demand(g) { v[g] / scaled.room[g] } else { 0.0 }).collect();
+    let mut mu: Vec<T> =
+        (0..groups).map(|g| if scaled.has_demand(g) { v[g] / T::from(scaled.room[g]) } else { T::zero() }).collect();
     let mut order: Vec<usize> = (0..groups).collect();
     order.sort_by(|&a, &b| scaled.level[a].total_cmp(&scaled.level[b]));
     for g in order {
         if scaled.is_met(g) {
-            let cheapest = scaled.paths_of(g).map(|p| scaled.price(p, &kappa)).fold(f64::INFINITY, f64::min);
-            mu[g] = mu[g].max(HIGH * v[g] - cheapest);
+            let cheapest = scaled.paths_of(g).map(|p| scaled.price(p, &kappa)).fold(f64::INFINITY.into(), T::min);
+            mu[g] = mu[g].max(high * v[g] - cheapest);
         }
         for p in scaled.paths_of(g) {
-            let lacks = HIGH * v[g] - scaled.price(p, &kappa) - mu[g];
-            if lacks > 0.0 {
-                let fullest = scaled.uses_of(p).iter().min_by(|x, y| s[x.0 as usize].total_cmp(&s[y.0 as usize]));
+            let lacks = high * v[g] - scaled.price(p, &kappa) - mu[g];
+            if lacks > T::zero() {
+                let fullest =
+                    scaled.uses_of(p).iter().min_by(|x, y| s[x.0 as usize].into().total_cmp(&s[y.0 as usize].into()));
                 match fullest {
-                    Some(&(row, a)) => kappa[row as usize] += lacks / a,
+                    Some(&(row, a)) => kappa[row as usize] += lacks / T::from(a),
                     None => mu[g] += lacks,
                 }
             }
         }
     }
-    let mut z = vec![0.0; scaled.path.len()];
+    let mut z = vec![T::zero(); scaled.path.len()];
     for g in 0..groups {
         for p in scaled.paths_of(g) {
             z[p] = scaled.price(p, &kappa) + mu[g] - v[g];
         }
     }
-    let left = scaled.room.iter().map(|room| room - 1.0).collect();
-    Point { xi: scaled.first.clone(), z, kappa, s, v, mu, left }
+    let left = scaled.room.iter().map(|&room| T::from(room) - T::one()).collect();
+    Point { xi: first, z, kappa, s, v, mu, left }
 }

@@ -26,96 +26,94 @@
 
 use super::cholesky::Matrix;
 use super::interior::Point;
+use super::real::Real;
 use super::scaled::Scaled;
-
-/// The part that softens.
-const SOFT: f64 = 1e-8;
 
 /// Rounds of refinement at the most.
 const ROUNDS: usize = 6;
 
-/// What refinement need not improve.
-const SOLVED: f64 = 1e-14;
-
 /// Unknowns of the linear system, or its right sides.
 #[derive(Clone)]
-pub(super) struct Unknowns {
-    pub xi: Vec<f64>,
-    pub kappa: Vec<f64>,
-    pub mu: Vec<f64>,
+pub(super) struct Unknowns<T> {
+    pub xi: Vec<T>,
+    pub kappa: Vec<T>,
+    pub mu: Vec<T>,
 }
 
-impl Unknowns {
+impl<T: Real> Unknowns<T> {
     fn plus(&self, other: &Self) -> Self {
-        let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+        let sum = |a: &[T], b: &[T]| a.iter().zip(b).map(|(&a, &b)| a + b).collect();
         Self { xi: sum(&self.xi, &other.xi), kappa: sum(&self.kappa, &other.kappa), mu: sum(&self.mu, &other.mu) }
     }
 }
 
 /// A connection's part: numbers of its H.
-#[derive(Clone, Default)]
-struct Block {
-    h: f64,
+#[derive(Clone)]
+struct Block<T> {
+    h: T,
     /// `alpha v / eta`, and `mu / left` softened.
-    slope: f64,
-    held: f64,
+    slope: T,
+    held: T,
     /// Sum of D, and the path of the greatest.
-    sum: f64,
+    sum: T,
     largest: usize,
 }
 
-pub(super) struct System {
+pub(super) struct System<T> {
     /// D of each path.
-    d: Vec<f64>,
-    blocks: Vec<Block>,
-    matrix: Matrix,
-    differences: Differences,
+    d: Vec<T>,
+    blocks: Vec<Block<T>>,
+    matrix: Matrix<T>,
+    differences: Differences<T>,
 }
 
-impl System {
+impl<T: Real> System<T> {
     pub fn new(scaled: &Scaled) -> Self {
         let rows = scaled.link.len();
         Self {
-            d: vec![0.0; scaled.path.len()],
-            blocks: vec![Block::default(); scaled.groups()],
+            d: vec![T::zero(); scaled.path.len()],
+            blocks: Vec::with_capacity(scaled.groups()),
             matrix: Matrix::zero(rows),
             differences: Differences::new(rows),
         }
     }
 
     /// Builds the matrix and its factor.
-    pub fn factorise(&mut self, scaled: &Scaled, point: &Point, eta: &[f64]) {
+    pub fn factorise(&mut self, scaled: &Scaled, point: &Point<T>, eta: &[T]) {
         self.matrix.clear();
+        self.blocks.clear();
+        let soft = T::from(T::SOFT);
         for (g, &eta) in eta.iter().enumerate() {
             let offer = point.offer(g);
             for p in scaled.paths_of(g) {
-                self.d[p] = point.xi[p] / (point.z[p] + SOFT * offer);
+                self.d[p] = point.xi[p] / (point.z[p] + soft * offer);
             }
             let paths = scaled.paths_of(g);
-            let soft_left = point.left[g] + SOFT * scaled.room[g];
-            let held = if scaled.has_demand(g) { point.mu[g] / soft_left } else { 0.0 };
-            let slope = scaled.alpha * point.v[g] / eta;
-            self.blocks[g] = Block {
+            let soft_left = |g: usize| point.left[g] + soft * T::from(scaled.room[g]);
+            let held = if scaled.has_demand(g) { point.mu[g] / soft_left(g) } else { T::zero() };
+            let slope = T::from(scaled.alpha) * point.v[g] / eta;
+            let block = Block {
                 h: slope + held,
                 slope,
                 held,
-                sum: self.d[paths.clone()].iter().sum(),
+                sum: self.d[paths.clone()].iter().copied().sum(),
                 largest: paths.clone().fold(paths.start, |best, p| if self.d[p] > self.d[best] { p } else { best }),
             };
-            self.differences.add(scaled, g, &self.blocks[g], &self.d, &mut self.matrix);
+            self.differences.add(scaled, g, &block, &self.d, &mut self.matrix);
+            self.blocks.push(block);
         }
         for row in 0..point.s.len() {
-            self.matrix.add(row, row, (point.s[row] + SOFT) / point.kappa[row]);
+            self.matrix.add(row, row, (point.s[row] + soft) / point.kappa[row]);
         }
         self.matrix.factorise();
     }
 
     /// Solves the system, with refinement.
-    pub fn solve(&self, scaled: &Scaled, point: &Point, eta: &[f64], right: &Unknowns) -> Unknowns {
+    pub fn solve(&self, scaled: &Scaled, point: &Point<T>, eta: &[T], right: &Unknowns<T>) -> Unknowns<T> {
         let mut found = self.solve_softly(scaled, right);
         let (mut rest, mut least) = remainder(scaled, point, eta, right, &found);
         for _ in 0..ROUNDS {
-            if least <= SOLVED {
+            if least <= T::from(T::SOLVED) {
                 break;
             }
             let refined = found.plus(&self.solve_softly(scaled, &rest));
@@ -129,13 +127,13 @@ impl System {
     }
 
     /// Solves the softened system, whose matrix was factored.
-    fn solve_softly(&self, scaled: &Scaled, right: &Unknowns) -> Unknowns {
+    fn solve_softly(&self, scaled: &Scaled, right: &Unknowns<T>) -> Unknowns<T> {
         let mut xi = right.xi.clone();
         self.rates(scaled, &mut xi, &right.mu);
-        let mut kappa: Vec<f64> = right.kappa.iter().map(|load| -load).collect();
+        let mut kappa: Vec<T> = right.kappa.iter().map(|&load| -load).collect();
         for (p, &amount) in xi.iter().enumerate() {
             for &(row, a) in scaled.uses_of(p) {
-                kappa[row as usize] += a * amount;
+                kappa[row as usize] += T::from(a) * amount;
             }
         }
         self.matrix.solve(&mut kappa);
@@ -148,13 +146,13 @@ impl System {
     }
 
     /// Turns what remains of prices into rates, and gives mu.
-    fn rates(&self, scaled: &Scaled, prices: &mut [f64], over: &[f64]) -> Vec<f64> {
-        let mut mu = vec![0.0; scaled.groups()];
+    fn rates(&self, scaled: &Scaled, prices: &mut [T], over: &[T]) -> Vec<T> {
+        let mut mu = vec![T::zero(); scaled.groups()];
         for (g, block) in self.blocks.iter().enumerate() {
-            let mean = scaled.paths_of(g).map(|p| self.d[p] * prices[p]).sum::<f64>() / block.sum;
-            let scale = 1.0 + block.h * block.sum;
+            let mean = scaled.paths_of(g).map(|p| self.d[p] * prices[p]).sum::<T>() / block.sum;
+            let scale = T::one() + block.h * block.sum;
             let common = (mean + over[g] * block.held) / scale;
-            mu[g] = block.held * block.sum * (mean - over[g] * (1.0 / block.sum + block.slope)) / scale;
+            mu[g] = block.held * block.sum * (mean - over[g] * (T::one() / block.sum + block.slope)) / scale;
             for p in scaled.paths_of(g) {
                 prices[p] = self.d[p] * ((prices[p] - mean) + common);
             }
@@ -164,25 +162,31 @@ impl System {
 }
 
 /// What `found` leaves of the right sides, and the greatest of it, relative to money and capacities.
-fn remainder(scaled: &Scaled, point: &Point, eta: &[f64], right: &Unknowns, found: &Unknowns) -> (Unknowns, f64) {
+fn remainder<T: Real>(
+    scaled: &Scaled,
+    point: &Point<T>,
+    eta: &[T],
+    right: &Unknowns<T>,
+    found: &Unknowns<T>,
+) -> (Unknowns<T>, T) {
     let mut rest = right.clone();
     for (row, load) in rest.kappa.iter_mut().enumerate() {
         *load += point.s[row] / point.kappa[row] * found.kappa[row];
     }
     let sums = scaled.sums(&found.xi);
-    let mut worst = 0.0f64;
-    for (g, sum) in sums.iter().enumerate() {
+    let mut worst = T::zero();
+    for (g, &sum) in sums.iter().enumerate() {
         if scaled.has_demand(g) {
             rest.mu[g] -= sum - point.left[g] / point.mu[g] * found.mu[g];
-            worst = worst.max(rest.mu[g].abs() / scaled.room[g]);
+            worst = worst.max(rest.mu[g].abs() / T::from(scaled.room[g]));
         }
-        let common = scaled.alpha * point.v[g] / eta[g] * sum + found.mu[g];
+        let common = T::from(scaled.alpha) * point.v[g] / eta[g] * sum + found.mu[g];
         let offer = point.offer(g);
         for p in scaled.paths_of(g) {
             rest.xi[p] -= point.z[p] / point.xi[p] * found.xi[p] + common + scaled.price(p, &found.kappa);
             worst = worst.max(rest.xi[p].abs() / (offer + point.z[p]));
             for &(row, a) in scaled.uses_of(p) {
-                rest.kappa[row as usize] -= a * found.xi[p];
+                rest.kappa[row as usize] -= T::from(a) * found.xi[p];
             }
         }
     }
@@ -191,24 +195,25 @@ fn remainder(scaled: &Scaled, point: &Point, eta: &[f64], right: &Unknowns, foun
 }
 
 /// Adds a connection's part to the matrix; keeps memory for it.
-struct Differences {
+struct Differences<T> {
     /// Of each row: the amount of the largest path, that of the path at hand, and u.
-    largest: Vec<f64>,
-    other: Vec<f64>,
-    u: Vec<f64>,
+    largest: Vec<T>,
+    other: Vec<T>,
+    u: Vec<T>,
     /// The rows of the connection, rising; and those where the path at hand differs, with the difference.
     rows: Vec<u32>,
-    delta: Vec<(u32, f64)>,
+    delta: Vec<(u32, T)>,
 }
 
-impl Differences {
+impl<T: Real> Differences<T> {
     fn new(rows: usize) -> Self {
-        Self { largest: vec![0.0; rows], other: vec![0.0; rows], u: vec![0.0; rows], rows: vec![], delta: vec![] }
+        let zero = || vec![T::zero(); rows];
+        Self { largest: zero(), other: zero(), u: zero(), rows: vec![], delta: vec![] }
     }
 
-    fn add(&mut self, scaled: &Scaled, group: usize, block: &Block, d: &[f64], matrix: &mut Matrix) {
+    fn add(&mut self, scaled: &Scaled, group: usize, block: &Block<T>, d: &[T], matrix: &mut Matrix<T>) {
         for &(row, a) in scaled.uses_of(block.largest) {
-            self.largest[row as usize] = a;
+            self.largest[row as usize] = a.into();
         }
         self.rows.clear();
         self.rows.extend(scaled.paths_of(group).flat_map(|p| scaled.uses_of(p)).map(|(row, _)| row));
@@ -223,8 +228,8 @@ impl Differences {
                 }
             }
         }
-        let s = 1.0 / block.h + block.sum;
-        let (once, m) = (1.0 / (block.h * s), block.sum / (block.h * s));
+        let s = T::one() / block.h + block.sum;
+        let (once, m) = (T::one() / (block.h * s), block.sum / (block.h * s));
         for (i, &row) in self.rows.iter().enumerate() {
             let (a, u) = (self.largest[row as usize], self.u[row as usize]);
             for &column in &self.rows[..=i] {
@@ -233,25 +238,25 @@ impl Differences {
             }
         }
         for &row in &self.rows {
-            (self.largest[row as usize], self.u[row as usize]) = (0.0, 0.0);
+            (self.largest[row as usize], self.u[row as usize]) = (T::zero(), T::zero());
         }
     }
 
     /// Where `path` uses another amount than `largest`.
     fn compare(&mut self, scaled: &Scaled, path: usize, largest: usize) {
         for &(row, a) in scaled.uses_of(path) {
-            self.other[row as usize] = a;
+            self.other[row as usize] = a.into();
         }
         self.delta.clear();
         let both = || scaled.uses_of(path).iter().chain(scaled.uses_of(largest)).map(|&(row, _)| row as usize);
         for row in both() {
             let difference = self.other[row] - self.largest[row];
-            if difference != 0.0 {
+            if difference != T::zero() {
                 self.delta.push((row as u32, difference));
             }
             // A row that both use comes twice, and differs no more.
             self.other[row] = self.largest[row];
         }
-        both().for_each(|row| self.other[row] = 0.0);
+        both().for_each(|row| self.other[row] = T::zero());
     }
 }
