@@ -19,7 +19,8 @@ expect.set_options(timeout=30_000)
 
 # Programs keep ignoring a signal that was ignored when they were started, as by `nohup` or a shell in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+for ignored in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
