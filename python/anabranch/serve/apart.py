@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_S = 120.0
-"""So long work may wait for a place, and so long it may take."""
+"""The most seconds that work may wait for a place, and the most that it may take then."""
 
 BUSY = "the server is busy with what others ask for; ask again in some minutes"
 REMEDY = "make it smaller, or run it by `anabranch run --out` in this folder"

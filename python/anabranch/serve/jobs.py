@@ -37,7 +37,7 @@ LOOK_S = 0.05
 """So often a job is looked at that is to be called off."""
 
 TO_BEGIN_S = 3.0
-"""So long a job that is called off may still read its scenario; what has not begun then is ended without a run."""
+"""Seconds that a job which is called off may still read its scenario; what has not begun then ends without a run."""
 
 ASIDE = re.compile(r"\.[0-9a-f]{16}")
 """The name of a folder in which a job writes its run: hidden, with the job's id."""

@@ -44,7 +44,7 @@ LEVEL = 4
 
 MOST_S = 120.0
 REMEDY = "look at it by `anabranch report`, or record less"
-"""So long it may take to make a run ready, and what would do instead."""
+"""The most seconds that it may take to make a run ready, and what would do instead."""
 
 META, MACHINE, SCENARIO = "meta.json", "machine.json", "scenario.toml"
 ALLOCATED, OF_ALLOCATIONS = ("connections", "subflows", "links"), ("nodes", "paths")
