@@ -92,6 +92,17 @@ fn a_loop_may_have_several_paths() {
 }
 
 #[test]
+fn a_connection_outside_chains_may_have_more_paths_than_a_chain_may_have_ways() {
+    let links: String = (0..1100).map(|i| FORK.replace("other", &format!("other-{i}"))).collect();
+    let both = "[[connection]]\nname = \"f\"\nsource = \"a\"\ntarget = \"c\"\nrelays = [\"b\"]\nprotocol = \"lia\"\n\
+                paths = 1\n[[connection]]\nname = \"lone\"\nsource = \"b\"\ntarget = \"c\"\nprotocol = \"lia\"\n\
+                paths = 1101";
+    let plan = plan(&row(&format!("{links}{both}"))).unwrap();
+    let counts: Vec<usize> = (0..plan.transfers.len() as u32).map(|c| plan.paths.of(ConnectionId(c)).len()).collect();
+    assert!(counts.contains(&1101), "{counts:?}");
+}
+
+#[test]
 fn given_paths_are_divided_too() {
     let keys = "source = \"a\"\ntarget = \"d\"\nrelays = [\"c\"]\npaths = [[\"a\", \"b\", \"c\", \"d\"]]";
     let plan = plan(&row(&format!("[[connection]]\n{keys}"))).unwrap();
