@@ -222,6 +222,13 @@ def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
     assert not os.listdir(tmp_path / "out" / "failed")
 
 
+def test_a_pattern_of_sources_that_names_no_module_is_an_error():
+    package = Path(version.__file__).parents[1]
+    assert all(file.is_file() for file in version.modules(package, version.MODULES))
+    with pytest.raises(AssertionError, match="no module is called moved/away"):
+        version.modules(package, [*version.MODULES, "moved/away.py"])
+
+
 def test_runs_of_another_version_are_left_aside(tmp_path, monkeypatch):
     file = written(tmp_path, seeds=1)
     first = sweep(file, tmp_path / "out")
