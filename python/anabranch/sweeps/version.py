@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MODULES = (
-    *("demands.py", "formats/*.py", "measured.py", "network.py", "paths.py", "read.py", "result.py"),
-    *("scenario.py", "simulate.py"),
+    *("formats/*.py", "model/demands.py", "model/network.py", "model/paths.py"),
+    *("runs/result.py", "runs/scenario.py", "runs/simulate.py", "runs/tables.py"),
 )
 """What results go through, besides the compiled module."""
 
