@@ -1,6 +1,5 @@
 """The documentation does what it says: commands and code run, links lead somewhere, cited works are listed."""
 
-import ast
 import contextlib
 import io
 import re
@@ -169,40 +168,3 @@ def test_local_links_lead_somewhere(page):
         if heading:
             titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
             assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, target
-
-
-def imports(file: Path) -> set[str]:
-    """Give the modules of the package that a file imports when it runs, by their first word."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    types_only = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node not in types_only and node.module:
-            package, _, module = node.module.partition(".")
-            if package == "anabranch":
-                found |= {module.partition(".")[0]} if module else {name.name for name in node.names}
-    return found
-
-
-def test_the_arrows_between_python_modules_are_those_of_the_architecture():
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    arrows = {module: set(own.split(", ")) for module, own in re.findall(r"^(\w+) +-> (.*)$", text, re.MULTILINE)}
-    shared = {"_core", "errors", "folder", "interrupts"}
-    package = ROOT / "python/anabranch"
-    for file in package.rglob("*.py"):
-        module = file.relative_to(package).with_suffix("").parts[0]
-        if module == "__init__":
-            continue
-        beyond = imports(file) - arrows.get(module, set()) - shared - {module}
-        assert not beyond, f"{file.name} imports {beyond}"
-    order = list(arrows)
-    beneath = {used for own in arrows.values() for used in own} - shared - set(order)
-    assert beneath == {"highs", "layout", "allocation_tables"}, "modules that import none of the others"
-    assert all(order.index(used) < i for i, own in enumerate(order) for used in arrows[own] - shared - beneath), (
-        "a circle"
-    )

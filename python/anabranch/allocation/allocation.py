@@ -15,7 +15,6 @@ from anabranch.allocation.comparison import Comparison, compare_rates
 from anabranch.allocation.tables import connection_table, link_table, subflow_table
 from anabranch.errors import CertificateError
 from anabranch.folder import new_folder, put_parquet
-from anabranch.notebook import allocation_html
 from anabranch.solvers.approximate import OPTIONS
 
 if TYPE_CHECKING:
@@ -333,4 +332,6 @@ class Allocation:
         )
 
     def _repr_html_(self) -> str:
+        from anabranch.notebook import allocation_html
+
         return allocation_html(self)

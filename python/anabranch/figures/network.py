@@ -22,7 +22,6 @@ from anabranch.errors import ScenarioError
 from anabranch.figures.labels import place_labels
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GREY, INK, PALE, SOFT_INK, method_name
-from anabranch.model.layout import node_positions
 
 if TYPE_CHECKING:
     import os
@@ -145,7 +144,7 @@ def _ahead(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.f
 
 def _plan(network: Network, width: float, thickness: float) -> _Drawing:
     """Fit the nodes into the page, and choose sizes by the room that each node has."""
-    places = node_positions(network)
+    places = network.layout()
     low = places.min(axis=0) if len(places) else np.zeros(2)
     extent = (places.max(axis=0) - low) if len(places) else np.ones(2)
     inner = width - 2.0 * MARGIN_PT

@@ -10,7 +10,6 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.notebook import demands_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,6 +69,8 @@ class Demands:
         return f"<Demands {len(self)} connections on {self.network!r}>"
 
     def _repr_html_(self) -> str:
+        from anabranch.notebook import demands_html
+
         return demands_html(self)
 
 

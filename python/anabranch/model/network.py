@@ -12,7 +12,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.notebook import network_html
+from anabranch.model.layout import node_positions
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -218,6 +218,16 @@ class Network:
             raise ValueError(f"capacity_bps has the shape {capacity.shape}; it must be ({count},), one for each link")
         return type(self)(self.core.with_capacities(capacity.tolist()), self.name)
 
+    def layout(self) -> NDArray[np.float64]:
+        """Give each node a place in a picture: from coordinates if there are any, else near its neighbours.
+
+        Returns
+        -------
+        ndarray of float, shape (nodes, 2)
+            x to the right and y upwards, in arbitrary units that are equally long on both axes.
+        """
+        return node_positions(self)
+
     def to_networkx(self) -> nx.MultiDiGraph:
         """Give the network as a `networkx.MultiDiGraph`: links are edges keyed by name, with their attributes.
 
@@ -244,6 +254,8 @@ class Network:
         return f"<Network {title}{len(self)} nodes, {len(self.core.link_names)} links>"
 
     def _repr_html_(self) -> str:
+        from anabranch.notebook import network_html
+
         return network_html(self)
 
 

@@ -12,7 +12,6 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
-from anabranch.notebook import paths_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +56,8 @@ class Paths:
         return f"<Paths {len(self)} paths of {len(self.connection_offsets) - 1} connections>"
 
     def _repr_html_(self) -> str:
+        from anabranch.notebook import paths_html
+
         return paths_html(self)
 
     @property

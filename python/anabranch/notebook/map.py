@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anabranch.model.layout import node_positions
 from anabranch.notebook.markup import legend, svg
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def network_map(network: Network, utilisation: NDArray[np.float64] | None = None
     links = len(core.link_names)
     if not 0 < links <= MOST_LINKS:
         return ""
-    places, height = _fitted(node_positions(network))
+    places, height = _fitted(network.layout())
     start, end = places[core.link_source], places[core.link_target]
     if utilisation is None:
         # Both directions lie on one line; the first is enough.

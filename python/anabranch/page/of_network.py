@@ -17,11 +17,8 @@ def network_header(network: Network) -> dict[str, Any]:
 
     Places are those of the figures, y upwards. A capacity without limit and a twin that is not there are null.
     """
-    # Only now: with the figures comes matplotlib, which takes as long to load as all the rest.
-    from anabranch.model.layout import node_positions
-
     core = network.core
-    places = node_positions(network)
+    places = network.layout()
     return {
         "nodes": {
             "name": core.node_names,

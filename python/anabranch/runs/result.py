@@ -12,7 +12,6 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
-from anabranch.notebook import result_html
 from anabranch.runs.scenario import read_scenario
 from anabranch.runs.settling import (
     HOLD_S,
@@ -243,6 +242,8 @@ class Result:
         return f"<Result{title} {sizes}, {meta['reached_s']:g} s{state}>"
 
     def _repr_html_(self) -> str:
+        from anabranch.notebook import result_html
+
         return result_html(self)
 
 
