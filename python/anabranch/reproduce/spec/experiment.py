@@ -148,7 +148,7 @@ def find_experiments(experiments: str | Path | None = None) -> Path:
     ScenarioError
         None of them holds an experiment.
     """
-    checkout = Path(__file__).resolve().parents[2] / "experiments"
+    checkout = Path(__file__).resolve().parents[4] / "experiments"
     places = [Path(experiments)] if experiments is not None else [Path("experiments"), checkout]
     for place in places:
         if any(place.glob("*/experiment.toml")):
