@@ -8,7 +8,7 @@ MODULES := ui/node_modules/.package-lock.json
 UI := $(shell git ls-files -co --exclude-standard ui 2>/dev/null)
 RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.lock 2>/dev/null)
 
-.PHONY: demo test install fuzz miri audit constraints notices bench docs lint format clean
+.PHONY: demo test check install develop fuzz miri audit constraints notices bench docs lint format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
 
@@ -23,8 +23,20 @@ demo: install
 	$(BIN)/anabranch run $(SCENARIO_3) --rows 3 --out runs/vo-le-tran --set defaults.connection.protocol=vo-le-tran
 	$(BIN)/anabranch report runs/d-slen runs/vo-le-tran runs/continent --out runs/report.html
 
+# What tells within minutes whether a change works: formats, lints, types, and the tests that take no time.
+check: develop
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo test --workspace --lib --quiet
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest anabranch._core --concise
+	cd ui && npm run --silent lint && npm run --silent test
+	$(BIN)/pytest --numprocesses=2 --dist=loadscope -m "not alone and not slow"
+
 # Everything that a change must pass. Tests that measure real time have the machine for themselves.
-test: install
+test: develop
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -38,7 +50,10 @@ test: install
 	$(BIN)/pytest -m alone
 	$(BIN)/python fuzz/run.py 50
 
-install: $(PAGE) $(BIN)/anabranch
+install: $(PAGE) $(VENV)/.built-release
+
+# The module without link-time optimisation and with all checks: soon compiled anew after a change.
+develop: $(PAGE) $(VENV)/.built-dev
 
 # The page, as one HTML file that the package carries.
 $(PAGE): $(MODULES) $(UI)
@@ -55,9 +70,10 @@ $(BIN)/maturin: constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
 	touch $@
 
-# All that it depends on is there by now, so nothing is asked of an index.
-$(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
-	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+# The module, compiled by one of two profiles. All that it depends on is there by now, so nothing is asked of an index.
+$(VENV)/.built-%: $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
+	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $* --quiet
+	rm -f $(VENV)/.built-*
 	touch $@
 
 # Fuzz every reader for so many seconds together; see fuzz/README.md.

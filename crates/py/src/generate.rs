@@ -212,5 +212,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     generate.add_function(wrap_pyfunction!(uniform, &generate)?)?;
     generate.add_function(wrap_pyfunction!(hot_spots, &generate)?)?;
     generate.add_function(wrap_pyfunction!(random_pairs, &generate)?)?;
+    // A module that Python can import by its name, as tools do that compare it with its stub.
+    module.py().import("sys")?.getattr("modules")?.set_item("anabranch._core.generate", &generate)?;
     module.add_submodule(&generate)
 }
