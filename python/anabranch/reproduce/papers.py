@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.reproduce.spec.experiment import list_experiments
+from anabranch.reproduce.experiment import list_experiments
 from anabranch.reproduce.spec.table import read_toml
 
 if TYPE_CHECKING:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from anabranch.estimate import Estimate
-from anabranch.reproduce.spec.figure import item_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from anabranch.reproduce.experiment import Experiment
+    from anabranch.reproduce.figures.kind import GatheredFigure
     from anabranch.reproduce.papers import Paper
-    from anabranch.reproduce.spec.experiment import Experiment
-    from anabranch.reproduce.spec.figure import Figure
 
 WITHIN, OUTSIDE, REFUTED, UNJUDGED = "yes", "NO", "not borne out", "not judged"
 """What the column ``within`` says; a claim not borne out whose check fails is outside."""
@@ -84,7 +84,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Made:
+class SimulationCost:
     """What a simulation took.
 
     Attributes
@@ -119,8 +119,8 @@ class Rows(list[Row]):
         self.experiments: list[Experiment] = []
         self.left_out: list[str] = []
         self.not_done: list[str] = []
-        self.figures: list[Figure] = []
-        self.made: list[Made] = []
+        self.figures: list[GatheredFigure] = []
+        self.made: list[SimulationCost] = []
 
     @property
     def with_rest(self) -> list[Row]:
@@ -165,6 +165,11 @@ def verdicts(rows: Iterable[Row]) -> str:
 def size_text(scale: float) -> str:
     """Say how large what is simulated was made."""
     return f"{scale:g} times the random connections, over links of {scale:g} times the capacity"
+
+
+def item_name(item: str) -> str:
+    """Give an item as people write it: ``Theorem 8.2`` for ``theorem-8-2``."""
+    return re.sub(r"(?<=\d)-(?=\d)", ".", item).replace("-", " ").capitalize()
 
 
 def text_of(value: object) -> str:

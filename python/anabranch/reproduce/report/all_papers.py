@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from anabranch.folder import check_new, check_place, put_file
 from anabranch.interrupts import held_interrupts
+from anabranch.reproduce.experiment import find_experiments
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report.html import cell, framed, table
 from anabranch.reproduce.report.paper import counts, counts_html
 from anabranch.reproduce.report.report import reproduce_to
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import ReproductionInterrupted, size_text
-from anabranch.reproduce.spec.experiment import find_experiments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from anabranch.reproduce.report.html import cell, framed, from_markdown, table
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
-from anabranch.reproduce.rows import OUTSIDE, REFUTED, UNJUDGED, WITHIN, verdicts
-from anabranch.reproduce.spec.figure import item_name
+from anabranch.reproduce.rows import OUTSIDE, REFUTED, UNJUDGED, WITHIN, item_name, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.reproduce.rows import Made, Row, Rows
-    from anabranch.reproduce.spec.experiment import Experiment
-    from anabranch.reproduce.spec.figure import Figure
+    from anabranch.reproduce.experiment import Experiment
+    from anabranch.reproduce.figures.kind import GatheredFigure
+    from anabranch.reproduce.rows import Row, Rows, SimulationCost
 
 STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted", UNJUDGED: "unjudged"}
 """How a row is marked, by its verdict."""
@@ -129,16 +128,16 @@ def _cell(heading: str, value: object, row: Row) -> str:
     return cell(text, heading, () if is_claim else RIGHT)
 
 
-def _picture(figure: Figure) -> str:
-    file = escape(figure.plan.file, quote=True)
-    caption = f"{escape(figure.plan.caption)} " if figure.plan.caption else ""
+def _picture(figure: GatheredFigure) -> str:
+    file = escape(figure.file, quote=True)
+    caption = f"{escape(figure.caption)} " if figure.caption else ""
     return (
         f'<figure><a href="{file}.svg"><img src="{file}.svg" alt="{escape(figure.title, quote=True)}" loading="lazy">'
         f'</a><figcaption>{caption}<a href="{file}.csv">numbers</a> <a href="{file}.png">PNG</a></figcaption></figure>'
     )
 
 
-def _simulations(made: Sequence[Made]) -> str:
+def _simulations(made: Sequence[SimulationCost]) -> str:
     if not made:
         return ""
     headings = ("item", "run", "simulated", "took", "threads", "packet-hops", "a second")

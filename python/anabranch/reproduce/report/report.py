@@ -12,15 +12,14 @@ from anabranch.folder import check_new, check_place, new_folder, not_written, pu
 from anabranch.reproduce.report.paper import paper_page
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
 from anabranch.reproduce.reproduction import reproduce
-from anabranch.reproduce.rows import Rows, verdicts
-from anabranch.reproduce.spec.figure import item_name
+from anabranch.reproduce.rows import Rows, item_name, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from anabranch.reproduce.figures.kind import GatheredFigure
     from anabranch.reproduce.reproduction import Progress
-    from anabranch.reproduce.rows import Made, Row
-    from anabranch.reproduce.spec.figure import Figure
+    from anabranch.reproduce.rows import Row, SimulationCost
 
 
 def report(rows: Iterable[Row], folder: str | Path) -> None:
@@ -80,7 +79,7 @@ def reproduce_to(
     check_new(place)
     check_place(place)
 
-    def put(rows: Rows, figures: list[Figure]) -> None:
+    def put(rows: Rows, figures: list[GatheredFigure]) -> None:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for figure in figures:
@@ -121,13 +120,13 @@ def _table(rows: Sequence[Row]) -> list[str]:
     return [*lines, "", note] if note else lines
 
 
-def _figure(figure: Figure) -> list[str]:
-    file = figure.plan.file
-    picture = ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
+def _figure(figure: GatheredFigure) -> list[str]:
+    file = figure.file
+    picture = ["", f"![{figure.title}]({file}.svg)", "", figure.caption]
     return [*picture, "", f"Numbers: [{file}.csv]({file}.csv)"]
 
 
-def _made(made: Sequence[Made]) -> list[str]:
+def _made(made: Sequence[SimulationCost]) -> list[str]:
     if not made:
         return []
     lines = ["", "## What the simulations took", ""]

@@ -104,40 +104,6 @@ class AccelBrakePlan:
 FluidPlan: TypeAlias = ChainPlan | TreePlan | SweepPlan | AccelBrakePlan
 
 
-@dataclass(frozen=True)
-class FluidAxes:
-    """What a figure of fluid models says of its axes: keys of ``[[figure]]``, but for the windows.
-
-    Attributes
-    ----------
-    xlabel, price : str
-        What steps and prices are.
-    top : float or None
-        Where the axis of the rates ends.
-    windows : tuple of pairs of float
-        Parts of the axis of steps that are shown: ``begins = [0, 200]`` and ``span = 30`` for 0 to 30 and 200 to 230.
-    """
-
-    xlabel: str
-    price: str
-    top: float | None
-    windows: tuple[tuple[float, float], ...]
-
-
-def read_axes(table: Table) -> FluidAxes:
-    """Read what a ``[[figure]]`` of fluid models says of its axes."""
-    begins, span = table.numbers("begins"), table.optional_number("span")
-    if bool(begins) != (span is not None) or (span is not None and span <= 0.0):
-        raise table.error("begins", f"it is {begins}, and the span {span}", "give both, such as [0, 200] and 30")
-    windows = tuple((begin, begin + span) for begin in begins) if span is not None else ()
-    return FluidAxes(
-        table.text("xlabel", "step"),
-        table.text("price", "marking probability"),
-        table.optional_number("top"),
-        windows,
-    )
-
-
 def read_fluid(table: Table) -> FluidPlan:
     """Read the table of a fluid model.
 

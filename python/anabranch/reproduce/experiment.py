@@ -49,10 +49,10 @@ registration it needs. ``experiment.toml``::
     weights = { c1 = [0.05, 0.95] }     at first; for connections not named the same on all paths
     passes = 20                         so many steps at most
 
-    [[figure]]                          optional, see `anabranch.reproduce.spec.figure`
+    [[figure]]                          optional, see `anabranch.reproduce.figures.kind`
 
 ``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
-`anabranch.reproduce.spec.quantity.MEASURES`) and, of some measures, whose it is: ``iewf load l3``; or it is a quotient
+`anabranch.reproduce.measures`) and, of some measures, whose it is: ``iewf load l3``; or it is a quotient
 of two, ``lia mean-load l3 / lia capacity l3``. It has one of ``published`` (as printed), ``published`` with ``right``
 and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none); or ``against``, which ours is
 judged by instead, with ``published`` or without: a number, or what another run gives, ``optimal mean-rate c1``. A claim
@@ -67,10 +67,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import ScenarioError
-from anabranch.reproduce.spec.figure import FigurePlan, read_figure
-from anabranch.reproduce.spec.quantity import MEASURES, Address, Quantity, read_quantity
+from anabranch.reproduce.figures.kind import PaperFigure, read_figure
+from anabranch.reproduce.measures.address import Address
+from anabranch.reproduce.spec.quantity import PaperQuantity, read_quantity
 from anabranch.reproduce.spec.run import Run, read_run
 from anabranch.reproduce.spec.table import read_toml
 from anabranch.reproduce.spec.traces import TracePlan, read_traces
@@ -90,14 +92,14 @@ class Experiment:
     runs: dict[str, Run]
     traces: dict[str, TracePlan]
     """By their names; what its runs follow."""
-    figures: tuple[FigurePlan, ...]
-    quantities: tuple[Quantity, ...]
+    figures: tuple[PaperFigure[Any], ...]
+    quantities: tuple[PaperQuantity, ...]
     digits: int
     """Decimals that the paper prints."""
 
     def unit_of(self, address: Address) -> str:
         """Give the unit of a measured number."""
-        unit = MEASURES[address.measure][1]
+        unit = address.row.unit
         return self.rates_in if unit == "rate" else unit
 
 
@@ -148,7 +150,7 @@ def find_experiments(experiments: str | Path | None = None) -> Path:
     ScenarioError
         None of them holds an experiment.
     """
-    checkout = Path(__file__).resolve().parents[2] / "experiments"
+    checkout = Path(__file__).resolve().parents[3] / "experiments"
     places = [Path(experiments)] if experiments is not None else [Path("experiments"), checkout]
     for place in places:
         if any(place.glob("*/experiment.toml")):

@@ -17,7 +17,7 @@ from anabranch.runs.scenario import read_plan
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.reproduce.spec.experiment import Experiment
+    from anabranch.reproduce.experiment import Experiment
 
 RULE = "network.generate.transit-stub"
 """Where the rule stands in scenarios by which large networks are generated."""
