@@ -52,12 +52,27 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Sampled:
-    """The row of a distribution, and its function, which takes a run, what it belongs to, and the window."""
+    """The row of a distribution.
 
-    name: str
+    Attributes
+    ----------
+    of : Subject
+        What the samples belong to.
+    windowed : bool
+        Whether a window limits it to a part of the time.
+    function : callable
+        Takes the outcome of a run, then what the samples belong to, then the window.
+    words : str
+        What is sampled, for the documentation.
+    measures : tuple of str
+        The names of the measures that are its percentiles.
+    """
+
     of: Subject[Any, Any]
     windowed: bool
     function: Callable[..., NDArray[np.float64] | Recording]
+    words: str
+    measures: tuple[str, ...]
 
     def of_run(self, run: object, address: Address) -> NDArray[np.float64] | Recording:
         """Give the samples or the recorded percentiles of a run."""
@@ -88,11 +103,11 @@ def distribution(
     """
 
     def register(function: Callable[[R, S, Window], Values]) -> Callable[[R, S, Window], Values]:
-        DISTRIBUTIONS[name] = Sampled(name, of, windowed, function)
-        words = words_of(function)
+        words, module = words_of(function), function.__module__
+        DISTRIBUTIONS[name] = Sampled(of, windowed, function, words, tuple(f"{part}-{name}" for part in parts))
         for part, share in parts.items():
             own = f"{_percentile_words(share)} of {words}"
-            add(Measure(f"{part}-{name}", of, unit, runs, windowed, _percentile(function, share), own))
+            add(Measure(f"{part}-{name}", of, unit, runs, windowed, _percentile(function, share), own, module))
         return function
 
     return register

@@ -84,6 +84,8 @@ class Measure:
         Takes the outcome of a run, then what the number belongs to, then the window.
     words : str
         What the number is, for the documentation.
+    module : str
+        The module that it is in.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Measure:
     windowed: bool
     function: Callable[..., float]
     words: str
+    module: str
 
 
 MEASURES: dict[str, Measure] = {}
@@ -126,7 +129,7 @@ def measure(
     """Register a function as a measure; `Measure` explains the parameters."""
 
     def register(function: F) -> F:
-        add(Measure(name, of, unit, runs, windowed, function, words_of(function)))
+        add(Measure(name, of, unit, runs, windowed, function, words_of(function), function.__module__))
         return function
 
     return register
