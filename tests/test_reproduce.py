@@ -458,7 +458,8 @@ SIMULATED_MISTAKES = [
         "protocol=vo-le-tra",
         r"no protocol `vo-le-tra` \(did you mean",
     ),
-    ("experiment.toml", "figure-5", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: it is the end of the stay"),
+    ("experiment.toml", "figure-3", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: it is the end of the stay"),
+    ("experiment.toml", "figure-5", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: there is no such key"),
     ("experiment.toml", "figure-7", '"0.5 s"', '"0 s"', r"`window`: it is not from one time to a later one"),
     ("experiment.toml", "figure-7", '"0.5 s"', '"0.5"', r"`window`: `0.5` "),
     (

@@ -1,9 +1,9 @@
-"""Repetition until numbers are sure: runs are simulated with more seeds until their margins of error are small.
+"""Repetition: runs are simulated with more seeds until their margins of error are small.
 
 The margin of error of a number is the half-width of its 95 % interval by Student's t, relative to its mean. A run with
 ``seeds = { margin = 0.01, least = 10, most = 100 }`` is simulated with seeds 1 to 10, then with five more at a time,
-until the margin of every number that is measured of it for the item is at most 0.01, or it has had 100. So the numbers
-are the same on every machine.
+until the margin of every number that the item measures of it is at most 0.01, or it has had 100. The numbers are the
+same on every machine.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def measured_for(quantity: PaperQuantity) -> list[Ratio]:
 
 
 def margin_of(found: Estimate) -> float:
-    """Give the half-width of the interval by the mean; 0 if there is nothing to be surer of."""
+    """Give the half-width of the interval by the mean; 0 if the number is certain or infinite."""
     if not found.half_width or not math.isfinite(found.mean):
         return 0.0
     return found.half_width / abs(found.mean) if found.mean else math.inf

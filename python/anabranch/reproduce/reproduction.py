@@ -1,4 +1,4 @@
-"""Reproduce a paper: run its experiments, and set every printed number or claim beside ours."""
+"""Reproduce a paper: run its experiments, and put every printed number or claim beside ours."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def reproduce(
     item : str, optional
         A table or figure, such as ``"table-7"``; all if not given.
     scale : float
-        Simulate large networks with so many times the random connections, over links of so many times the capacity,
-        over 0 and at most 1: a quick look, whose numbers are not those of the paper's size, and are not judged.
+        Simulate large networks with this many times the random connections, over links of this many times the
+        capacity, over 0 and at most 1: a quick look, whose numbers are not those of the paper's size and not judged.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
     progress : callable, optional
-        Told which run is simulated and how far it is: its name, simulated time and duration in seconds, and events.
+        Called with the progress of a simulation: the run, simulated time and duration in seconds, and events.
     each_item : callable, optional
-        Given all rows until then and the new figures as soon as a table or figure of the paper is done. Figures of the
-        rows are then without what they are drawn from, which may be gigabytes for a whole paper.
+        Called with all rows and the new figures as soon as a table or figure of the paper is done. The rows then keep
+        figures without their numbers, which may be gigabytes for a whole paper.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def _several(found: Estimate) -> int | None:
 
 
 def _aim(quantity: PaperQuantity, digits: int, against: float | None) -> tuple[float, float | str | None, str]:
-    """Give what ours is judged against, what the row shows as published, and why they differ."""
+    """Give the number that ours is judged against, the text that the row shows as published, and why they differ."""
     if against is not None:
         return against, quantity.published, ""
     if quantity.right is not None:
@@ -226,7 +226,7 @@ def _aim(quantity: PaperQuantity, digits: int, against: float | None) -> tuple[f
 
 
 def _judge(experiment: Experiment, check: Check, outcomes: Outcomes) -> tuple[bool, str, int | None]:
-    """Tell whether a claim holds, of means over seeds; say so in words; and over how many seeds, if several."""
+    """Tell whether a claim holds for means over seeds, in words too, and the number of seeds, if there are several."""
     place = experiment.folder / "expected.toml"
     left = estimate_ratio(outcomes, check.left, place)
     given = check.right

@@ -69,7 +69,7 @@ class Bars(PaperFigure[Gathered], draw="bars"):
         for own in table.tables("bar"):
             name, texts, numbers = own.text("name"), own.texts("of"), own.numbers("given")
             if name in bars:
-                raise own.error("name", f"there are two `{name}`", "give each bar a name of its own")
+                raise own.error("name", f"there are two `{name}`", "give each bar its own name")
             if len(texts or numbers) != len(groups) or (texts and numbers):
                 remedy = f"give {len(groups)} in `of`, or in `given`: one for each group"
                 raise own.error("of", f"there are {len(texts)}, and {len(numbers)} in `given`", remedy)

@@ -79,7 +79,7 @@ class Boxes(PaperFigure[Gathered], draw="boxes"):
         for own in table.tables("box"):
             name, texts = own.text("name"), own.texts("of")
             if name in boxes:
-                raise own.error("name", f"there are two `{name}`", "give each box a name of its own")
+                raise own.error("name", f"there are two `{name}`", "give each box its own name")
             if len(texts) != len(groups):
                 remedy = f'give {len(groups)}, one for each group, "" for no box'
                 raise own.error("of", f"there are {len(texts)}", remedy)

@@ -163,7 +163,7 @@ def refuse_runs(table: Table, kind: str, *, has_parts: bool) -> None:
 
 
 def outcomes_of(outcomes: Outcomes, name: str, kind: type[K]) -> list[K]:
-    """Give the outcomes of a run, which are of this kind: the reader has checked the method."""
+    """Give the outcomes of a run, which are of this kind because the reader has checked its method."""
     return [own for own in outcomes[name] if isinstance(own, kind)]
 
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from anabranch.reproduce.rows import Row, Rows, SimulationCost
 
 STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted", UNJUDGED: "unjudged"}
-"""How a row is marked, by its verdict."""
+"""The mark of a row, by its verdict."""
 
 OVERVIEW = ("item", "shows", "numbers and claims", "figures")
 
 CODE = re.compile(r"`([^`]+)`")
-"""Code in notes, as Markdown writes it."""
+"""Code in notes, between the signs that Markdown uses."""
 
 FILTERS = {"all": "all rows", "outside": "outside their band", "refuted": "claims not borne out"}
 
 
 def paper_page(rows: Rows) -> str:
-    """Give the page of what was reproduced of a paper, as a whole HTML file beside its figures."""
+    """Give the page of a reproduced paper, as a whole HTML file beside its figures."""
     items = list(dict.fromkeys(row.item for row in rows))
     title = rows.paper.title if rows.paper else "Published and ours"
     parts = [_head(rows, title), _overview(rows, items), _filters(rows)]
@@ -38,7 +38,7 @@ def paper_page(rows: Rows) -> str:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Give how many rows are within their band, outside it, claims not borne out, and not judged."""
+    """Count the rows within their band, those outside it, claims not borne out, and rows not judged."""
     return {state: sum(row.verdict == verdict for row in rows) for verdict, state in STATES.items()}
 
 
@@ -102,7 +102,7 @@ def _section(rows: Rows, item: str) -> str:
 
 
 def _readme(experiment: Experiment | None, item: str, experiments: Sequence[Experiment]) -> tuple[str, str]:
-    """Give the heading of an experiment's README, and what it says."""
+    """Give the heading of an experiment's README, and the rest of it."""
     file = None if experiment is None else experiment.folder / "README.md"
     if file is None or not file.is_file():
         return item_name(item), ""

@@ -1,4 +1,4 @@
-"""The report of a reproduction: a folder with a page, the same as Markdown and JSON, and figures with their numbers."""
+"""The report of a reproduction: a folder with a page, its rows as Markdown and JSON, and figures with their numbers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def report(rows: Iterable[Row], folder: str | Path) -> None:
     """Write rows and figures to a new folder.
 
-    ``index.html`` is a page to look at, ``report.md`` the same as Markdown, ``rows.json`` the rows as data; each figure
-    is there as SVG and PNG, with its numbers as CSV.
+    ``index.html`` is a page to look at, ``report.md`` has its contents as Markdown, ``rows.json`` the rows as data.
+    Each figure is there as SVG and PNG, with its numbers as CSV.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def reproduce_to(
 ) -> Rows:
     """Reproduce a paper, or a table or figure of it, and write its report, as `report` does.
 
-    It grows with each table or figure that is done, and has these if a later one fails or is stopped. Its pages say
-    what is not done.
+    The report grows with each table or figure, and keeps these if a later one fails or is stopped. Its pages name the
+    items that are not done.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def reproduce_to(
     ScenarioError
         The folder exists or cannot be made; an unknown paper or item; a mistake in an experiment's files.
     StorageError
-        The report cannot be written; what was written before is there.
+        The report cannot be written; the parts written before stay.
     ReproductionInterrupted
         Ctrl-C; a KeyboardInterrupt with the rows of the tables and figures that are done.
     """
