@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,14 @@ def test_every_measure_says_in_words_what_it_is() -> None:
     for name, row in MEASURES.items():
         assert len(row.words) > 10, name
         assert not row.words.startswith("Give"), name
+
+
+def test_the_page_of_measures_has_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
+    measures_page = importlib.import_module("made.measures").measures_page
+    rows = [line for line in measures_page().splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`([a-z0-9-]+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(MEASURES)
 
 
 def test_a_window_counts_for_measures_that_say_so_and_for_no_others(tmp_path: Path) -> None:
