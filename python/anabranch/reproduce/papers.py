@@ -51,9 +51,9 @@ def read_papers(folder: Path) -> dict[str, Paper]:
     papers = {}
     if (folder / "papers.toml").is_file():
         table = read_toml(folder / "papers.toml")
-        for name in list(table.data):
-            own = table.table(name)
-            assert own is not None, "it is there"
+        for name, own in ((name, table.table(name)) for name in table.data):
+            if own is None:
+                continue
             words = {"title": own.text("title")} | {key: own.text(key, "") for key in MAY_LACK}
             own.finish()
             if name in items:

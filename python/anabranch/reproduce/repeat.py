@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.reproduce.execute.execute import execute
-from anabranch.reproduce.measures.address import Ratio
 from anabranch.reproduce.measures.evaluate import estimate_ratio
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from anabranch.estimate import Estimate
     from anabranch.reproduce.execute.execute import Simulations
+    from anabranch.reproduce.measures.address import Ratio
     from anabranch.reproduce.measures.evaluate import Outcomes
     from anabranch.reproduce.outcomes.kinds import Outcome
     from anabranch.reproduce.spec.quantity import PaperQuantity
@@ -54,20 +54,13 @@ def repeat(
     progress : callable
         Gives the callable that the progress of a run of this name is reported to.
     """
-    ratios = list(dict.fromkeys(ratio for quantity in quantities for ratio in measured_for(quantity)))
+    ratios = list(dict.fromkeys(ratio for quantity in quantities for ratio in quantity.ratios))
     while wanting := {run for ratio in ratios for run in _to_repeat(outcomes, runs, ratio, place)}:
         for name, run in runs.items():
             if name not in wanting or run.margin is None:
                 continue
             more = tuple(range(1, min(len(outcomes[name]) + STEP, run.margin.most) + 1))
             outcomes[name] = execute(replace(run, seeds=more), unit_bps, simulations, progress=progress(name))
-
-
-def measured_for(quantity: PaperQuantity) -> list[Ratio]:
-    """Give the numbers that a quantity needs."""
-    check = quantity.check
-    own = [quantity.measured, quantity.against, *quantity.show, *((check.left, check.right) if check else ())]
-    return [ratio for ratio in own if isinstance(ratio, Ratio)]
 
 
 def margin_of(found: Estimate) -> float:

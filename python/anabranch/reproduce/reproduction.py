@@ -21,7 +21,7 @@ from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.repeat import missed, repeat
 from anabranch.reproduce.rows import ReproductionInterrupted, Row, Rows, SimulationCost, item_name, text_of
 from anabranch.reproduce.size import sized
-from anabranch.reproduce.spec.quantity import Check, PaperQuantity
+from anabranch.reproduce.spec.quantity import Against, Check, Claim, Number, PaperQuantity, Printed, Recorded, Slip
 from anabranch.reproduce.spec.traces import missing
 
 if TYPE_CHECKING:
@@ -172,33 +172,45 @@ def _cost(item: str, run: str, simulated: list[Simulation]) -> SimulationCost:
 
 
 def _row(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> Row:
+    if isinstance(quantity, Claim):
+        return _claim(experiment, quantity, outcomes)
+    return _number(experiment, quantity, outcomes)
+
+
+def _claim(experiment: Experiment, claim: Claim, outcomes: Outcomes) -> Row:
     place = experiment.folder / "expected.toml"
-    if quantity.check is not None:
-        holds, words, seeds = _judge(experiment, quantity.check, outcomes)
-        shown = [f"{estimate_ratio(outcomes, r, place)} {_label(experiment, r)}" for r in quantity.show]
-        ours = "; ".join([words, *shown])
-        claim = (experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
-        return Row(*claim, borne_out=quantity.borne_out, seeds=seeds)
-    assert quantity.measured is not None, "a quantity without a check has a measure"
-    found = estimate_ratio(outcomes, quantity.measured, place) * quantity.times
-    against = quantity.against
-    if isinstance(against, Ratio):
-        against = estimate_ratio(outcomes, against, place).mean
-    unit = "" if quantity.measured.bottom is not None else _unit(experiment, quantity.measured.top)
-    name = str(quantity.measured) if quantity.times == 1.0 else f"{quantity.times:.4g} x {quantity.measured}"
+    holds, words, seeds = _judge(experiment, claim.check, outcomes)
+    shown = [f"{estimate_ratio(outcomes, r, place)} {_label(experiment, r)}" for r in claim.show]
+    ours = "; ".join([words, *shown])
+    row = (experiment.item, claim.name, claim.published, ours, None, holds, claim.note)
+    return Row(*row, borne_out=claim.borne_out, seeds=seeds)
+
+
+def _number(experiment: Experiment, number: Number, outcomes: Outcomes) -> Row:
+    place, digits = experiment.folder / "expected.toml", experiment.digits
+    found = estimate_ratio(outcomes, number.measured, place) * number.times
+    unit = "" if number.measured.bottom is not None else _unit(experiment, number.measured.top)
+    name = str(number.measured) if number.times == 1.0 else f"{number.times:.4g} x {number.measured}"
     label = f"{name}, {unit}" if unit else name
-    aim, published, why = _aim(quantity, experiment.digits, against)
-    notes = [why, quantity.note, missed(experiment.runs, quantity.measured, found)]
-    is_judged_by_print = quantity.recorded is None and quantity.against is None
-    if is_judged_by_print and f"{found.mean:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
-        notes.append("matches to the printed digit" if quantity.right is None else "ours is right to that digit")
+    against = None
+    if isinstance(number.aim, Against):
+        given = number.aim.number
+        aim = against = estimate_ratio(outcomes, given, place).mean if isinstance(given, Ratio) else given
+        published: float | str | None = number.published
+        why = ""
+    else:
+        aim, published, why = _aim(number.aim, digits)
+    notes = [why, number.note, missed(experiment.runs, number.measured, found)]
+    if isinstance(number.aim, Printed | Slip) and f"{found.mean:.{digits}f}" == f"{aim:.{digits}f}":
+        is_slip = isinstance(number.aim, Slip)
+        notes.append("ours is right to that digit" if is_slip else "matches to the printed digit")
     return Row(
         experiment.item,
         label,
         published,
         found.mean if math.isfinite(found.mean) else text_of(found.mean),
-        quantity.tolerance,
-        abs(found.mean - aim) <= quantity.tolerance,
+        number.tolerance,
+        abs(found.mean - aim) <= number.tolerance,
         "; ".join(n for n in notes if n),
         half_width=found.half_width,
         seeds=_several(found),
@@ -211,18 +223,14 @@ def _several(found: Estimate) -> int | None:
     return found.count if found.count > 1 else None
 
 
-def _aim(quantity: PaperQuantity, digits: int, against: float | None) -> tuple[float, float | str | None, str]:
-    """Give the number that ours is judged against, the text that the row shows as published, and why they differ."""
-    if against is not None:
-        return against, quantity.published, ""
-    if quantity.right is not None:
-        assert isinstance(quantity.published, float), "the reader asks for it"
-        shown = f"{quantity.published:.{digits}f} (a slip for {quantity.right:.{digits}f})"
-        return quantity.right, shown, f"the paper's slip: {quantity.why}"
-    if isinstance(quantity.published, float):
-        return quantity.published, quantity.published, ""
-    assert quantity.recorded is not None, "the reader asks for one of the two"
-    return quantity.recorded, None, f"ours on record: {text_of(quantity.recorded)}"
+def _aim(aim: Printed | Slip | Recorded, digits: int) -> tuple[float, float | str | None, str]:
+    """Give the number that ours is judged by, the text that the row shows as published, and why they differ."""
+    if isinstance(aim, Slip):
+        shown = f"{aim.published:.{digits}f} (a slip for {aim.right:.{digits}f})"
+        return aim.right, shown, f"the paper's slip: {aim.why}"
+    if isinstance(aim, Printed):
+        return aim.published, aim.published, ""
+    return aim.recorded, None, f"ours on record: {text_of(aim.recorded)}"
 
 
 def _judge(experiment: Experiment, check: Check, outcomes: Outcomes) -> tuple[bool, str, int | None]:

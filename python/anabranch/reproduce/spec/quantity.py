@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from anabranch.reproduce.measures.address import Address, Ratio
 from anabranch.reproduce.measures.registry import MEASURES, AnotherRun
@@ -32,48 +32,104 @@ class Check:
 
 
 @dataclass(frozen=True)
-class PaperQuantity:
-    """A number or claim of the paper, and how ours is judged against it.
+class Claim:
+    """A claim of the paper, with the check that decides it.
 
     Attributes
     ----------
     name : str
-        The measured number, or the words of a claim.
-    measured : Ratio or None
-        None for a claim.
-    published : float, str or None
-        The printed number, or the words of a claim; None if the paper prints none.
-    right : float or None
-        The right number where the paper slips; `why` explains it.
-    recorded : float or None
-        Our number on record, where the paper prints none.
-    against : Ratio, float or None
-        The number that ours is judged by instead of the printed one.
-    check : Check or None
-        None for a number.
+        The words of the row.
+    published : str or None
+        The words of the paper.
+    check : Check
     show : tuple of Ratio
-        Further numbers that the row of a claim shows.
-    tolerance : float
+        Further numbers that the row shows.
     borne_out : bool
         False if the check states what we found instead of the paper's claim.
+    note : str
+    """
+
+    name: str
+    published: str | None
+    check: Check
+    show: tuple[Ratio, ...]
+    borne_out: bool
+    note: str
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The measured numbers that it needs."""
+        return [*self.show, *(own for own in (self.check.left, self.check.right) if isinstance(own, Ratio))]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Ours is judged by the printed number."""
+
+    published: float
+
+
+@dataclass(frozen=True)
+class Slip:
+    """Ours is judged by the right number, because the printed one is a slip of the paper; `why` explains it."""
+
+    published: float
+    right: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Ours is judged by our number on record, because the paper prints none."""
+
+    recorded: float
+    published: None = None
+
+
+@dataclass(frozen=True)
+class Against:
+    """Ours is judged by another number, given or measured, whether the paper prints one or not."""
+
+    number: Ratio | float
+    published: float | None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured number, and the number that it is judged by.
+
+    Attributes
+    ----------
+    name : str
+    measured : Ratio
+    aim : Printed, Slip, Recorded or Against
+    tolerance : float
     note : str
     times : float
         A factor on the measured number.
     """
 
     name: str
-    measured: Ratio | None
-    published: float | str | None
-    right: float | None
-    why: str
-    recorded: float | None
-    against: Ratio | float | None
-    check: Check | None
-    show: tuple[Ratio, ...]
+    measured: Ratio
+    aim: Printed | Slip | Recorded | Against
     tolerance: float
-    borne_out: bool
     note: str
     times: float
+
+    @property
+    def published(self) -> float | None:
+        """The printed number; None if the paper prints none."""
+        return self.aim.published
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The measured numbers that it needs."""
+        against = self.aim.number if isinstance(self.aim, Against) else None
+        return [self.measured, against] if isinstance(against, Ratio) else [self.measured]
+
+
+PaperQuantity: TypeAlias = Claim | Number
+"""A number or claim of the paper, and how ours is judged."""
 
 
 def read_quantity(table: Table, runs: Mapping[str, Run], tolerance: float) -> PaperQuantity:
@@ -86,54 +142,53 @@ def read_quantity(table: Table, runs: Mapping[str, Run], tolerance: float) -> Pa
     """
     name = table.text("name")
     table.call_it(name)
-    published = table.number_or_text("published")
-    check_text = table.text("check", "")
-    right, recorded, why = table.optional_number("right"), table.optional_number("recorded"), table.text("why", "")
-    window = table.window_s("window")
-    check = _check(table, check_text, runs, window) if check_text else None
-    quantity = PaperQuantity(
-        name=name,
-        measured=None if check else read_ratio(table, "name", name, runs, window),
-        published=published,
-        right=right,
-        why=why,
-        recorded=recorded,
-        against=_against(table, runs, window),
-        check=check,
-        show=tuple(read_ratio(table, "show", text, runs, window) for text in table.texts("show")),
-        tolerance=table.positive("tolerance", tolerance),
-        borne_out=table.flag("borne_out", default=True),
-        note=table.text("note", ""),
-        times=table.positive("times", 1.0),
-    )
-    _refuse_undecided(table, quantity)
+    check, window = table.text("check", ""), table.window_s("window")
+    note, borne_out = table.text("note", ""), table.flag("borne_out", default=True)
+    if not borne_out and (not check or table.number_or_text("published") is None):
+        remedy = "say in words what is `published`, and give a `check` that states what we found instead"
+        raise table.error("borne_out", "only a claim of the paper can be borne out or not", remedy)
+    quantity: PaperQuantity
+    if check:
+        published = _words(table)
+        show = tuple(read_ratio(table, "show", text, runs, window) for text in table.texts("show"))
+        quantity = Claim(name, published, _check(table, check, runs, window), show, borne_out, note)
+    else:
+        measured, aim = read_ratio(table, "name", name, runs, window), _aim(table, runs, window)
+        own = table.positive("tolerance", tolerance)
+        quantity = Number(name, measured, aim, own, note, table.positive("times", 1.0))
     table.finish()
     return quantity
 
 
-def _refuse_undecided(table: Table, quantity: PaperQuantity) -> None:
-    """Refuse a quantity that nothing judges, or two numbers."""
-    if not quantity.borne_out and (quantity.check is None or quantity.published is None):
-        remedy = "say in words what is `published`, and give a `check` that states what we found instead"
-        raise table.error("borne_out", "only a claim of the paper can be borne out or not", remedy)
-    if quantity.check is not None:
-        numbers = (quantity.recorded, quantity.right, quantity.against)
-        if isinstance(quantity.published, float) or any(number is not None for number in numbers):
-            raise table.error("check", "a claim is given a number besides", "say in words what is published")
-        return
-    if isinstance(quantity.published, str):
+def _words(table: Table) -> str | None:
+    """Take the words of a claim, which has no numbers."""
+    published = table.number_or_text("published")
+    numbers = (table.optional_number("recorded"), table.optional_number("right"), table.number_or_text("against"))
+    if isinstance(published, float) or any(number is not None for number in numbers):
+        raise table.error("check", "a claim is given a number besides", "say in words what is published")
+    return published
+
+
+def _aim(table: Table, runs: Mapping[str, Run], window_s: Window | None) -> Printed | Slip | Recorded | Against:
+    """Take the number that a number is judged by: exactly one."""
+    published, against = table.number_or_text("published"), _against(table, runs, window_s)
+    right, recorded, why = table.optional_number("right"), table.optional_number("recorded"), table.text("why", "")
+    if isinstance(published, str):
         raise table.error("published", "it is text, and there is no check", "give the number, or a check that decides")
-    if quantity.against is not None:
-        if quantity.recorded is not None or quantity.right is not None:
+    if against is not None:
+        if recorded is not None or right is not None:
             raise table.error("against", "there is another number to judge ours by", "give one of them")
-        return
-    if (quantity.published is None) == (quantity.recorded is None):
+        return Against(against, published)
+    if (published is None) != (recorded is None) and (right is None) != (not why):
+        raise table.error("right", "a slip has both `right` and `why`", "give the other too")
+    if recorded is not None and published is None:
+        if right is not None:
+            raise table.error("right", "nothing is published that could be wrong", "give `published` too")
+        return Recorded(recorded)
+    if published is None or recorded is not None:
         remedy = "give the printed number as `published`; or, where none is printed, ours as `recorded`"
         raise table.error("published", "there must be exactly one of `published` and `recorded`", remedy)
-    if (quantity.right is None) != (not quantity.why):
-        raise table.error("right", "a slip has both `right` and `why`", "give the other too")
-    if quantity.right is not None and quantity.published is None:
-        raise table.error("right", "nothing is published that could be wrong", "give `published` too")
+    return Printed(published) if right is None else Slip(published, right, why)
 
 
 def _against(table: Table, runs: Mapping[str, Run], window_s: Window | None) -> Ratio | float | None:

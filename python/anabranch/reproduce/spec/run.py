@@ -148,10 +148,9 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
 
 def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
     """Take the seeds to begin with, and until when there are to be more."""
-    if not isinstance(table.data.get("seeds"), dict):
+    own = table.table("seeds") if isinstance(table.data.get("seeds"), dict) else None
+    if own is None:
         return table.seeds("seeds"), None
-    own = table.table("seeds")
-    assert own is not None, "it was seen"
     least = own.whole("least", 10, least=2)
     margin = Margin(own.positive("margin", 0.01), own.whole("most", 100, least=least))
     own.finish()
