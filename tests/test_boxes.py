@@ -10,10 +10,10 @@ from matplotlib.patches import PathPatch
 
 from anabranch import figures
 from anabranch.errors import ScenarioError
+from anabranch.reproduce.experiment import read_experiment
 from anabranch.reproduce.report import report
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import Rows
-from anabranch.reproduce.spec.experiment import read_experiment
 
 SCENARIO = """
 [run]
@@ -163,7 +163,11 @@ def test_boxes_are_drawn_with_their_numbers_beside(rows: Rows, tmp_path: Path) -
     ("old", "new", "message"),
     [
         ('"uneven wait l", ""', '"uneven wait l"', 'there are 1; give 2, one for each group, "" for no box'),
-        ('"uneven wait l"', '"uneven queue l"', "nothing is known of `queue`; the second word must be one of wait"),
+        (
+            '"uneven wait l"',
+            '"uneven queue l"',
+            "nothing is known of `queue`; the second word must be one of jain, backlog",
+        ),
         ('"uneven wait l"', '"other-* wait l"', "there is no run `other-*`"),
         ('name = "uneven"\nof = ["uneven w', 'name = "even"\nof = ["uneven w', "there are two `even`"),
         ('"uneven jain c*"', '"uneven wait l"', "waits are of all the time after the warm-up"),

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.reproduce.execute.simulated import Simulated, simulate
-from anabranch.reproduce.measures.of_simulations import UnmeasuredError
+from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.measures.lookup import connections_of, link_of
 from anabranch.reproduce.measures.percentiles import Recording, pooled
-from anabranch.reproduce.measures.samples import backlogs_kb, jain_indices, rate_differences_bps
+from anabranch.reproduce.measures.registry import UnmeasuredError
+from anabranch.reproduce.measures.sampled import CONNECTIONS_AND_LINK, backlogs_kb, jain_indices, rate_differences
+from anabranch.reproduce.outcomes.kinds import Simulated, simulated
 
 EVER = (0.0, 4.0)
 
@@ -86,7 +88,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
     """Give a run with samples made by hand."""
     file = tmp_path_factory.mktemp("scenario") / "scenario.toml"
     file.write_text(SCENARIO)
-    run = simulate(file, [], None)
+    run = simulated(simulate(file, [], None), 1.0, 1e-3)
     samples = {
         "time_s": [1.0, 2.0, 3.0, 4.0] * 3,
         "of": ["connection"] * 8 + ["link"] * 4,
@@ -95,25 +97,25 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
         "delivered_bps": [8e6, 6e6, 2e6, 3e6, 0.0, 2e6, 2e6, 1e6] + [None] * 4,
         "backlog_bytes": [None] * 8 + [0, 1500, 3000, 4500],
     }
-    run.result = replace(run.result, series=pl.DataFrame(samples))
+    run.simulation.result = replace(run.simulation.result, series=pl.DataFrame(samples))
     return run
 
 
 def test_jains_index_is_of_those_that_are_there_from_sample_to_sample(run: Simulated) -> None:
     # c1 alone in the first second; 6 and 2 Mbit/s: 8^2 / (2 (36 + 4)); 2 and 2; 3 and 1: 4^2 / (2 (9 + 1)).
-    assert jain_indices(run, ["c1", "c2"], EVER).tolist() == pytest.approx([0.8, 1.0, 0.8])
+    assert jain_indices(run, connections_of(run, "c*"), EVER).tolist() == pytest.approx([0.8, 1.0, 0.8])
     with pytest.raises(UnmeasuredError, match="no such samples"):
-        jain_indices(run, ["c1"], EVER)
+        jain_indices(run, connections_of(run, "c1"), EVER)
 
 
 def test_backlogs_are_those_of_the_samples_in_the_window(run: Simulated) -> None:
-    assert backlogs_kb(run, "l", EVER).tolist() == [0.0, 1.5, 3.0, 4.5]
-    assert backlogs_kb(run, "l", (2.0, 3.0)).tolist() == [1.5, 3.0]
+    assert backlogs_kb(run, link_of(run, "l"), EVER).tolist() == [0.0, 1.5, 3.0, 4.5]
+    assert backlogs_kb(run, link_of(run, "l"), (2.0, 3.0)).tolist() == [1.5, 3.0]
 
 
 def test_rates_differ_from_equal_parts_of_what_the_link_can_carry_then(run: Simulated) -> None:
     # 8 Mbit/s for two at 1 s: 8 and 0 are 4 off. From 2 s on 2 for each: 3 and 1 are 1 off, then none. Then they stop.
-    found = rate_differences_bps(run, ["c1", "c2"], "l", EVER)
+    found = rate_differences(run, CONNECTIONS_AND_LINK.find(run, "c* l"), EVER)
     assert sorted(found.tolist()) == [0.0, 0.0, 1e6, 1e6, 4e6, 4e6]
     # One flow is to have all of it: 8 of 8, 3 of 4, 2 of 4.
-    assert rate_differences_bps(run, ["c1"], "l", EVER).tolist() == [0.0, 1e6, 2e6]
+    assert rate_differences(run, CONNECTIONS_AND_LINK.find(run, "c1 l"), EVER).tolist() == [0.0, 1e6, 2e6]

@@ -10,11 +10,10 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.figures import draw_fluid
+from anabranch.reproduce.experiment import read_experiment
 from anabranch.reproduce.report import report
 from anabranch.reproduce.reproduction import reproduce
-from anabranch.reproduce.rows import Rows
-from anabranch.reproduce.spec.experiment import read_experiment
-from anabranch.reproduce.spec.figure import item_name
+from anabranch.reproduce.rows import Rows, item_name
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 ITEMS = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]
@@ -152,7 +151,7 @@ MISTAKES = [
     ("expected", "figure-4", "lgc after x1 19", "lgc after x1", r"it must name a series and a step"),
     ("expected", "figure-4", "lgc after x1 19", "lgc rate x1", r"`rate` is of runs that are not fluid"),
     ("expected", "figure-8", "dual settling 200", "dual settling 7", r"does not give this; it has 0, 200, 400"),
-    ("expected", "section-3", "abc after w1 1", "abc real-part", r"the model of run `abc` does not give this"),
+    ("expected", "section-3", "abc after w1 1", "abc real-part", r"the model of the run does not give this"),
 ]
 
 

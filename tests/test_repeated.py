@@ -9,12 +9,12 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.estimate import estimate, student_t
-from anabranch.reproduce.execute.optimum import Optimum
+from anabranch.reproduce.execute.optimum import optimum_over_time
+from anabranch.reproduce.experiment import read_experiment
 from anabranch.reproduce.report import report
 from anabranch.reproduce.report.table import columns, seeds_note
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import Rows
-from anabranch.reproduce.spec.experiment import read_experiment
 from anabranch.runs.scenario import read_plan
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
@@ -183,10 +183,10 @@ def test_an_estimate_is_shown_to_two_digits_of_its_half_width(values: list[float
 def test_the_optimum_follows_connections_paths_and_capacities() -> None:
     # Alone on the upper link: 6. From 5 s on with the lower: 6 + 9. From 10 s on the other leaves it nothing of the
     # upper link: 9 and 6. From 20 s on the lower link carries nothing: 3 and 3.
-    optimum = Optimum(read_plan(SCENARIO), 1e6)
+    optimum = optimum_over_time(read_plan(SCENARIO), 1e6, 1e-3)
     assert optimum.time_s == [0.0, 5.0, 10.0, 20.0]
     wanted = [[6.0, 0.0, 0.0], [6.0, 9.0, 0.0], [0.0, 9.0, 6.0], [3.0, 0.0, 3.0]]
-    for own, row in zip(optimum.path_rates.tolist(), wanted, strict=True):
+    for own, row in zip(optimum.rates.tolist(), wanted, strict=True):
         assert own == pytest.approx(row, abs=1e-4)
     # From 15 s to 25 s: 9 for five seconds, then 3.
     assert optimum.mean_rate(range(2), (15.0, 25.0)) == pytest.approx(6.0, abs=1e-4)
@@ -199,7 +199,7 @@ def test_demands_that_change_are_refused() -> None:
         'start = "10 s"\n', 'demand = "1 Mbit/s"\ndemand_changes = [{ at = "3 s", demand = "2 Mbit/s" }]\n'
     )
     with pytest.raises(ScenarioError, match="demands change"):
-        Optimum(read_plan(changing), 1e6)
+        optimum_over_time(read_plan(changing), 1e6, 1e-3)
 
 
 # An experiment with seeds.

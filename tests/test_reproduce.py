@@ -13,18 +13,16 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.model.problem import Problem
-from anabranch.reproduce.execute import outcome
+from anabranch.reproduce.execute import execute
 from anabranch.reproduce.execute.pseudo_code import run_pseudo_code
-from anabranch.reproduce.execute.simulated import simulate
-from anabranch.reproduce.measures.dynamics import OF_CONNECTION, OF_RUN, OF_SPREAD
-from anabranch.reproduce.measures.of_simulations import OF_STAY, OF_TIME, OF_WAITS
-from anabranch.reproduce.measures.registry import quotient
-from anabranch.reproduce.measures.samples import OF_SAMPLES
+from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.experiment import find_experiments, list_experiments, read_experiment
+from anabranch.reproduce.measures.evaluate import quotient
+from anabranch.reproduce.measures.pattern import is_like
 from anabranch.reproduce.report import report
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import Rows, verdicts
-from anabranch.reproduce.spec.experiment import find_experiments, list_experiments, read_experiment
-from anabranch.reproduce.spec.quantity import MEASURES, is_like
+from anabranch.reproduce.spec.quantity import Claim, Slip
 from anabranch.runs.scenario import read_plan
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
@@ -109,7 +107,8 @@ def test_every_printed_cell_is_expected_as_printed(item: str, run: str) -> None:
         quantity = expected[f"{run.strip()} {name}"]
         assert isinstance(quantity.published, float)
         assert f"{quantity.published:.2f}" == f"{float(cell):.2f}", quantity.name
-        assert quantity.right == pytest.approx(SLIPS.get((item, quantity.name)), abs=1e-6)
+        right = quantity.aim.right if isinstance(quantity.aim, Slip) else None
+        assert right == pytest.approx(SLIPS.get((item, quantity.name)), abs=1e-6)
 
 
 @pytest.mark.parametrize(("item", "run"), PRINTED)
@@ -161,10 +160,8 @@ def test_rows_are_plain_data(rows: Rows) -> None:
 def test_no_timing_decides_anything() -> None:
     for item in ITEMS:
         for quantity in read_experiment(EXPERIMENTS / f"{PAPER}-{item}").quantities:
-            judged = [] if quantity.measured is None else list(quantity.measured.addresses)
-            if quantity.check is not None:
-                sides = (quantity.check.left, quantity.check.right)
-                judged += [a for side in sides if not isinstance(side, float) for a in side.addresses]
+            shown = quantity.show if isinstance(quantity, Claim) else ()
+            judged = [own for ratio in quantity.ratios if ratio not in shown for own in ratio.addresses]
             assert not {address.measure for address in judged} & {"time", "wall"}, quantity.name
 
 
@@ -196,7 +193,7 @@ def test_curves_end_at_the_rates_of_the_tables(rows: Rows) -> None:
 
 def test_every_figure_of_the_paper_is_drawn(rows: Rows) -> None:
     assert list(dict.fromkeys(figure.item for figure in rows.figures)) == ITEMS[4:]
-    files = [figure.plan.file for figure in rows.figures]
+    files = [figure.file for figure in rows.figures]
     assert len(set(files)) == len(files)
     for figure in rows.figures[2:]:
         assert list(figure.results) == ["d-SLEN", "Vo-Le-Tran (reconstruction)"]
@@ -211,7 +208,7 @@ def test_d_slen_comes_to_the_fair_rates(rows: Rows, item: str, fair: list[float]
 
 def test_vo_le_tran_is_called_a_reconstruction_wherever_we_speak_of_it(rows: Rows) -> None:
     ours = [text for row in rows for text in (row.quantity, str(row.ours), row.note)]
-    ours += [text for figure in rows.figures for text in (figure.title, figure.plan.caption.partition("Published:")[0])]
+    ours += [text for figure in rows.figures for text in (figure.title, figure.caption.partition("Published:")[0])]
     ours += [p.read_text() for p in EXPERIMENTS.glob("*/README.md")]
     ours += [p.read_text() for p in (*DOCS.glob("*.md"), DOCS / "how-to" / "reproduce.md")]
     for text in ours:
@@ -220,7 +217,7 @@ def test_vo_le_tran_is_called_a_reconstruction_wherever_we_speak_of_it(rows: Row
 
 def test_a_simulation_serves_all_figures_of_a_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(outcome, "simulate", lambda *key: made.append(key) or simulate(*key))
+    monkeypatch.setattr(execute, "simulate", lambda *key: made.append(key) or simulate(*key))
     copy = tmp_path / "experiments"
     for name in ("scenario-1", "figure-3", "figure-4"):
         shutil.copytree(EXPERIMENTS / f"{PAPER}-{name}", copy / f"{PAPER}-{name}")
@@ -276,16 +273,6 @@ def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) ->
     assert drawn == ["figure-5.svg", "figure-6.svg"]
     with pytest.raises(ValueError, match="scale is 2; it must be over 0 and at most 1"):
         reproduce("slbn", scale=2, experiments=copy)
-
-
-def test_every_measure_of_a_simulation_can_be_measured() -> None:
-    listed = {name for name, (_, _, kind) in MEASURES.items() if kind == "simulate"}
-    windowed = {"turns", "turning", "most-turns", "longest-queue", *OF_SPREAD}
-    means = {"mean-granted", "mean-wait", "mean-backlog", "mean-rtt", "mean-window", "mean-pace", "marked-share"}
-    others = {"queue", "agreeing", "dropped"}
-    assert listed == {*OF_RUN, *OF_CONNECTION, *windowed, *means, *OF_STAY, *OF_WAITS, *OF_SAMPLES, *others}
-    over_time = {name for name, (_, _, kind) in MEASURES.items() if kind == "over-time"}
-    assert over_time | means == set(OF_TIME)
 
 
 def test_the_pseudo_code_as_printed_oversaturates_at_once() -> None:
@@ -371,7 +358,12 @@ MISTAKES = [
     ("expected.toml", '"c-slen load l1"', '"c-slen load l11"', r"there is no link `l11`; did you mean `l1`"),
     ("expected.toml", '"c-slen load l1"', '"c-slen rate c9"', r"there is no connection `c9`"),
     ("expected.toml", '"c-slen load l1"', '"c-slen subflow c1.4"', r"there is no such subflow; `c1` has 1 to 3"),
-    ("expected.toml", '"c-slen load l1"', '"c-slen steps"', r"run `c-slen` does not give this; steps are of"),
+    (
+        "expected.toml",
+        '"c-slen load l1"',
+        '"c-slen steps"',
+        r"`c-slen steps`: the run does not give this; steps",
+    ),
     ("expected.toml", "overload <= 1e-9", "overload", r"`check`: `c-slen overload` compares nothing"),
     ("expected.toml", "digits = 2", "digits = 2.5", r"expected.toml: `digits`: it is a number 2.5; it must be a whole"),
     ("expected.toml", "digits = 2", "digits = = 2", r"expected.toml: it is not TOML: .*line 4"),
@@ -466,7 +458,8 @@ SIMULATED_MISTAKES = [
         "protocol=vo-le-tra",
         r"no protocol `vo-le-tra` \(did you mean",
     ),
-    ("experiment.toml", "figure-5", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: it is the end of the stay"),
+    ("experiment.toml", "figure-3", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: it is the end of the stay"),
+    ("experiment.toml", "figure-5", "[[figure]]", '[[figure]]\nlast = "3 s"', r"`last`: there is no such key"),
     ("experiment.toml", "figure-7", '"0.5 s"', '"0 s"', r"`window`: it is not from one time to a later one"),
     ("experiment.toml", "figure-7", '"0.5 s"', '"0.5"', r"`window`: `0.5` "),
     (

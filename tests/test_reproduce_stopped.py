@@ -15,12 +15,12 @@ import pytest
 
 from anabranch.cli import main
 from anabranch.reproduce import reproduction as module
-from anabranch.reproduce.execute.outcome import execute
+from anabranch.reproduce.execute.execute import execute
+from anabranch.reproduce.experiment import read_experiment
 from anabranch.reproduce.report import all_papers, reproduce_all, reproduce_to
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import ReproductionInterrupted
-from anabranch.reproduce.spec.experiment import read_experiment
-from anabranch.reproduce.spec.size import sized
+from anabranch.reproduce.size import sized
 from anabranch.runs.scenario import read_plan
 from labs import PROGRAM
 

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 from anabranch.cli import app
 from anabranch.errors import ScenarioError
+from anabranch.reproduce.experiment import read_experiment
+from anabranch.reproduce.figures.kind import GatheredFigure
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report import all_papers, report, reproduce_all
 from anabranch.reproduce.report.html import from_markdown
@@ -21,8 +23,6 @@ from anabranch.reproduce.report.paper import counts
 from anabranch.reproduce.report.table import columns
 from anabranch.reproduce.reproduction import _forget, reproduce
 from anabranch.reproduce.rows import Row, Rows, verdicts
-from anabranch.reproduce.spec.experiment import read_experiment
-from anabranch.reproduce.spec.figure import Figure
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 BIBLIOGRAPHY = EXPERIMENTS.parent / "docs" / "references.bib"
@@ -129,7 +129,7 @@ def test_a_folder_that_is_there_is_refused_before_anything_runs(
 
 
 def test_figures_are_given_as_soon_as_their_item_is_done_and_then_hold_nothing(small: Path) -> None:
-    given: list[list[Figure]] = []
+    given: list[list[GatheredFigure]] = []
     rows = reproduce("upward-max-min", experiments=small, each_item=lambda _, figures: given.append(figures))
     assert [[len(figure.frame) > 0 for figure in figures] for figures in given] == [[], [True]]
     assert [(figure.item, len(figure.frame)) for figure in rows.figures] == [("figure-1", 0)]

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import ScenarioError
-from anabranch.reproduce.execute.simulated import Simulated, simulate
-from anabranch.reproduce.measures.dynamics import OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
-from anabranch.reproduce.measures.of_simulations import (
-    UnmeasuredError,
-    jain_index,
-    marked_share,
-    mean_backlog_kb,
-    waited_ms,
-)
+from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.measures.address import Address
+from anabranch.reproduce.measures.evaluate import measured
+from anabranch.reproduce.measures.means import jain_index
+from anabranch.reproduce.measures.registry import MEASURES, UnmeasuredError
+from anabranch.reproduce.measures.simulator import agreeing
+from anabranch.reproduce.outcomes.groups import SIMULATED
+from anabranch.reproduce.outcomes.kinds import Simulated, simulated
 
 SCENARIO_1, SCENARIO_2 = (
     Path(__file__).resolve().parents[1] / "experiments" / f"upward-max-min-scenario-{number}" / "scenario.toml"
@@ -50,6 +49,15 @@ amount = "1 MB"
 """
 
 
+def simulation(file: Path, sets: list[str]) -> Simulated:
+    return simulated(simulate(file, sets, None), 1.0, 1e-3)
+
+
+def number(run: Simulated, name: str, subject: str = "", window_s: tuple[float, float] | None = None) -> float:
+    """Measure a number of a run by its name in experiments."""
+    return measured({"own": run}, Address("own", name, subject, window_s), Path("expected.toml"))
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("scenario") / "scenario.toml"
@@ -59,21 +67,23 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(file: Path) -> Simulated:
-    return simulate(file, [], None)
+    return simulation(file, [])
 
 
 def test_two_connections_share_a_link_until_one_leaves(run: Simulated) -> None:
     # 4 Mbit/s each until the short one has sent 0.5 MB, after 1 s; then 8 Mbit/s for the rest of the long one, 0.5 s.
-    assert run.protocol == "d-SLEN"
-    assert run.first_leave_s == pytest.approx(1.0, abs=0.02)
-    assert run.path_rates_bps == pytest.approx([4e6, 4e6], rel=1e-3)
-    assert OF_CONNECTION["sent"](run, "long") == pytest.approx(1.5, abs=0.03)
-    assert OF_CONNECTION["completion"](run, "short") > OF_CONNECTION["sent"](run, "short")
-    assert turns(run, "short", None) == turns(run, "long", 1) == turning(run) == most_turns(run) == 0
+    assert run.simulation.protocol == "d-SLEN"
+    assert run.simulation.first_leave_s == pytest.approx(1.0, abs=0.02)
+    assert run.path_rates == pytest.approx([4e6, 4e6], rel=1e-3)
+    assert number(run, "sent", "long") == pytest.approx(1.5, abs=0.03)
+    assert number(run, "completion", "short") > number(run, "sent", "short")
+    assert number(run, "turns", "short") == number(run, "turns", "long.1") == 0
+    assert number(run, "turning") == number(run, "most-turns") == 0
 
 
 def test_what_is_measured_of_a_run(run: Simulated) -> None:
-    ours = {name: measure(run) for name, measure in OF_RUN.items()}
+    names = [row.name for row in MEASURES.values() if row.runs is SIMULATED and row.of is None]
+    ours = {name: number(run, name) for name in names}
     counts = {
         "subflows-per-link": 2.0,
         "leaves": 1.0,
@@ -96,16 +106,17 @@ def test_what_is_measured_of_a_run(run: Simulated) -> None:
 
 
 def test_a_rate_stands_still_between_joins_and_leaves(run: Simulated) -> None:
-    assert OF_CONNECTION["steady"](run, "short") == pytest.approx(1.0, abs=0.03)
-    assert OF_CONNECTION["turning-time"](run, "long") == 0.0
-    assert OF_CONNECTION["late-turns"](run, "long") == 0.0
-    assert OF_CONNECTION["off-fair"](run, "long") <= 0.03
+    assert number(run, "steady", "short") == pytest.approx(1.0, abs=0.03)
+    assert number(run, "turning-time", "long") == 0.0
+    assert number(run, "late-turns", "long") == 0.0
+    assert number(run, "off-fair", "long") <= 0.03
 
 
 def test_rates_that_do_not_settle_before_the_next_leave_have_no_time() -> None:
     # Under Vo-Le-Tran rates in Scenario 1 drift until c2 leaves after 3.1 s, c1 1.9 s later, and c3 4.7 s later.
-    slow = simulate(SCENARIO_1, ["defaults.connection.protocol=vo-le-tran"], None)
-    ours = {name: OF_RUN[name](slow) for name in OF_RUN if "settling" in name or "leaves" in name}
+    slow = simulation(SCENARIO_1, ["defaults.connection.protocol=vo-le-tran"])
+    names = [row.name for row in MEASURES.values() if row.runs is SIMULATED]
+    ours = {name: number(slow, name) for name in names if "settling" in name or "leaves" in name}
     assert ours == {
         "join-settling": math.inf,
         "fair-join-settling": math.inf,
@@ -117,35 +128,35 @@ def test_rates_that_do_not_settle_before_the_next_leave_have_no_time() -> None:
         "slow-leaves": 2.0,
         "short-leaves": 0.0,
     }
-    assert OF_RUN["join-span"](slow) == pytest.approx(slow.first_leave_s)
-    assert OF_RUN["unsettled-span"](slow) == pytest.approx(4.68, abs=0.05)
+    assert number(slow, "join-span") == pytest.approx(slow.simulation.first_leave_s)
+    assert number(slow, "unsettled-span") == pytest.approx(4.68, abs=0.05)
 
 
 def test_turns_are_counted_in_a_window() -> None:
     # Under Vo-Le-Tran c3 of Scenario 2 turns for 5.2 s.
     sets = ["defaults.connection.protocol=vo-le-tran", "run.duration=2 s"]
-    run = simulate(SCENARIO_2, sets, None)
-    whole, first = turns(run, "c3", None, (0.0, 2.0)), turns(run, "c3", None, (0.0, 0.5))
-    assert 0 < first < whole == turns(run, "c3", None)
-    assert turns(run, "c3", None, (0.5, 2.0)) < whole
-    assert turning(run, (0.0, 0.001)) == most_turns(run, (0.0, 0.001)) == 0.0
+    run = simulation(SCENARIO_2, sets)
+    whole, first = number(run, "turns", "c3", (0.0, 2.0)), number(run, "turns", "c3", (0.0, 0.5))
+    assert 0 < first < whole == number(run, "turns", "c3")
+    assert number(run, "turns", "c3", (0.5, 2.0)) < whole
+    assert number(run, "turning", "", (0.0, 0.001)) == number(run, "most-turns", "", (0.0, 0.001)) == 0.0
 
 
 def test_runs_are_compared_connection_by_connection(run: Simulated, file: Path) -> None:
     assert agreeing(run, run) == 2
-    slower = simulate(file, ["link.0.capacity=7 Mbit/s"], None)
+    slower = simulation(file, ["link.0.capacity=7 Mbit/s"])
     assert agreeing(run, slower) == 0
-    renamed = simulate(file, ["connection.0.name=other"], None)
+    renamed = simulation(file, ["connection.0.name=other"])
     with pytest.raises(ScenarioError, match="do not have the same connections"):
         agreeing(run, renamed)
 
 
 def test_what_was_not_recorded_is_told(file: Path) -> None:
-    bare = simulate(file, ['run.record=["grants"]', "title=Bare"], None)
+    bare = simulation(file, ['run.record=["grants"]', "title=Bare"])
     with pytest.raises(ScenarioError, match='Bare: "fairness" was not recorded; add it to record'):
-        OF_RUN["peak-overload"](bare)
+        number(bare, "peak-overload")
     with pytest.raises(ScenarioError, match='Bare: "subflows" was not recorded; add it to record'):
-        bare.samples("subflow")
+        bare.simulation.samples("subflow")
 
 
 MARKING = """
@@ -175,15 +186,15 @@ packet = "1500 B"
 def test_marks_and_waits_are_those_of_the_backlog(tmp_path: Path) -> None:
     file = tmp_path / "marking.toml"
     file.write_text(MARKING)
-    run = simulate(file, ['traffic.0.from=["a"]', 'traffic.0.to=["b"]'], None)
-    backlog = mean_backlog_kb(run, "l", (1.0, 3.0))
+    run = simulation(file, ['traffic.0.from=["a"]', 'traffic.0.to=["b"]'])
+    backlog = number(run, "mean-backlog", "l", (1.0, 3.0))
     # Of what waits, the packet in transmission does not count for marks: a share of 75 kB. 1 kB takes 16 us, and
     # that in transmission has half of its 1.5 kB left.
-    assert marked_share(run, [0, 1]) == pytest.approx((backlog - 1.5) / 75.0, abs=0.02)
-    assert waited_ms(run, "link", "l", "p50_s") == pytest.approx(0.016 * (backlog - 0.75), rel=0.1)
-    assert waited_ms(run, "link", "l", "p50_s") <= waited_ms(run, "subflow", "c1/1", "most_s")
-    with pytest.raises(UnmeasuredError, match="no packet after the warm-up"):
-        waited_ms(run, "link", "l~", "p50_s")
+    assert number(run, "marked", "c*") == pytest.approx((backlog - 1.5) / 75.0, abs=0.02)
+    assert number(run, "median-wait", "l") == pytest.approx(0.016 * (backlog - 0.75), rel=0.1)
+    assert number(run, "median-wait", "l") <= number(run, "most-wait", "c1.1")
+    with pytest.raises(ScenarioError, match="no packet after the warm-up"):
+        number(run, "median-wait", "l~")
 
 
 def test_jains_index_is_as_by_hand() -> None:
@@ -195,5 +206,5 @@ def test_jains_index_is_as_by_hand() -> None:
 
 
 def test_waits_that_were_not_recorded_are_told(run: Simulated) -> None:
-    with pytest.raises(UnmeasuredError, match='"waits" was not recorded'):
-        waited_ms(run, "link", "l", "p50_s")
+    with pytest.raises(ScenarioError, match='"waits" was not recorded'):
+        number(run, "median-wait", "l")

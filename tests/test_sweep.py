@@ -26,7 +26,7 @@ from anabranch.sweeps import other_versions, read_sweep, runner, sweep, version
 from anabranch.sweeps.points import Point
 from anabranch.sweeps.store import Store, opened
 from anabranch.sweeps.turns import Turns
-from anabranch.sweeps.work import Failed, Made
+from anabranch.sweeps.work import Failed, SweptRun
 from labs import PROGRAM
 
 SCENARIO = """
@@ -116,8 +116,8 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path):
         assert contents(tmp_path / "1" / own) == contents(tmp_path / "3" / own)
 
 
-def made(key: str, rows: int) -> Made:
-    return Made(Point((), {}), key, key, {}, is_new=True, tables={"series": pl.DataFrame({"x": range(rows)})})
+def made(key: str, rows: int) -> SweptRun:
+    return SweptRun(Point((), {}), key, key, {}, is_new=True, tables={"series": pl.DataFrame({"x": range(rows)})})
 
 
 def test_rows_that_wait_for_a_slow_run_are_bounded():
@@ -131,7 +131,7 @@ def test_rows_that_wait_for_a_slow_run_are_bounded():
 
 def test_runs_that_wait_without_their_tables_have_them_in_the_end(tmp_path, monkeypatch):
     class Bare(Turns):
-        def after(self, outcome: Made | Failed) -> Iterator[Made]:
+        def after(self, outcome: SweptRun | Failed) -> Iterator[SweptRun]:
             return iter([replace(own, tables={}) for own in super().after(outcome)])
 
     sweep(written(tmp_path), tmp_path / "with")

@@ -18,7 +18,7 @@ from anabranch.errors import ScenarioError
 from anabranch.figures.looks import protocol_looks
 from anabranch.sweeps.drawn import STEPS, drawn_numbers
 from anabranch.sweeps.order import in_order, words_of
-from anabranch.sweeps.quantity import FigurePlan, TablePlan
+from anabranch.sweeps.quantity import SweepFigure, SweepTable
 from anabranch.sweeps.summary import draw_figure, make_table, write_summaries
 
 # Two protocols, two delays from the longer one on, three seeds: OLIA has 10, 11, 12 at 0.02 s and twice that at 0.01 s;
@@ -33,13 +33,13 @@ FRAME = pl.LazyFrame(ROWS, schema=["run", "protocol", "delay_s", "seed", "rate"]
 LOOKS = protocol_looks()
 
 
-def plan(**keys: object) -> FigurePlan:
+def plan(**keys: object) -> SweepFigure:
     own = {"of": "connections", "value": "rate", "file": "f", "draw": "lines", "x": "delay_s", "lines": "protocol"}
-    return FigurePlan.model_validate(own | keys)
+    return SweepFigure.model_validate(own | keys)
 
 
-def table(**keys: object) -> TablePlan:
-    return TablePlan.model_validate({"of": "connections", "value": "rate", "file": "t"} | keys)
+def table(**keys: object) -> SweepTable:
+    return SweepTable.model_validate({"of": "connections", "value": "rate", "file": "t"} | keys)
 
 
 def curves(axes: Axes) -> dict[str, list[tuple[float, float]]]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from anabranch.errors import ScenarioError
 from anabranch.sweeps.numbers import numbers
-from anabranch.sweeps.quantity import FigurePlan, Quantity, TablePlan
+from anabranch.sweeps.quantity import SweepFigure, SweepQuantity, SweepTable
 
 FRAME = pl.LazyFrame(
     {
@@ -27,8 +27,8 @@ FRAME = pl.LazyFrame(
 )
 
 
-def quantity(**keys: object) -> Quantity:
-    return Quantity.model_validate({"of": "connections", "value": "rate"} | keys)
+def quantity(**keys: object) -> SweepQuantity:
+    return SweepQuantity.model_validate({"of": "connections", "value": "rate"} | keys)
 
 
 def values(**keys: object) -> list[float]:
@@ -161,7 +161,7 @@ joins = st.sampled_from(["mean", "sum", "least", "most", "median", "p1", "p99", 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), amounts), min_size=1, max_size=20), joins, st.randoms())
 def test_numbers_are_finite_and_the_order_of_rows_does_not_matter(rows, join: str, random) -> None:
-    asked = Quantity(of="links", value="amount", join=join)
+    asked = SweepQuantity(of="links", value="amount", join=join)
     schema = {"run": pl.String, "amount": pl.Float64}
     found = numbers(pl.LazyFrame(rows, schema=schema, orient="row"), asked, ["run"]).sort("run", "value")
     assert found["value"].is_finite().all()
@@ -199,7 +199,7 @@ def test_a_quantity_that_cannot_be_computed_is_told(keys: dict[str, str], messag
 
 
 def test_a_column_that_cannot_part_groups_is_told() -> None:
-    plan = TablePlan(of="connections", value="rate", file="rates")
+    plan = SweepTable(of="connections", value="rate", file="rates")
     frame = FRAME.with_columns(mean=pl.lit(1), paths=pl.lit([1]))
     for column, message in (
         ("protocl", "table `rates`: `by`: there is no column `protocl`; did you mean `protocol`?"),
@@ -248,17 +248,17 @@ LINES = {"of": "connections", "value": "rate", "file": "f", "draw": "lines", "x"
 )
 def test_a_mistake_in_a_plan_is_told(keys: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError) as told:
-        FigurePlan.model_validate(LINES | keys)
+        SweepFigure.model_validate(LINES | keys)
     assert message in str(told.value)
 
 
 def test_a_table_joins_the_values_of_a_run() -> None:
     with pytest.raises(ValidationError, match="has no interval"):
-        TablePlan(of="connections", value="rate", file="rates", join="each")
+        SweepTable(of="connections", value="rate", file="rates", join="each")
 
 
 def test_a_figure_keeps_apart_what_it_draws() -> None:
-    plan = FigurePlan.model_validate(LINES | {"lines": "protocol", "panels": "queue", "by": ["delay_s"]})
+    plan = SweepFigure.model_validate(LINES | {"lines": "protocol", "panels": "queue", "by": ["delay_s"]})
     assert plan.groups == ["queue", "protocol", "delay_s"]
     # Functions that ask for the types of their columns are no mistake before these are known.
-    assert Quantity(of="links", value="round(capacity_bps / 3, 2)").words == "round(capacity_bps / 3, 2)"
+    assert SweepQuantity(of="links", value="round(capacity_bps / 3, 2)").words == "round(capacity_bps / 3, 2)"

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.execute.simulated import Simulated, simulate
-from anabranch.reproduce.measures.of_simulations import UnmeasuredError, mean_capacity_bps, mean_utilisation
+from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.measures.means import mean_capacity_bps, mean_utilisation
+from anabranch.reproduce.measures.registry import UnmeasuredError
+from anabranch.reproduce.outcomes.simulation import Simulation
 
 SCENARIO = """
 [run]
@@ -38,7 +40,7 @@ CAPACITIES = "time_s,capacity_bps\n0,6e6\n4,12e6\n6,0\n6.5,3e6\n10,3e6\n"
 EACH_MILLISECOND_FOR_50_OF_100 = [*range(1, 51), 100]
 
 
-def run_of(tmp_path: Path, trace: str) -> Simulated:
+def run_of(tmp_path: Path, trace: str) -> Simulation:
     (tmp_path / "steps.csv").write_text(CAPACITIES)
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIO)

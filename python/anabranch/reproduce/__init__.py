@@ -1,4 +1,4 @@
-"""Published results reproduced: what papers print, what our runs give, and reports of both."""
+"""Published results, reproduced: the numbers and claims of papers beside those of our runs, and reports of both."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ __all__ = ["reproduce"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load `reproduce` when it is asked for: the files of experiments are read without all that runs them."""
+    """Load `reproduce` on its first use, so that experiments can be read without the modules that run them."""
     if name != "reproduce":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from anabranch.reproduce.reproduction import reproduce

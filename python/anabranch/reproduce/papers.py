@@ -1,13 +1,13 @@
-"""What the experiments reproduce: papers, by the names that folders of experiments begin with.
+"""The papers that the experiments reproduce, by the names that folders of experiments begin with.
 
 ``papers.toml`` in the folder of experiments has a table for each, in the order of reports::
 
     [nmcc]
     title = "Multi-Flow Congestion Control with Network Assistance"
     authors = "Yannis Thomas, ..."
-    published = "IFIP Networking, 2016"     where and when
-    cite = "thomas2016"                     its key in docs/references.bib; empty for what is no single paper
-    shows = "table I and figures 3 to 6"    what of it is reproduced
+    published = "IFIP Networking, 2016"     the place and the year
+    cite = "thomas2016"                     its key in docs/references.bib; empty for several papers
+    shows = "table I and figures 3 to 6"    the part that is reproduced
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.reproduce.spec.experiment import list_experiments
+from anabranch.reproduce.experiment import list_experiments
 from anabranch.reproduce.spec.table import read_toml
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 MAY_LACK = ("authors", "published", "cite", "shows")
-"""Keys that a table need not have."""
+"""The optional keys of a table."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, and its tables and figures that there are experiments of."""
+    """A paper, and those of its tables and figures that have experiments."""
 
     name: str
     items: tuple[str, ...]
@@ -51,9 +51,9 @@ def read_papers(folder: Path) -> dict[str, Paper]:
     papers = {}
     if (folder / "papers.toml").is_file():
         table = read_toml(folder / "papers.toml")
-        for name in list(table.data):
-            own = table.table(name)
-            assert own is not None, "it is there"
+        for name, own in ((name, table.table(name)) for name in table.data):
+            if own is None:
+                continue
             words = {"title": own.text("title")} | {key: own.text(key, "") for key in MAY_LACK}
             own.finish()
             if name in items:

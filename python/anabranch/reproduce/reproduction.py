@@ -1,4 +1,4 @@
-"""Reproduce a paper: run its experiments, and set every printed number or claim beside ours."""
+"""Reproduce a paper: run its experiments, and put every printed number or claim beside ours."""
 
 from __future__ import annotations
 
@@ -11,26 +11,31 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
 from anabranch.interrupts import held_interrupts
-from anabranch.reproduce.execute.outcome import execute
-from anabranch.reproduce.measures.registry import estimate_ratio
+from anabranch.reproduce.execute.execute import execute
+from anabranch.reproduce.experiment import Experiment, find_experiments, read_experiment
+from anabranch.reproduce.figures.kind import gather_figure
+from anabranch.reproduce.measures.address import Address, Ratio
+from anabranch.reproduce.measures.evaluate import estimate_ratio
+from anabranch.reproduce.outcomes.kinds import Simulated
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.repeat import missed, repeat
-from anabranch.reproduce.rows import Made, ReproductionInterrupted, Row, Rows, text_of
-from anabranch.reproduce.spec.experiment import Experiment, find_experiments, read_experiment
-from anabranch.reproduce.spec.figure import item_name, make_figure
-from anabranch.reproduce.spec.quantity import Address, Check, Quantity, Ratio
-from anabranch.reproduce.spec.size import sized
+from anabranch.reproduce.rows import ReproductionInterrupted, Row, Rows, SimulationCost, item_name, text_of
+from anabranch.reproduce.size import sized
+from anabranch.reproduce.spec.quantity import Against, Check, Claim, Number, PaperQuantity, Printed, Recorded, Slip
 from anabranch.reproduce.spec.traces import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from anabranch.reproduce.execute.outcome import Outcome, Simulations
-    from anabranch.reproduce.spec.figure import Figure
+    from anabranch.reproduce.execute.execute import Simulations
+    from anabranch.reproduce.figures.kind import GatheredFigure
+    from anabranch.reproduce.measures.evaluate import Outcomes
+    from anabranch.reproduce.outcomes.kinds import Outcome
+    from anabranch.reproduce.outcomes.simulation import Simulation
 
     Progress = Callable[[str, float, float, int], None]
-    EachItem = Callable[[Rows, list[Figure]], None]
+    EachItem = Callable[[Rows, list[GatheredFigure]], None]
 
 EQUAL = 1e-9
 """Numbers in a check with ``=`` may differ by this much."""
@@ -54,15 +59,15 @@ def reproduce(
     item : str, optional
         A table or figure, such as ``"table-7"``; all if not given.
     scale : float
-        Simulate large networks with so many times the random connections, over links of so many times the capacity,
-        over 0 and at most 1: a quick look, whose numbers are not those of the paper's size, and are not judged.
+        Simulate large networks with this many times the random connections, over links of this many times the
+        capacity, over 0 and at most 1: a quick look, whose numbers are not those of the paper's size and not judged.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
     progress : callable, optional
-        Told which run is simulated and how far it is: its name, simulated time and duration in seconds, and events.
+        Called with the progress of a simulation: the run, simulated time and duration in seconds, and events.
     each_item : callable, optional
-        Given all rows until then and the new figures as soon as a table or figure of the paper is done. Figures of the
-        rows are then without what they are drawn from, which may be gigabytes for a whole paper.
+        Called with all rows and the new figures as soon as a table or figure of the paper is done. The rows then keep
+        figures without their numbers, which may be gigabytes for a whole paper.
 
     Returns
     -------
@@ -129,8 +134,8 @@ def _forget(simulations: Simulations, experiments: Iterable[Experiment]) -> None
 
 def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress: Progress | None) -> None:
     experiment = sized(whole, rows.scale)
-    timed = {run for figure in experiment.figures if figure.draw == "convergence" for run in figure.runs}
-    outcomes: dict[str, Outcome] = {}
+    timed = {run for figure in experiment.figures for run in figure.timed}
+    outcomes: dict[str, tuple[Outcome, ...]] = {}
 
     def tell(name: str) -> Callable[[float, float, int], None] | None:
         return None if progress is None else partial(progress, f"{experiment.item}: {name}")
@@ -139,18 +144,20 @@ def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress
     known = {id(simulated) for simulated in simulations.values()}
     for name, run in experiment.runs.items():
         outcomes[name] = execute(run, experiment.unit_bps, simulations, timed=name in timed, progress=tell(name))
-    repeat(outcomes, experiment.quantities, experiment.folder / "expected.toml", experiment.unit_bps, simulations, tell)
+    expected, unit_bps = experiment.folder / "expected.toml", experiment.unit_bps
+    repeat(outcomes, experiment.runs, experiment.quantities, expected, unit_bps, simulations, tell)
     made = []
-    for name, outcome in outcomes.items():
-        own = {id(one.simulated) for one in (outcome, *outcome.others) if one.simulated is not None}
-        if not known.issuperset(own):
-            made.append(_made(experiment.item, name, outcome))
-            known |= own
+    for name, own in outcomes.items():
+        simulated = [one.simulation for one in own if isinstance(one, Simulated)]
+        new = {id(one) for one in simulated} - known
+        if new:
+            made.append(_cost(experiment.item, name, simulated))
+            known |= new
     found = [_row(experiment, quantity, outcomes) for quantity in experiment.quantities]
-    figures = [
-        make_figure(plan, experiment.item, experiment.title, experiment.rates_in, outcomes, place)
-        for plan in experiment.figures
-    ]
+    figures = []
+    for figure in experiment.figures:
+        title = f"{item_name(experiment.item)}: {figure.heading.title or experiment.title}"
+        figures.append(gather_figure(figure, experiment.item, title, experiment.rates_in, outcomes, place))
     # All at once: a signal may come before.
     rows.experiments.append(experiment)
     rows.made += made
@@ -158,40 +165,52 @@ def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress
     rows += found if experiment is whole else [replace(row, within=None) for row in found]
 
 
-def _made(item: str, run: str, outcome: Outcome) -> Made:
-    metas = [one.simulated.result.meta for one in (outcome, *outcome.others) if one.simulated is not None]
+def _cost(item: str, run: str, simulated: list[Simulation]) -> SimulationCost:
+    metas = [one.result.meta for one in simulated]
     time_s, wall_s, hops = (sum(meta[key] for meta in metas) for key in ("reached_s", "wall_s", "packet_hops"))
-    return Made(item, run, time_s, wall_s, metas[0]["threads"], hops)
+    return SimulationCost(item, run, time_s, wall_s, metas[0]["threads"], hops)
 
 
-def _row(experiment: Experiment, quantity: Quantity, outcomes: dict[str, Outcome]) -> Row:
+def _row(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> Row:
+    if isinstance(quantity, Claim):
+        return _claim(experiment, quantity, outcomes)
+    return _number(experiment, quantity, outcomes)
+
+
+def _claim(experiment: Experiment, claim: Claim, outcomes: Outcomes) -> Row:
     place = experiment.folder / "expected.toml"
-    if quantity.check is not None:
-        holds, words, seeds = _judge(experiment, quantity.check, outcomes)
-        shown = [f"{estimate_ratio(outcomes, r, place)} {_label(experiment, r)}" for r in quantity.show]
-        ours = "; ".join([words, *shown])
-        claim = (experiment.item, quantity.name, quantity.published, ours, None, holds, quantity.note)
-        return Row(*claim, borne_out=quantity.borne_out, seeds=seeds)
-    assert quantity.measured is not None, "a quantity without a check has a measure"
-    found = estimate_ratio(outcomes, quantity.measured, place) * quantity.times
-    against = quantity.against
-    if isinstance(against, Ratio):
-        against = estimate_ratio(outcomes, against, place).mean
-    unit = "" if quantity.measured.bottom is not None else _unit(experiment, quantity.measured.top)
-    name = str(quantity.measured) if quantity.times == 1.0 else f"{quantity.times:.4g} x {quantity.measured}"
+    holds, words, seeds = _judge(experiment, claim.check, outcomes)
+    shown = [f"{estimate_ratio(outcomes, r, place)} {_label(experiment, r)}" for r in claim.show]
+    ours = "; ".join([words, *shown])
+    row = (experiment.item, claim.name, claim.published, ours, None, holds, claim.note)
+    return Row(*row, borne_out=claim.borne_out, seeds=seeds)
+
+
+def _number(experiment: Experiment, number: Number, outcomes: Outcomes) -> Row:
+    place, digits = experiment.folder / "expected.toml", experiment.digits
+    found = estimate_ratio(outcomes, number.measured, place) * number.times
+    unit = "" if number.measured.bottom is not None else _unit(experiment, number.measured.top)
+    name = str(number.measured) if number.times == 1.0 else f"{number.times:.4g} x {number.measured}"
     label = f"{name}, {unit}" if unit else name
-    aim, published, why = _aim(quantity, experiment.digits, against)
-    notes = [why, quantity.note, missed(outcomes, quantity.measured, found)]
-    is_judged_by_print = quantity.recorded is None and quantity.against is None
-    if is_judged_by_print and f"{found.mean:.{experiment.digits}f}" == f"{aim:.{experiment.digits}f}":
-        notes.append("matches to the printed digit" if quantity.right is None else "ours is right to that digit")
+    against = None
+    if isinstance(number.aim, Against):
+        given = number.aim.number
+        aim = against = estimate_ratio(outcomes, given, place).mean if isinstance(given, Ratio) else given
+        published: float | str | None = number.published
+        why = ""
+    else:
+        aim, published, why = _aim(number.aim, digits)
+    notes = [why, number.note, missed(experiment.runs, number.measured, found)]
+    if isinstance(number.aim, Printed | Slip) and f"{found.mean:.{digits}f}" == f"{aim:.{digits}f}":
+        is_slip = isinstance(number.aim, Slip)
+        notes.append("ours is right to that digit" if is_slip else "matches to the printed digit")
     return Row(
         experiment.item,
         label,
         published,
         found.mean if math.isfinite(found.mean) else text_of(found.mean),
-        quantity.tolerance,
-        abs(found.mean - aim) <= quantity.tolerance,
+        number.tolerance,
+        abs(found.mean - aim) <= number.tolerance,
         "; ".join(n for n in notes if n),
         half_width=found.half_width,
         seeds=_several(found),
@@ -204,22 +223,18 @@ def _several(found: Estimate) -> int | None:
     return found.count if found.count > 1 else None
 
 
-def _aim(quantity: Quantity, digits: int, against: float | None) -> tuple[float, float | str | None, str]:
-    """Give what ours is judged against, what the row shows as published, and why they differ."""
-    if against is not None:
-        return against, quantity.published, ""
-    if quantity.right is not None:
-        assert isinstance(quantity.published, float), "the reader asks for it"
-        shown = f"{quantity.published:.{digits}f} (a slip for {quantity.right:.{digits}f})"
-        return quantity.right, shown, f"the paper's slip: {quantity.why}"
-    if isinstance(quantity.published, float):
-        return quantity.published, quantity.published, ""
-    assert quantity.recorded is not None, "the reader asks for one of the two"
-    return quantity.recorded, None, f"ours on record: {text_of(quantity.recorded)}"
+def _aim(aim: Printed | Slip | Recorded, digits: int) -> tuple[float, float | str | None, str]:
+    """Give the number that ours is judged by, the text that the row shows as published, and why they differ."""
+    if isinstance(aim, Slip):
+        shown = f"{aim.published:.{digits}f} (a slip for {aim.right:.{digits}f})"
+        return aim.right, shown, f"the paper's slip: {aim.why}"
+    if isinstance(aim, Printed):
+        return aim.published, aim.published, ""
+    return aim.recorded, None, f"ours on record: {text_of(aim.recorded)}"
 
 
-def _judge(experiment: Experiment, check: Check, outcomes: dict[str, Outcome]) -> tuple[bool, str, int | None]:
-    """Tell whether a claim holds, of means over seeds; say so in words; and over how many seeds, if several."""
+def _judge(experiment: Experiment, check: Check, outcomes: Outcomes) -> tuple[bool, str, int | None]:
+    """Tell whether a claim holds for means over seeds, in words too, and the number of seeds, if there are several."""
     place = experiment.folder / "expected.toml"
     left = estimate_ratio(outcomes, check.left, place)
     given = check.right

@@ -1,25 +1,25 @@
-"""Rows of reproductions: printed numbers and claims beside ours, what they come from, and how they came out."""
+"""The rows of reproductions: printed numbers and claims beside ours, their sources, and their verdicts."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from anabranch.estimate import Estimate
-from anabranch.reproduce.spec.figure import item_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from anabranch.reproduce.experiment import Experiment
+    from anabranch.reproduce.figures.kind import GatheredFigure
     from anabranch.reproduce.papers import Paper
-    from anabranch.reproduce.spec.experiment import Experiment
-    from anabranch.reproduce.spec.figure import Figure
 
 WITHIN, OUTSIDE, REFUTED, UNJUDGED = "yes", "NO", "not borne out", "not judged"
-"""What the column ``within`` says; a claim not borne out whose check fails is outside."""
+"""The words of the column ``within``; a claim not borne out whose check fails is outside."""
 
 
 @dataclass(frozen=True)
@@ -29,28 +29,29 @@ class Row:
     Attributes
     ----------
     item : str
-        Table or figure.
+        The table or figure.
     quantity : str
-        What it is, with its unit.
+        The name of the number, with its unit, or the words of the claim.
     published : float, str or None
-        As printed; text for a claim, and for a slip of the paper with what is right; None if the paper prints none.
+        The printed number; text for a claim, and for a slip of the paper; None if the paper prints none.
     ours : float or str
     tolerance : float or None
-        The most that ours may differ; None for a claim.
+        The greatest difference allowed to ours; None for a claim.
     within : bool or None
-        Whether ours is within the tolerance of what is published (of what is right, for a slip; of what was recorded,
-        if nothing is published), or the check holds; None if that is not judged, as ours is not of the paper's size.
+        Whether ours is within the tolerance of the published number (of the right one, for a slip; of the recorded
+        one, if none is published), or the check holds; None if it is not judged, because ours is not of the paper's
+        size.
     note : str
     borne_out : bool
         False for a claim whose check states what we found instead, so that the paper's sentence is not borne out.
     half_width : float or None
-        Of a mean over seeds: the true mean is within so much of ours with a confidence of 95 %.
+        For a mean over seeds, half of the interval that holds the true mean with a confidence of 95 %.
     seeds : int or None
-        Over how many seeds ours is a mean, if over several.
+        The number of seeds that ours is a mean over; None for one.
     against : float or None
-        What ours is judged against, where that is not what is published: of another run, such as the optimum.
+        The number that ours is judged against instead of the published one, such as that of the optimum.
     difference : float or None
-        Ours less what it is judged against: what is published, what is right, or what was recorded; None for a claim.
+        Ours less the number that it is judged against; None for a claim.
     """
 
     item: str
@@ -68,14 +69,14 @@ class Row:
 
     @property
     def ours_text(self) -> str:
-        """Ours for people, with its interval."""
+        """Our number as text, with its interval."""
         if self.half_width is None or isinstance(self.ours, str):
             return text_of(self.ours)
         return str(Estimate(self.ours, self.half_width, self.seeds or 1))
 
     @property
     def verdict(self) -> str:
-        """What the column ``within`` says to people."""
+        """The word in the column ``within``."""
         if self.within is None:
             return UNJUDGED
         if not self.within:
@@ -84,17 +85,17 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a simulation took.
+class SimulationCost:
+    """The cost of a simulation.
 
     Attributes
     ----------
     item, run : str
-        Table or figure, and the name of the run.
+        The table or figure, and the name of the run.
     simulated_s, wall_s : float
-        How much time was simulated, and how long that took.
+        The simulated time, and the time that the simulation took.
     threads, packet_hops : int
-        On how many threads, and how often a packet went over a link.
+        The number of threads, and the number of times that a packet crossed a link.
     """
 
     item: str
@@ -106,10 +107,10 @@ class Made:
 
 
 class Rows(list[Row]):
-    """Rows, and what they come from: experiments, figures, simulations; and what was left out, and why.
+    """Rows with their experiments, figures and simulations, and the items that were left out, with the reason.
 
-    ``scale`` is below 1 if large networks were to be smaller than in the paper; ``not_done`` has the tables and figures
-    that are still to be done.
+    ``scale`` is below 1 if large networks are smaller than in the paper; ``not_done`` has the tables and figures that
+    are not done yet.
     """
 
     def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
@@ -119,8 +120,8 @@ class Rows(list[Row]):
         self.experiments: list[Experiment] = []
         self.left_out: list[str] = []
         self.not_done: list[str] = []
-        self.figures: list[Figure] = []
-        self.made: list[Made] = []
+        self.figures: list[GatheredFigure] = []
+        self.made: list[SimulationCost] = []
 
     @property
     def with_rest(self) -> list[Row]:
@@ -139,7 +140,7 @@ class Rows(list[Row]):
 
 
 class ReproductionInterrupted(KeyboardInterrupt):
-    """A reproduction was stopped by Ctrl-C; ``rows`` holds those of the tables and figures that are done."""
+    """Ctrl-C stopped a reproduction; ``rows`` holds the rows of the tables and figures that are done."""
 
     def __init__(self, rows: Rows) -> None:
         done = len(rows.experiments) + len(rows.left_out)
@@ -148,7 +149,7 @@ class ReproductionInterrupted(KeyboardInterrupt):
 
 
 def verdicts(rows: Iterable[Row]) -> str:
-    """Say how many rows there are, outside their band, and claims of the paper not borne out; and what was left out."""
+    """Count the rows, those outside their band and the claims not borne out; and name the items left out."""
     all_rows = list(rows)
     outside, refuted, unjudged = (sum(row.verdict == v for row in all_rows) for v in (OUTSIDE, REFUTED, UNJUDGED))
     counts = f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
@@ -163,12 +164,17 @@ def verdicts(rows: Iterable[Row]) -> str:
 
 
 def size_text(scale: float) -> str:
-    """Say how large what is simulated was made."""
+    """Say how much smaller the simulated networks are."""
     return f"{scale:g} times the random connections, over links of {scale:g} times the capacity"
 
 
+def item_name(item: str) -> str:
+    """Give an item as people write it: ``Theorem 8.2`` for ``theorem-8-2``."""
+    return re.sub(r"(?<=\d)-(?=\d)", ".", item).replace("-", " ").capitalize()
+
+
 def text_of(value: object) -> str:
-    """Write a number as people read it; text as it is."""
+    """Write a number with five digits; text stays as it is."""
     if value == math.inf:
         return "never"
     return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from anabranch.sweeps.quantity import FigurePlan
+    from anabranch.sweeps.quantity import SweepFigure
 
 
 METHODS = {"student": "Student's t", "bootstrap": "bootstrap"}
 
 
 def draw_numbers(
-    numbers: pl.DataFrame, plan: FigurePlan, file: str | os.PathLike[str] | None = None, *, pooled: Sequence[str] = ()
+    numbers: pl.DataFrame, plan: SweepFigure, file: str | os.PathLike[str] | None = None, *, pooled: Sequence[str] = ()
 ) -> Figure:
     """Draw the numbers of a figure, as `anabranch.sweeps.drawn.drawn_numbers` gives them; saved if `file` is given.
 

@@ -15,7 +15,7 @@ from anabranch.sweeps.order import in_order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.sweeps.quantity import FigurePlan
+    from anabranch.sweeps.quantity import SweepFigure
 
 PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 """Of a box."""
@@ -30,7 +30,7 @@ COUNT = "how many there are"
 """Columns of our own; nothing that is varied is called so."""
 
 
-def drawn_numbers(frame: pl.LazyFrame, plan: FigurePlan) -> pl.DataFrame:
+def drawn_numbers(frame: pl.LazyFrame, plan: SweepFigure) -> pl.DataFrame:
     """Give the numbers of a figure.
 
     Returns
@@ -55,7 +55,7 @@ def drawn_numbers(frame: pl.LazyFrame, plan: FigurePlan) -> pl.DataFrame:
     return _boxes(found, columns) if plan.draw == "boxes" else _curves(found, columns)
 
 
-def pooled(frame: pl.LazyFrame, plan: FigurePlan, varied: Sequence[str]) -> list[str]:
+def pooled(frame: pl.LazyFrame, plan: SweepFigure, varied: Sequence[str]) -> list[str]:
     """Give what differs among runs that a figure does not tell apart: some of the columns of what was varied."""
     schema = frame.collect_schema()
     columns = plan.drawn

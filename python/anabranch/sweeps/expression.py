@@ -14,7 +14,7 @@ from anabranch.sweeps.quantity import RESERVED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.sweeps.quantity import Quantity
+    from anabranch.sweeps.quantity import SweepQuantity
 
 PROBE = 3
 """So many rows show whether an expression takes each by itself."""
@@ -30,7 +30,7 @@ RECORDS = {"waits": "waits", "spread": "errors"}
 """What a scenario records for its runs to have a table; the others are always there."""
 
 
-def check_table(quantity: Quantity, varied: Sequence[str], schema: pl.Schema) -> None:
+def check_table(quantity: SweepQuantity, varied: Sequence[str], schema: pl.Schema) -> None:
     """Make sure that runs have the table of a quantity: more columns than what was varied.
 
     Raises
@@ -45,7 +45,7 @@ def check_table(quantity: Quantity, varied: Sequence[str], schema: pl.Schema) ->
     raise ScenarioError(f"{quantity.place}: the runs have no table `{quantity.of}`; {remedy}")
 
 
-def check_columns(quantity: Quantity, columns: Sequence[str], schema: pl.Schema) -> None:
+def check_columns(quantity: SweepQuantity, columns: Sequence[str], schema: pl.Schema) -> None:
     """Make sure that rows can be grouped by some columns.
 
     Raises
@@ -63,7 +63,7 @@ def check_columns(quantity: Quantity, columns: Sequence[str], schema: pl.Schema)
             raise ScenarioError(f"{quantity.place}: {reason}; give that of the runs another name")
 
 
-def expression(quantity: Quantity, key: Literal["value", "where"], schema: pl.Schema) -> pl.Expr:
+def expression(quantity: SweepQuantity, key: Literal["value", "where"], schema: pl.Schema) -> pl.Expr:
     """Give the value or the condition of a quantity as an expression that takes each row by itself.
 
     Raises
@@ -89,11 +89,11 @@ def expression(quantity: Quantity, key: Literal["value", "where"], schema: pl.Sc
     return found
 
 
-def _error(quantity: Quantity, key: str, reason: str) -> ScenarioError:
+def _error(quantity: SweepQuantity, key: str, reason: str) -> ScenarioError:
     return ScenarioError(f"{quantity.place}: `{key}`: {reason}; {NUMBERS if key == 'value' else CONDITION}")
 
 
-def _check_there(quantity: Quantity, key: str, column: str, schema: pl.Schema) -> None:
+def _check_there(quantity: SweepQuantity, key: str, column: str, schema: pl.Schema) -> None:
     if column in schema:
         return
     known = ", ".join(f"`{name}`" for name in schema)

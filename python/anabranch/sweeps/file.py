@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
-from anabranch.sweeps.quantity import FigurePlan, Quantity, TablePlan
+from anabranch.sweeps.quantity import SweepFigure, SweepQuantity, SweepTable
 
 if TYPE_CHECKING:
     import os
@@ -74,7 +74,7 @@ class Repeat(Strict):
     """Seeds at each point."""
     step: int = Field(default=5, ge=1)
     """So many seeds are added at a time."""
-    of: tuple[Quantity, ...] = ()
+    of: tuple[SweepQuantity, ...] = ()
     """What is to be sure; the numbers of all tables if not given."""
 
     @model_validator(mode="after")
@@ -97,8 +97,8 @@ class SweepFile(Strict):
     leave_out: tuple[dict[str, Any], ...] = ()
     names: dict[str, str] = {}
     repeat: Repeat | None = None
-    table: tuple[TablePlan, ...] = ()
-    figure: tuple[FigurePlan, ...] = ()
+    table: tuple[SweepTable, ...] = ()
+    figure: tuple[SweepFigure, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import StorageError
 from anabranch.runs.simulate import end_of
 from anabranch.sweeps.version import run_name
-from anabranch.sweeps.work import Failed, FileChangedError, Made, error_text, facts_of, files_of, tables_of
+from anabranch.sweeps.work import Failed, FileChangedError, SweptRun, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.store import Store
     from anabranch.sweeps.work import Base, Digests
 
-    Outcome = Made | Failed
+    Outcome = SweptRun | Failed
     Tell = Callable[[dict[int, float]], None]
 
 SWITCH_S = 0.0005
@@ -112,12 +112,12 @@ class _Workers:
         finally:
             self.shares.pop(number, None)
 
-    def _made(self, point: Point, key: str, number: int) -> Made:
+    def _made(self, point: Point, key: str, number: int) -> SweptRun:
         with self.turn:
             plan, files = self.digests.plan(self.base, point)
             run = run_name(plan.resolved)
             if self.store.is_whole(run):
-                return Made(point, key, run, files)
+                return SweptRun(point, key, run, files)
         ended = end_of(plan, 1, self._tell(number, plan.core.duration_s))
         if ended.raised is not None:
             raise ended.raised
@@ -125,9 +125,9 @@ class _Workers:
             result = ended.result()
             written, tables = files_of(result), tables_of(result)
         if not self.store.put(run, written):
-            return Made(point, key, run, files)
+            return SweptRun(point, key, run, files)
         facts: dict[str, Any] = facts_of(result, written)
-        return Made(point, key, run, files, is_new=True, facts=facts, tables=tables)
+        return SweptRun(point, key, run, files, is_new=True, facts=facts, tables=tables)
 
     def _tell(self, number: int, duration_s: float) -> Callable[[float, int], None]:
         def tell(time_s: float, _events: int) -> None:

@@ -19,7 +19,7 @@ from anabranch.sweeps.sums import COUNT, SQUARES, SUM, sums
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.sweeps.quantity import Quantity
+    from anabranch.sweeps.quantity import SweepQuantity
 
 RUN = "run"
 
@@ -54,7 +54,7 @@ REDUCED = {
 """What is one of the values of each group, and is found without keeping them."""
 
 
-def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> pl.DataFrame:
+def numbers(frame: pl.LazyFrame, quantity: SweepQuantity, groups: Sequence[str]) -> pl.DataFrame:
     """Give a number for each run and group, or several if they stay apart.
 
     Parameters
@@ -62,7 +62,7 @@ def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> p
     frame : LazyFrame
         ``run``, what was varied, and the columns of a table: the rows of all runs. Where several points are one run,
         each with the rows of the run, ``point``, a number for each, tells them apart.
-    quantity : Quantity
+    quantity : SweepQuantity
     groups : sequence of str
         Columns by which numbers are kept apart.
 
@@ -82,7 +82,7 @@ def numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> p
     return all_numbers(frame, quantity, groups).drop_nulls("value")
 
 
-def all_numbers(frame: pl.LazyFrame, quantity: Quantity, groups: Sequence[str]) -> pl.DataFrame:
+def all_numbers(frame: pl.LazyFrame, quantity: SweepQuantity, groups: Sequence[str]) -> pl.DataFrame:
     """Give what `numbers` does, and a row with null where no value is left."""
     keys = list(dict.fromkeys([*groups, RUN]))
     schema = frame.collect_schema()

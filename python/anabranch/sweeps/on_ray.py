@@ -28,7 +28,7 @@ from anabranch.sweeps.work import (
     TOGETHER,
     Failed,
     FileChangedError,
-    Made,
+    SweptRun,
     error_text,
     facts_frame,
     facts_of,
@@ -88,7 +88,7 @@ def run_on_ray(
     address: str | None,
     shared: bool,
     tell: Any,
-) -> Iterator[Made | Failed]:
+) -> Iterator[SweptRun | Failed]:
     """Make the runs of points on a cluster, and give each as soon as it is there.
 
     Raises
@@ -100,7 +100,7 @@ def run_on_ray(
     with _cluster(ray, address):
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(simulate)
         place = str(store.folder.resolve()) if shared else None
-        under_way: dict[Any, Made] = {}
+        under_way: dict[Any, SweptRun] = {}
         todo = iter(points)
         tell({})
         try:
@@ -170,8 +170,8 @@ def _send(
     digests: Digests,
     task: Any,
     place: str | None,
-    under_way: dict[Any, Made],
-) -> Generator[Made | Failed, None, bool]:
+    under_way: dict[Any, SweptRun],
+) -> Generator[SweptRun | Failed, None, bool]:
     """Send tasks until enough wait; give what needs none. The value in the end says whether there are no more."""
     most = AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
     while len(under_way) < most:
@@ -186,7 +186,7 @@ def _send(
         except ScenarioError as error:
             yield Failed(point, key, error_text(error))
             continue
-        made = Made(point, key, run_name(plan.resolved), files)
+        made = SweptRun(point, key, run_name(plan.resolved), files)
         if store.is_whole(made.run):
             yield made
         else:
@@ -211,7 +211,7 @@ def simulate(scenario: str, run: str, place: str | None) -> Sent:
     return Sent({} if place is not None else files, facts, "", "", code_version())
 
 
-def _taken(ray: Any, own: Any, made: Made, store: Store) -> Made | Failed:
+def _taken(ray: Any, own: Any, made: SweptRun, store: Store) -> SweptRun | Failed:
     """Take what a node has sent, and write it if it has not."""
     try:
         sent: Sent = ray.get(own)

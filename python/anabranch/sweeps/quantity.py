@@ -112,7 +112,7 @@ FileName = Annotated[str, AfterValidator(_plain)]
 Columns = Annotated[tuple[str, ...], AfterValidator(_different)]
 
 
-class Quantity(BaseModel):
+class SweepQuantity(BaseModel):
     """A number for each run: what of a table it is made of, and how."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -139,7 +139,7 @@ class Quantity(BaseModel):
         return self.label or self.value
 
 
-class TablePlan(Quantity):
+class SweepTable(SweepQuantity):
     """A table: a row for each group of runs, with the mean of their numbers and its interval."""
 
     file: FileName = Field(description="Its name, without folder and ending.")
@@ -152,13 +152,13 @@ class TablePlan(Quantity):
         return f"table `{self.file}`"
 
     @model_validator(mode="after")
-    def _has_one_number_for_each_run(self) -> TablePlan:
+    def _has_one_number_for_each_run(self) -> SweepTable:
         if self.join == EACH:
             raise ValueError(_BOUND)
         return self
 
 
-class FigurePlan(Quantity):
+class SweepFigure(SweepQuantity):
     """A figure: means with their intervals along an axis, boxes, or how numbers are distributed."""
 
     file: FileName = Field(description="Its name, without folder and ending.")
@@ -190,7 +190,7 @@ class FigurePlan(Quantity):
         return list(dict.fromkeys([*self.drawn, *self.by]))
 
     @model_validator(mode="after")
-    def _fits_together(self) -> FigurePlan:
+    def _fits_together(self) -> SweepFigure:
         keys = [key for key in ("panels", "lines", "x") if getattr(self, key) is not None]
         for place, key in enumerate(keys):
             same = next((other for other in keys[:place] if getattr(self, other) == getattr(self, key)), None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from anabranch.sweeps.file import Repeat, Sweep
     from anabranch.sweeps.points import Point
-    from anabranch.sweeps.quantity import Quantity
+    from anabranch.sweeps.quantity import SweepQuantity
     from anabranch.sweeps.swept import Swept
 
 
@@ -46,7 +46,7 @@ def unsure(sweep: Sweep, points: Sequence[Point], swept: Swept) -> list[Point]:
     return more
 
 
-def _wide(swept: Swept, quantity: Quantity, points: pl.DataFrame, margin: float) -> set[int]:
+def _wide(swept: Swept, quantity: SweepQuantity, points: pl.DataFrame, margin: float) -> set[int]:
     """Give the points at which a mean of a quantity has too wide an interval."""
     varied = [name for name in points.columns if name != "point"]
     groups = list(dict.fromkeys((*varied, *quantity.by)))

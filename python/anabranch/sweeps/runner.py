@@ -24,7 +24,7 @@ from anabranch.sweeps.summaries import check_columns, write_all
 from anabranch.sweeps.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
 from anabranch.sweeps.turns import Turns
 from anabranch.sweeps.version import code_version
-from anabranch.sweeps.work import Base, Digests, Failed, Made, read_base, tables_of
+from anabranch.sweeps.work import Base, Digests, Failed, SweptRun, read_base, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,7 +50,7 @@ class Progress:
         Numbers of points; `done` has those that were there before.
     left_s : float or None
         About how long it will take; None as long as that cannot be told.
-    outcome : Made, Failed or None
+    outcome : SweptRun, Failed or None
         The run that was just done.
     """
 
@@ -59,7 +59,7 @@ class Progress:
     failed: int
     running: int
     left_s: float | None
-    outcome: Made | Failed | None = None
+    outcome: SweptRun | Failed | None = None
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class _Runner:
             self._keep(turns.rest())
             self._flush()
 
-    def _outcomes(self, points: Sequence[Point]) -> Iterator[Made | Failed]:
+    def _outcomes(self, points: Sequence[Point]) -> Iterator[SweptRun | Failed]:
         if not points:
             return iter(())
         if self.on == "ray":
@@ -257,7 +257,7 @@ class _Runner:
         threads = min(self.threads, len(points))
         return run_here(self.base, points, self.store, self.digests, threads=threads, tell=self._hear)
 
-    def _take(self, outcome: Made | Failed) -> None:
+    def _take(self, outcome: SweptRun | Failed) -> None:
         """Note what came of a point."""
         if isinstance(outcome, Failed):
             self.failed += 1
@@ -274,7 +274,7 @@ class _Runner:
                 self.store.forget_failure(outcome.key)
         self._tell(outcome)
 
-    def _keep(self, outcomes: Iterable[Made]) -> None:
+    def _keep(self, outcomes: Iterable[SweptRun]) -> None:
         """Keep the tables of runs to be written together."""
         for outcome in outcomes:
             if outcome.is_new and outcome.run not in self.kept_together:
@@ -331,7 +331,7 @@ class _Runner:
         self.shares = shares
         self._tell(None)
 
-    def _tell(self, outcome: Made | Failed | None) -> None:
+    def _tell(self, outcome: SweptRun | Failed | None) -> None:
         if self.progress is None:
             return
         total = len(self.points)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anabranch.sweeps.expression import check_table
 from anabranch.sweeps.numbers import numbers
 from anabranch.sweeps.points import column_of_seed
-from anabranch.sweeps.quantity import FigurePlan, TablePlan
+from anabranch.sweeps.quantity import SweepFigure, SweepTable
 from anabranch.sweeps.summary import write_summaries
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ def check_columns(sweep: Sweep, swept: Swept) -> None:
         A column that is not there, or a value that is no number.
     """
     for plan in (*sweep.file.table, *sweep.file.figure, *(sweep.file.repeat.of if sweep.file.repeat else ())):
-        if isinstance(plan, TablePlan):
+        if isinstance(plan, SweepTable):
             groups: Sequence[str] = with_groups(plan, sweep, swept.varied).by
         else:
-            groups = plan.groups if isinstance(plan, FigurePlan) else plan.by
+            groups = plan.groups if isinstance(plan, SweepFigure) else plan.by
         frame = swept.numbered(plan.of)
         check_table(plan, swept.varied, frame.collect_schema())
         numbers(frame, plan, groups)
 
 
-def with_groups(plan: TablePlan, sweep: Sweep, varied: Sequence[str]) -> TablePlan:
+def with_groups(plan: SweepTable, sweep: Sweep, varied: Sequence[str]) -> SweepTable:
     """Give a plan with its groups: without any, all that was varied but the seed."""
     if plan.by:
         return plan

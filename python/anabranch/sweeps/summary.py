@@ -15,7 +15,7 @@ from anabranch.sweeps.expression import check_table
 from anabranch.sweeps.intervals import estimates
 from anabranch.sweeps.numbers import all_numbers
 from anabranch.sweeps.order import in_order
-from anabranch.sweeps.quantity import FigurePlan
+from anabranch.sweeps.quantity import SweepFigure
 
 if TYPE_CHECKING:
     import os
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from anabranch.sweeps.quantity import TablePlan
+    from anabranch.sweeps.quantity import SweepTable
 
 
-def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
+def make_table(frame: pl.LazyFrame, plan: SweepTable) -> pl.DataFrame:
     """Give a row for each group of runs: their mean and its interval.
 
     Parameters
     ----------
     frame : LazyFrame
         The rows of all runs; see `anabranch.sweeps.numbers.numbers`.
-    plan : TablePlan
+    plan : SweepTable
 
     Returns
     -------
@@ -59,7 +59,7 @@ def make_table(frame: pl.LazyFrame, plan: TablePlan) -> pl.DataFrame:
 
 def draw_figure(
     frame: pl.LazyFrame,
-    plan: FigurePlan,
+    plan: SweepFigure,
     file: str | os.PathLike[str] | None = None,
     *,
     varied: Sequence[str] = (),
@@ -70,7 +70,7 @@ def draw_figure(
     ----------
     frame : LazyFrame
         The rows of all runs; see `anabranch.sweeps.numbers.numbers`.
-    plan : FigurePlan
+    plan : SweepFigure
     file : path, optional
         Saved there, as SVG or PNG by suffix.
     varied : sequence of str
@@ -94,7 +94,7 @@ def draw_figure(
 
 
 @contextmanager
-def _named(plan: TablePlan | FigurePlan) -> Iterator[None]:
+def _named(plan: SweepTable | SweepFigure) -> Iterator[None]:
     """Say of which table or figure an error is."""
     try:
         yield
@@ -104,14 +104,14 @@ def _named(plan: TablePlan | FigurePlan) -> Iterator[None]:
         raise ScenarioError(f"{plan.place}: {error}") from error
 
 
-def _pooled(frame: pl.LazyFrame, plan: FigurePlan, varied: Sequence[str]) -> list[str]:
+def _pooled(frame: pl.LazyFrame, plan: SweepFigure, varied: Sequence[str]) -> list[str]:
     return pooled(frame, plan, varied) if plan.draw == "lines" else []
 
 
 def write_summaries(
     tables: Mapping[str, Callable[[], pl.LazyFrame]],
-    table_plans: Sequence[TablePlan],
-    figure_plans: Sequence[FigurePlan],
+    table_plans: Sequence[SweepTable],
+    figure_plans: Sequence[SweepFigure],
     folder: str | os.PathLike[str],
     *,
     varied: Sequence[str] = (),
@@ -126,7 +126,7 @@ def write_summaries(
         Of the name of each table that the runs have, what gives its rows.
     table_plans, figure_plans : sequence
     folder : path
-        Made if it is not there.
+        SweptRun if it is not there.
     varied : sequence of str
         The columns of what was varied; see `draw_figure`.
 
@@ -141,7 +141,7 @@ def write_summaries(
         A table that the runs do not have, two plans with one file, a quantity that cannot be computed, or a file that
         cannot be written.
     """
-    plans: list[TablePlan | FigurePlan] = [*table_plans, *figure_plans]
+    plans: list[SweepTable | SweepFigure] = [*table_plans, *figure_plans]
     _check(tables, plans)
     place = Path(folder)
     try:
@@ -160,7 +160,7 @@ def write_summaries(
     return written
 
 
-def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]) -> None:
+def _check(tables: Mapping[str, object], plans: Sequence[SweepTable | SweepFigure]) -> None:
     seen: set[str] = set()
     for plan in plans:
         if plan.of not in tables:
@@ -171,16 +171,16 @@ def _check(tables: Mapping[str, object], plans: Sequence[TablePlan | FigurePlan]
         seen.add(plan.file.lower())
 
 
-def _write(frame: pl.LazyFrame, plan: TablePlan | FigurePlan, folder: Path, varied: Sequence[str]) -> list[Path]:
+def _write(frame: pl.LazyFrame, plan: SweepTable | SweepFigure, folder: Path, varied: Sequence[str]) -> list[Path]:
     check_table(plan, varied, frame.collect_schema())
-    if isinstance(plan, FigurePlan):
+    if isinstance(plan, SweepFigure):
         return _write_figure(frame, plan, folder, varied)
     file = folder / f"{plan.file}.csv"
     put_file(make_table(frame, plan).write_csv(), file)
     return [file]
 
 
-def _write_figure(frame: pl.LazyFrame, plan: FigurePlan, folder: Path, varied: Sequence[str]) -> list[Path]:
+def _write_figure(frame: pl.LazyFrame, plan: SweepFigure, folder: Path, varied: Sequence[str]) -> list[Path]:
     # Matplotlib takes long to load.
     from anabranch.figures.save import save
     from anabranch.sweeps.draw import draw_numbers

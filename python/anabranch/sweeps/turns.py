@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anabranch.sweeps.work import Made
+from anabranch.sweeps.work import SweptRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,12 +30,12 @@ class Turns:
         self.keys = list(dict.fromkeys(keys))
         self.most_rows = most_rows
         self.next = self.rows = 0
-        self.waiting: dict[str, Made | Failed] = {}
+        self.waiting: dict[str, SweptRun | Failed] = {}
 
-    def after(self, outcome: Made | Failed) -> Iterator[Made]:
+    def after(self, outcome: SweptRun | Failed) -> Iterator[SweptRun]:
         """Take in what came of a point, and give the runs whose turn it is."""
         is_next = self.keys[self.next : self.next + 1] == [outcome.key]
-        if isinstance(outcome, Made) and not is_next and self.rows + _rows(outcome) > self.most_rows:
+        if isinstance(outcome, SweptRun) and not is_next and self.rows + _rows(outcome) > self.most_rows:
             outcome = replace(outcome, tables={})
         self.waiting[outcome.key] = outcome
         self.rows += _rows(outcome)
@@ -43,16 +43,16 @@ class Turns:
             own = self.waiting.pop(self.keys[self.next])
             self.next += 1
             self.rows -= _rows(own)
-            if isinstance(own, Made):
+            if isinstance(own, SweptRun):
                 yield own
 
-    def rest(self) -> Iterator[Made]:
+    def rest(self) -> Iterator[SweptRun]:
         """Give the runs that still wait, where no more come."""
         for key in self.keys[self.next :]:
             own = self.waiting.pop(key, None)
-            if isinstance(own, Made):
+            if isinstance(own, SweptRun):
                 yield own
 
 
-def _rows(outcome: Made | Failed) -> int:
-    return sum(map(len, outcome.tables.values())) if isinstance(outcome, Made) else 0
+def _rows(outcome: SweptRun | Failed) -> int:
+    return sum(map(len, outcome.tables.values())) if isinstance(outcome, SweptRun) else 0

@@ -138,7 +138,7 @@ def _digest(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Made:
+class SweptRun:
     """A run that is there.
 
     Attributes

@@ -1,79 +1,37 @@
-"""A fluid model of a published experiment, followed; and what is measured of it."""
+"""A fluid model of a published experiment, followed over its steps or over time."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from anabranch import fluid
 from anabranch.errors import ScenarioError
 from anabranch.fluid.phases import with_factor
+from anabranch.reproduce.outcomes.kinds import Followed
 from anabranch.reproduce.spec.fluid import ChainPlan, SweepPlan, TreePlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from anabranch.reproduce.spec.fluid import FluidPlan
-    from anabranch.reproduce.spec.quantity import Address
-
-LEAST_SWING = 1e-5
-"""What is nearer to where it rests, relative to that, has not crossed it."""
 
 POINTS = 2001
-"""So many times of a model over time are kept."""
+"""The number of times for which a model over time keeps its state."""
 
 SWEPT = 81
-"""So many step sizes of a tree are tried."""
+"""The number of step sizes that a sweep of a tree tries."""
 
 
-@dataclass(frozen=True, eq=False)
-class FluidRun:
-    """What came of a model.
-
-    Attributes
-    ----------
-    at : ndarray of float64, shape (points,)
-        Steps, times or round trips, from 0 on; of a sweep step sizes, in times the bound.
-    series : dict of str to ndarray
-        Rates ``x1``, ``x2``, ... or windows ``w1``, ..., and marking probabilities or prices ``p1``, ... Of a sweep
-        what `anabranch.figures.draw_eigenvalues` draws.
-    rest : dict of str to float
-        Where each comes to rest, if that was asked for.
-    numbers : dict of str to float
-        What is of the run as a whole.
-    settling : dict of int to float
-        Of each phase, by the step it begins at: after how many steps rates stay near where they rest.
-    """
-
-    at: NDArray[np.float64]
-    series: Mapping[str, NDArray[np.float64]]
-    rest: Mapping[str, float] = field(default_factory=dict)
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    settling: Mapping[int, float] = field(default_factory=dict)
-
-    def frame(self, run: str) -> pl.DataFrame:
-        """Give a row for each point and series: ``run``, ``at``, ``name``, ``value``."""
-        parts = [
-            pl.DataFrame({"at": self.at, "value": values}).with_columns(name=pl.lit(name))
-            for name, values in self.series.items()
-        ]
-        return pl.concat(parts).select(pl.lit(run).alias("run"), "at", "name", "value")
-
-
-def follow_fluid(name: str, plan: FluidPlan) -> FluidRun:
-    """Follow a model.
+def follow_fluid(name: str, plan: FluidPlan) -> Followed:
+    """Follow the model of a run of this name.
 
     Raises
     ------
     ScenarioError
-        Its numbers cannot be.
+        The model refuses its numbers.
     """
     try:
         if isinstance(plan, ChainPlan):
@@ -85,48 +43,10 @@ def follow_fluid(name: str, plan: FluidPlan) -> FluidRun:
         rows = fluid.windows(plan.starts, plan.steps)
     except ValueError as error:
         raise ScenarioError(f"run `{name}`: {error}") from error
-    return FluidRun(np.arange(len(rows), dtype=np.float64), {f"w{n + 1}": own for n, own in enumerate(rows.T)})
+    return Followed(np.arange(len(rows), dtype=np.float64), {f"w{n + 1}": own for n, own in enumerate(rows.T)})
 
 
-def measure_fluid(run: FluidRun, address: Address, place: Path) -> float:
-    """Give one number: the measures are ``after``, ``settling``, ``crossings``, and those of the run as a whole.
-
-    Raises
-    ------
-    ScenarioError
-        There is no such series, step or phase, or the model does not give this number.
-    """
-    words = address.subject.split()
-    if address.measure == "after" and len(words) == 2 and words[1].isdigit():
-        values = _series(run, address, words[0], place)
-        if int(words[1]) < len(values):
-            return float(values[int(words[1])])
-        raise ScenarioError(f"{place}: `{address}`: the last step is {len(values) - 1}; name one up to that")
-    if address.measure == "after":
-        raise ScenarioError(f"{place}: `{address}`: it must name a series and a step, such as `x1 149`")
-    if address.measure == "crossings":
-        return _crossings(_series(run, address, address.subject, place), run.rest.get(address.subject, math.nan))
-    known = {str(step): took for step, took in run.settling.items()} if address.measure == "settling" else run.numbers
-    wanted = address.subject if address.measure == "settling" else address.measure
-    if wanted not in known:
-        remedy = f"it has {', '.join(known) or 'none'}"
-        raise ScenarioError(f"{place}: `{address}`: the model of run `{address.run}` does not give this; {remedy}")
-    return known[wanted]
-
-
-def _series(run: FluidRun, address: Address, name: str, place: Path) -> NDArray[np.float64]:
-    if name not in run.series:
-        raise ScenarioError(f"{place}: `{address}`: there is no series `{name}`; name one of {', '.join(run.series)}")
-    return run.series[name]
-
-
-def _crossings(values: NDArray[np.float64], rest: float) -> float:
-    """Count how often a series crosses where it rests."""
-    away = values / rest - 1.0
-    return float((np.diff(np.sign(away[np.abs(away) > LEAST_SWING])) != 0).sum())
-
-
-def _chain(plan: ChainPlan) -> FluidRun:
+def _chain(plan: ChainPlan) -> Followed:
     gamma, beta = plan.gammas[0], plan.betas[0]
     loops = fluid.chain(plan.loops, plan.sharing, plan.capacity)
     first, price = _first(plan, loops)
@@ -153,7 +73,7 @@ def _chain(plan: ChainPlan) -> FluidRun:
         took = fluid.settling_steps(control, rates, plan.phases, plan.within)
         begins = np.cumsum([0, *(steps for steps, _ in plan.phases)]).tolist()
         settling = dict(zip(begins, took.tolist(), strict=False))
-    return FluidRun(
+    return Followed(
         np.arange(len(states), dtype=np.float64), series, numbers={"gamma": gamma, "beta": beta}, settling=settling
     )
 
@@ -210,7 +130,7 @@ def _states(
     return states
 
 
-def _tree(plan: TreePlan) -> FluidRun:
+def _tree(plan: TreePlan) -> Followed:
     control = fluid.tree_at_bound(plan.breadth, plan.depth, plan.gamma, plan.bound_times)
     rest, found = fluid.equilibrium(control), fluid.eigenvalues(control)
     begin = fluid.State(0.5 * rest.rates, 0.5 * rest.prices)
@@ -224,10 +144,10 @@ def _tree(plan: TreePlan) -> FluidRun:
     for n, (_, link) in enumerate(chosen):
         series[f"p{n + 1}"], at_rest[f"p{n + 1}"] = followed.prices[:, link], float(rest.prices[link])
     numbers = {"real-part": float(found.real.max()), "imaginary-part": float(found.imag.max())}
-    return FluidRun(time, series, at_rest, numbers)
+    return Followed(time, series, at_rest, numbers)
 
 
-def _sweep(plan: SweepPlan) -> FluidRun:
+def _sweep(plan: SweepPlan) -> Followed:
     tree = fluid.Tree(plan.breadth, plan.depth, plan.gamma)
     times = np.geomspace(*plan.times, SWEPT)
     found = np.array([tree.at(own) for own in times])
@@ -253,4 +173,4 @@ def _sweep(plan: SweepPlan) -> FluidRun:
         "at-once-from": tree.unstable_from(at_once=True),
         "in-turn-from": tree.unstable_from(at_once=False),
     }
-    return FluidRun(times, series, numbers=numbers)
+    return Followed(times, series, numbers=numbers)

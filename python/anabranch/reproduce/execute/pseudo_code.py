@@ -32,7 +32,7 @@ TIES = 1e-12
 
 @dataclass(frozen=True)
 class PseudoRun:
-    """What the pseudo-code gave: rates, and how often its loops went round."""
+    """The rates that the pseudo-code gives, and the passes and steps of its loops."""
 
     path_rates: NDArray[np.float64]
     passes: int
@@ -40,22 +40,22 @@ class PseudoRun:
     converged: bool
 
 
-def run_pseudo_code(problem: Problem, *, reading: Reading, stop_change: float, most: int) -> PseudoRun:
+def run_pseudo_code(problem: Problem, *, reading: Reading, stop_change: float | None, most: int) -> PseudoRun:
     """Run algorithm 1 of [ludena2021].
 
     Parameters
     ----------
     reading : {"as-printed", "as-meant"}
-        Of function 2, line 3.
-    stop_change : float
-        Stop when no connection's rate changed by this much in a pass; in the unit of the problem.
+        The reading of function 2, line 3.
+    stop_change : float or None
+        Stop when no connection's rate changed by this much in a pass, in the unit of the problem; None for all passes.
     most : int
-        Passes after which to give up.
+        The number of passes after which to give up.
 
     Raises
     ------
     ValueError
-        A demand, weight or coefficient: the paper's algorithm has none.
+        The problem has demands, weights or coefficients, which the paper's algorithm does not know.
     """
     if np.isfinite(problem.demand).any() or (problem.weight != 1.0).any() or problem.coefficient is not None:
         raise ValueError("the problem has demands, weights or coefficients; the pseudo-code knows none, so use solve")
@@ -69,7 +69,7 @@ def run_pseudo_code(problem: Problem, *, reading: Reading, stop_change: float, m
         steps += rounds
         totals = problem.core.sum_by_connection(rates)
         portions = rates / totals[connection]
-        if np.abs(totals - before).max() < stop_change:
+        if stop_change is not None and np.abs(totals - before).max() < stop_change:
             return PseudoRun(rates, done, steps, converged=True)
         before = totals
     return PseudoRun(rates, most, steps, converged=False)

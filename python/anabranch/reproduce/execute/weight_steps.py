@@ -20,38 +20,26 @@ if TYPE_CHECKING:
     from anabranch.model.problem import Problem
 
 LEAST = 1e-12
-"""It ends when no weight changed by as much."""
-
-CLOSE = 0.01
-"""Rates that are nearer to the optimum, relative to the connection's rate there, are at it."""
+"""The algorithm ends when no weight changes by as much."""
 
 
 @dataclass(frozen=True)
 class WeightSteps:
-    """What there was after each step."""
+    """The rates and prices of paths after each step.
+
+    Attributes
+    ----------
+    rates, prices : ndarray of float64, shape (steps, paths)
+    converged : bool
+    """
 
     rates: NDArray[np.float64]
-    """Shape (steps, paths)."""
     prices: NDArray[np.float64]
-    """Shape (steps, paths)."""
     converged: bool
-
-    def until_close(self, aim: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
-        """Give the first step from which on every rate stays within 1 % of its aim; infinite if there is none.
-
-        Parameters
-        ----------
-        aim : ndarray of float64, shape (paths,)
-        whole : ndarray of float64, shape (paths,)
-            What 1 % is of: the rate of the path's connection.
-        """
-        is_far = (np.abs(self.rates - aim) > CLOSE * whole).any(axis=1)
-        last = int(np.flatnonzero(is_far)[-1]) + 1 if is_far.any() else 0
-        return math.inf if last == len(self.rates) else float(last + 1)
 
 
 def weight_steps(problem: Problem, weights: NDArray[np.float64], most: int) -> WeightSteps:
-    """Follow the algorithm from these weights until nothing changes, or for so many steps."""
+    """Follow the algorithm from these weights until nothing changes, for `most` steps at most."""
     solver = _core.weight_allocation(problem.core, weights)
     rates, prices = [], []
     while solver.steps < most:
@@ -64,12 +52,12 @@ def weight_steps(problem: Problem, weights: NDArray[np.float64], most: int) -> W
 
 
 def first_weights(paths: Paths, given: Mapping[str, tuple[float, ...]]) -> NDArray[np.float64]:
-    """Give the weight of each path: as given for its connection, or the same for all paths of the connection.
+    """Give the weight of each path: as given for its connection, or equal for all paths of the connection.
 
     Raises
     ------
     ScenarioError
-        A connection that is not there, or has not as many paths; weights that are not positive or do not add to 1.
+        A name that no connection has; a wrong number of weights; weights that are not positive or do not add to 1.
     """
     names, offsets = paths.demands.core.names, paths.connection_offsets.tolist()
     weights = 1.0 / np.diff(paths.connection_offsets)[paths.connection]

@@ -1,18 +1,20 @@
-"""How numbers of runs of an experiment are distributed: percentiles of one, and of several runs and seeds together."""
+"""Distributions: percentiles over samples or packets of a run, and of several runs and seeds together.
+
+A distribution is a function that gives the samples of a run, or recorded percentiles, with a row above it. Each gives
+measures named by the percentile: ``median-jain``, ``p95-backlog``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from anabranch.errors import ScenarioError
-from anabranch.reproduce.measures.dynamics import EVER
-from anabranch.reproduce.measures.lookup import connections_of, link_of, subflow_of
-from anabranch.reproduce.measures.of_simulations import OF_WAITS, UnmeasuredError, waited_ms, waits_ms
-from anabranch.reproduce.measures.percentiles import pooled
-from anabranch.reproduce.measures.samples import OF_SAMPLES, PARTS, backlogs_kb, jain_indices, rate_differences_bps
+from anabranch.reproduce.measures.percentiles import Recording, pooled
+from anabranch.reproduce.measures.registry import EVER, Measure, Subject, UnmeasuredError, Window, add, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,93 +22,134 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anabranch.reproduce.execute.outcome import Outcome
-    from anabranch.reproduce.spec.quantity import Address
+    from anabranch.reproduce.measures.address import Address
+    from anabranch.reproduce.measures.evaluate import Outcomes
+    from anabranch.reproduce.outcomes.groups import Runs
+
+R = TypeVar("R")
+S = TypeVar("S")
+Values = TypeVar("Values", bound="NDArray[np.float64] | Recording")
+
+PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+"""The percentiles of a distribution: a box from the second to the fourth, whiskers from the first to the last."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """What is told of a distribution."""
+    """The percentiles of samples or packets.
+
+    Attributes
+    ----------
+    values : tuple of float
+        In the order of `PARTS`.
+    count : int
+        The number of samples or packets.
+    """
 
     values: tuple[float, ...]
-    """In the order of `anabranch.reproduce.measures.samples.PARTS`."""
     count: int
-    """Of how many samples, or packets."""
 
 
-def percentile_of(outcome: Outcome, address: Address, place: Path) -> float:
-    """Give one number of ``OF_SAMPLES`` of `samples`, or of ``OF_WAITS`` of `of_simulations`.
+@dataclass(frozen=True)
+class Sampled:
+    """The row of a distribution.
 
-    ``median-jain c*``: of Jain's index of what these connections delivered from sample to sample; ``p95-backlog l1``:
-    of what waits at the link at samples, in kB; ``p25-rate-difference c* l1``: of how far granted rates are from equal
-    parts of what the link can carry at that time; ``median-wait c1.2``, ``p95-wait l1``, ``most-wait l1``: of how long
-    packets waited on the whole way of the subflow, or at the link, in milliseconds.
+    Attributes
+    ----------
+    of : Subject
+        What the samples belong to.
+    windowed : bool
+        Whether a window limits it to a part of the time.
+    function : callable
+        Takes the outcome of a run, then what the samples belong to, then the window.
+    words : str
+        What is sampled, for the documentation.
+    measures : tuple of str
+        The names of the measures that are its percentiles.
+    """
+
+    of: Subject[Any, Any]
+    windowed: bool
+    function: Callable[..., NDArray[np.float64] | Recording]
+    words: str
+    measures: tuple[str, ...]
+
+    def of_run(self, run: object, address: Address) -> NDArray[np.float64] | Recording:
+        """Give the samples or the recorded percentiles of a run."""
+        return self.function(run, self.of.find(run, address.subject), address.window_s or EVER)
+
+
+DISTRIBUTIONS: dict[str, Sampled] = {}
+"""All distributions by their names."""
+
+
+def distribution(
+    name: str,
+    *,
+    of: Subject[R, S],
+    unit: str,
+    runs: Runs[R],
+    windowed: bool = True,
+    parts: Mapping[str, float] = PARTS,
+) -> Callable[[Callable[[R, S, Window], Values]], Callable[[R, S, Window], Values]]:
+    """Register a function as a distribution, and a measure for each of its percentiles.
+
+    Parameters
+    ----------
+    name, of, unit, runs, windowed
+        As for `anabranch.reproduce.measures.registry.Measure`.
+    parts : mapping of str to float
+        The percentiles that there are measures of, as parts of the samples.
+    """
+
+    def register(function: Callable[[R, S, Window], Values]) -> Callable[[R, S, Window], Values]:
+        words, module = words_of(function), function.__module__
+        DISTRIBUTIONS[name] = Sampled(of, windowed, function, words, tuple(f"{part}-{name}" for part in parts))
+        for part, share in parts.items():
+            own = f"{_percentile_words(share)} of {words}"
+            add(Measure(f"{part}-{name}", of, unit, runs, windowed, _percentile(function, share), own, module))
+        return function
+
+    return register
+
+
+def _percentile(function: Callable[..., NDArray[np.float64] | Recording], share: float) -> Callable[..., float]:
+    def percentile(run: object, subject: object, window_s: Window = EVER) -> float:
+        found = function(run, subject, window_s)
+        return found.value(share) if isinstance(found, Recording) else float(np.quantile(found, share))
+
+    return percentile
+
+
+def _percentile_words(share: float) -> str:
+    return {0.5: "the median", 1.0: "the greatest"}.get(share, f"the {share * 100:.0f}th percentile")
+
+
+def some(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give samples, if there are any."""
+    if not len(samples):
+        raise UnmeasuredError("there are no such samples in the window; make it longer")
+    return samples
+
+
+def distribution_of(outcomes: Outcomes, name: str, addresses: Sequence[Address], place: Path) -> Distribution:
+    """Give a distribution over several runs together, each with all its seeds.
+
+    All samples have the same weight, and percentiles over them are exact. Of recorded percentiles those of all runs
+    together are by packets, as `anabranch.reproduce.measures.percentiles` explains.
 
     Raises
     ------
     ScenarioError
-        There is no such connection, subflow or link; it was not recorded; the window has no samples.
+        There is no such connection, subflow or link; it is not recorded; the window has no samples.
     """
+    row, parts = DISTRIBUTIONS[name], list(PARTS.values())
     try:
-        if address.measure in OF_WAITS:
-            assert outcome.simulated is not None, "the reader asks for it"
-            return waited_ms(outcome.simulated, *_waiting(outcome, address, place), OF_WAITS[address.measure])
-        part, _ = OF_SAMPLES[address.measure]
-        return float(np.quantile(_samples(outcome, address, place), PARTS[part]))
-    except UnmeasuredError as error:
-        raise ScenarioError(f"{place}: `{address}`: {error}") from error
-
-
-def distribution_of(outcomes: Mapping[str, Outcome], addresses: Sequence[Address], place: Path) -> Distribution:
-    """Give how one thing is distributed over several runs together, each with all its seeds; each address a median.
-
-    Samples of all have the same weight, and percentiles are exact. Of waits percentiles are recorded, of each run and
-    seed; those of all together are by packets, see `anabranch.reproduce.measures.percentiles`.
-
-    Raises
-    ------
-    ScenarioError
-        As for `percentile_of`.
-    """
-    parts = list(PARTS.values())
-    try:
-        each = [(one, own) for own in addresses for one in (outcomes[own.run], *outcomes[own.run].others)]
-        if addresses[0].measure in OF_WAITS:
-            waits = [
-                waits_ms(one.simulated, *_waiting(one, own, place)) for one, own in each if one.simulated is not None
-            ]
-            return Distribution(tuple(pooled(waits, parts)), sum(own.count for own in waits))
-        samples = np.concatenate([_samples(one, own, place) for one, own in each])
-        return Distribution(tuple(np.quantile(samples, parts).tolist()), len(samples))
-    except UnmeasuredError as error:
+        each = [row.of_run(one, own) for own in addresses for one in outcomes[own.run]]
+    except ScenarioError as error:
         raise ScenarioError(f"{place}: `{addresses[0]}`: {error}") from error
-
-
-def _waiting(outcome: Outcome, address: Address, place: Path) -> tuple[str, str]:
-    """Give whose waits are meant: those of the link that is called so, or else of the subflow."""
-    if address.subject in outcome.paths.demands.network.core.link_names:
-        return "link", address.subject
-    assert outcome.simulated is not None, "the reader asks for it"
-    return "subflow", outcome.simulated.result.subflows["subflow"][subflow_of(outcome.paths, address, place)]
-
-
-def _samples(outcome: Outcome, address: Address, place: Path) -> NDArray[np.float64]:
-    assert outcome.simulated is not None, "the reader asks for it"
-    run, window = outcome.simulated, address.window_s or EVER
-    _, what = OF_SAMPLES[address.measure]
-    if what == "backlog":
-        link_of(outcome.paths, address, place)
-        return backlogs_kb(run, address.subject, window)
-    if what == "jain":
-        return jain_indices(run, _names(outcome, address, place), window)
-    pattern, _, link = address.subject.rpartition(" ")
-    if not pattern:
-        raise UnmeasuredError("it is of connections and a link; name both, such as `c* l1`")
-    link_of(outcome.paths, replace(address, subject=link), place)
-    names = _names(outcome, replace(address, subject=pattern.strip()), place)
-    return rate_differences_bps(run, names, link, window) / outcome.unit_bps
-
-
-def _names(outcome: Outcome, address: Address, place: Path) -> list[str]:
-    names = outcome.paths.demands.core.names
-    return [names[number] for number in connections_of(outcome.paths, address, place)]
+    recorded = [own for own in each if isinstance(own, Recording)]
+    if recorded:
+        return Distribution(tuple(pooled(recorded, parts)), sum(own.count for own in recorded))
+    samples = np.concatenate([own for own in each if not isinstance(own, Recording)])
+    return Distribution(tuple(np.quantile(samples, parts).tolist()), len(samples))

@@ -1,152 +1,154 @@
-"""Means over a window, of runs that have rates over time: simulated ones, and the optimum."""
+"""Means over a window of runs over time: of rates, loads and capacities, and how evenly rates are shared."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from anabranch.errors import ScenarioError
-from anabranch.reproduce.measures.dynamics import EVER
-from anabranch.reproduce.measures.lookup import connections_of, link_of, subflow_of, subflows_of
-from anabranch.reproduce.measures.of_simulations import (
-    OF_STAY,
-    UnmeasuredError,
-    jain_index,
-    lost_share,
-    marked_share,
-    mean_backlog_kb,
-    mean_capacity_bps,
-    mean_sample,
-    mean_utilisation,
-    mean_wait_ms,
-    transfer_rate_bps,
-)
+from anabranch.reproduce.measures.lookup import CONNECTIONS, LINK, SUBFLOWS, paths_of
+from anabranch.reproduce.measures.registry import AnotherRun, UnmeasuredError, measure
+from anabranch.reproduce.measures.samples import mean_sample
+from anabranch.reproduce.outcomes.groups import OVER_TIME, SIMULATED
+from anabranch.reproduce.outcomes.kinds import Optimal, Simulated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from anabranch.reproduce.execute.optimum import Optimum
-    from anabranch.reproduce.execute.outcome import Outcome
-    from anabranch.reproduce.execute.simulated import Simulated
-    from anabranch.reproduce.spec.quantity import Address
+    from anabranch.reproduce.measures.lookup import Named
+    from anabranch.reproduce.measures.registry import Window
+    from anabranch.reproduce.outcomes.simulation import Simulation
 
-    Window = tuple[float, float]
+    OverTime = Simulated | Optimal
 
-
-STATES = {"mean-pace": "pace_bps", "mean-window": "window_bytes", "marked-share": "marked_share"}
-"""What belongs to windows, and the columns of samples that it is in."""
-
-EXTREMES: dict[str, Callable[[Sequence[float]], float]] = {"least-rate": min, "most-rate": max}
+ANOTHER = AnotherRun(OVER_TIME)
 
 
-def mean_over_time(outcomes: dict[str, Outcome], address: Address, place: Path) -> float:
-    """Give one number of `anabranch.reproduce.measures.of_simulations.OF_TIME` or ``OF_STAY``.
+@measure("mean-rate", of=SUBFLOWS, unit="rate", runs=OVER_TIME, windowed=True)
+def mean_rate(run: OverTime, paths: Sequence[int], window_s: Window) -> float:
+    """Give the rate that was delivered, as a mean over the window; of `proportional` the mean of the optimal rate."""
+    if isinstance(run, Optimal):
+        return run.mean_rate(paths, window_s)
+    return _mean_of_subflows(run, paths, "delivered_bps", window_s)
 
-    ``mean-rate c1``, ``mean-rate c1.2``, ``mean-rate c*``: what was delivered, a second, the last by all connections
-    whose names begin so; ``average-rate c*``: by each of them; ``least-rate c*``, ``most-rate c*``: by the one of them
-    that delivered least, or most; ``jain c*``: Jain's index of these; ``mean-granted``: what was granted at samples;
-    ``mean-pace c*``, ``mean-window c*``, ``marked-share c*``: how fast their packets might be sent, their windows, and
-    the smoothed share of marked packets that their protocol goes by, means over subflows and samples with such;
-    ``transfer-rate c*``: what each delivered a second from its start until all had
-    arrived, and the sum of these; ``lost c*``: bytes taken for lost by bytes sent; ``marked c*``: marked packets by
-    delivered ones; ``mean-rtt c1.2``: the round trip in milliseconds;
-    ``mean-load l1``, ``mean-capacity l1``, ``utilisation l1``: what the link carried and could have carried, a second,
-    and the one by the other; ``mean-wait l1``: how long what it carried waited and was in transmission, in
-    milliseconds; ``mean-backlog l1``: how much that was, in kB;
-    ``deviation optimal``, ``subflow-deviation optimal``: by how much mean rates differ from those of
-    another run, the mean over the connections, or their subflows, that are there all the time.
 
-    Raises
-    ------
-    ScenarioError
-        There is no such connection, subflow or link; it was not recorded; the window has no samples.
+@measure("mean-granted", of=SUBFLOWS, unit="rate", runs=SIMULATED, windowed=True)
+def mean_granted(run: Simulated, paths: Sequence[int], window_s: Window) -> float:
+    """Give the rate that was granted, as a mean over the samples of the window."""
+    return _mean_of_subflows(run, paths, "granted_bps", window_s)
+
+
+def _mean_of_subflows(run: Simulated, paths: Sequence[int], column: str, window_s: Window) -> float:
+    """Give the mean of the sum of the rates of some subflows."""
+    names = run.simulation.result.subflows["subflow"].gather(list(paths)).to_list()
+    return len(names) * mean_sample(run.simulation, "subflow", names, column, window_s) / run.unit_bps
+
+
+@measure("average-rate", of=CONNECTIONS, unit="rate", runs=OVER_TIME, windowed=True)
+def average_rate(run: OverTime, connections: Sequence[Named], window_s: Window) -> float:
+    """Give the mean rate that each of the connections delivered, as a mean over the connections and the window."""
+    paths = [path for own in connections for path in paths_of(run.paths, own)]
+    return mean_rate(run, paths, window_s) / len(connections)
+
+
+@measure("least-rate", of=CONNECTIONS, unit="rate", runs=OVER_TIME, windowed=True)
+def least_rate(run: OverTime, connections: Sequence[Named], window_s: Window) -> float:
+    """Give the least of the connections' mean rates over the window."""
+    return min(_mean_rates(run, connections, window_s))
+
+
+@measure("most-rate", of=CONNECTIONS, unit="rate", runs=OVER_TIME, windowed=True)
+def most_rate(run: OverTime, connections: Sequence[Named], window_s: Window) -> float:
+    """Give the greatest of the connections' mean rates over the window."""
+    return max(_mean_rates(run, connections, window_s))
+
+
+@measure("jain", of=CONNECTIONS, unit="", runs=OVER_TIME, windowed=True)
+def jain(run: OverTime, connections: Sequence[Named], window_s: Window) -> float:
+    """Give Jain's index of the connections' mean rates: 1 if all are equal [jain1984]."""
+    return jain_index(_mean_rates(run, connections, window_s))
+
+
+def jain_index(rates: Sequence[float]) -> float:
+    """Give Jain's index of some rates: 1 if all are equal, 1 by their number if one has all [jain1984]."""
+    total = sum(rates)
+    if total <= 0.0:
+        raise UnmeasuredError("nothing was delivered in the window, so there is nothing to share; take another time")
+    return total**2 / (len(rates) * sum(rate**2 for rate in rates))
+
+
+def _mean_rates(run: OverTime, connections: Sequence[Named], window_s: Window) -> list[float]:
+    return [mean_rate(run, paths_of(run.paths, own), window_s) for own in connections]
+
+
+@measure("mean-load", of=LINK, unit="rate", runs=OVER_TIME, windowed=True)
+def mean_load(run: OverTime, link: Named, window_s: Window) -> float:
+    """Give the rate that the link carried, as a mean over the window."""
+    if isinstance(run, Optimal):
+        return run.mean_load(link.number, window_s)
+    return mean_sample(run.simulation, "link", [link.name], "carried_bps", window_s) / run.unit_bps
+
+
+@measure("mean-capacity", of=LINK, unit="rate", runs=OVER_TIME, windowed=True)
+def mean_capacity(run: OverTime, link: Named, window_s: Window) -> float:
+    """Give the rate that the link could have carried while its capacity changed, as a mean over the window."""
+    if isinstance(run, Optimal):
+        return run.mean_capacity(link.number, window_s)
+    return mean_capacity_bps(run.simulation, link.name, window_s) / run.unit_bps
+
+
+@measure("utilisation", of=LINK, unit="of the capacity", runs=OVER_TIME, windowed=True)
+def utilisation(run: OverTime, link: Named, window_s: Window) -> float:
+    """Give the rate that the link carried by the rate that it could have carried, such as what its trace offered."""
+    if isinstance(run, Optimal):
+        return run.mean_load(link.number, window_s) / run.mean_capacity(link.number, window_s)
+    return mean_utilisation(run.simulation, link.name, window_s)
+
+
+def mean_utilisation(run: Simulation, link: str, window_s: Window) -> float:
+    """Give what a link carried by what it could have carried."""
+    capacity = mean_capacity_bps(run, link, window_s)
+    if capacity <= 0.0:
+        raise UnmeasuredError(f"link `{link}` could carry nothing in the window; take another time")
+    return mean_sample(run, "link", [link], "carried_bps", window_s) / capacity
+
+
+def mean_capacity_bps(run: Simulation, link: str, window_s: Window) -> float:
+    """Give what a link could have carried a second in the time that the samples of a window count.
+
+    It is exact for capacities that change at any time. For opportunities to send it is exact to a bin at both ends.
     """
-    outcome, name, window = outcomes[address.run], address.measure, address.window_s or EVER
-    try:
-        if name.endswith("deviation"):
-            return _deviation(outcome, outcomes[address.subject], window, by_subflow=name != "deviation")
-        if name in ("mean-rate", "mean-granted"):
-            paths = subflows_of(outcome.paths, address, place)
-            return _mean_rate(outcome, paths, window, "granted_bps" if name == "mean-granted" else "delivered_bps")
-        if name in STATES:
-            return _mean_state(outcome, subflows_of(outcome.paths, address, place), name, window)
-        if name in ("average-rate", *EXTREMES, "jain", *OF_STAY):
-            return _of_connections(outcome, address, window, place)
-        if name == "mean-rtt":
-            return _mean_rtt_ms(outcome, subflow_of(outcome.paths, address, place), window)
-        link = link_of(outcome.paths, address, place)
-        if outcome.optimum is not None:
-            return _of_optimal_link(outcome.optimum, link, name, window)
-        assert outcome.simulated is not None, "the reader asks for it"
-        return _of_simulated_link(outcome.simulated, address.subject, name, window, outcome.unit_bps)
-    except UnmeasuredError as error:
-        raise ScenarioError(f"{place}: `{address}`: {error}") from error
+    times = run.samples("link").filter(pl.col("name") == link)["time_s"].to_numpy()
+    before, last = np.searchsorted(times, window_s, side="right")
+    if before == last:
+        raise UnmeasuredError("there are no samples in the window; make it longer")
+    return run.capacity(link).mean(float(times[before - 1]) if before else 0.0, float(times[last - 1]))
 
 
-def _mean_rate(outcome: Outcome, paths: list[int], window: Window, column: str = "delivered_bps") -> float:
-    if outcome.optimum is not None:
-        return outcome.optimum.mean_rate(paths, window)
-    assert outcome.simulated is not None, "the reader asks for it"
-    names = outcome.simulated.result.subflows["subflow"].gather(paths).to_list()
-    return len(names) * mean_sample(outcome.simulated, "subflow", names, column, window) / outcome.unit_bps
+@measure("deviation", of=ANOTHER, unit="rate", runs=OVER_TIME, windowed=True)
+def deviation(run: OverTime, other: OverTime, window_s: Window) -> float:
+    """Give how far mean rates are from those of the other run, as a mean over the connections present all the time."""
+    return _deviation(run, other, _present(run, window_s), window_s)
 
 
-def _of_connections(outcome: Outcome, address: Address, window: Window, place: Path) -> float:
-    connections = connections_of(outcome.paths, address, place)
-    if address.measure == "average-rate":
-        return _mean_rate(outcome, subflows_of(outcome.paths, address, place), window) / len(connections)
-    if address.measure in (*EXTREMES, "jain"):
-        offsets = outcome.paths.connection_offsets.tolist()
-        rates = [_mean_rate(outcome, list(range(*offsets[c : c + 2])), window) for c in connections]
-        return EXTREMES.get(address.measure, jain_index)(rates)
-    assert outcome.simulated is not None, "the reader asks for it"
-    if address.measure == "lost":
-        return lost_share(outcome.simulated, connections)
-    if address.measure == "marked":
-        return marked_share(outcome.simulated, connections)
-    return transfer_rate_bps(outcome.simulated, connections) / outcome.unit_bps
+@measure("subflow-deviation", of=ANOTHER, unit="rate", runs=OVER_TIME, windowed=True)
+def subflow_deviation(run: OverTime, other: OverTime, window_s: Window) -> float:
+    """Give how far mean rates of subflows are from those of the other run.
+
+    As a mean over the subflows of the connections present all the time.
+    """
+    return _deviation(run, other, [[path] for own in _present(run, window_s) for path in own], window_s)
 
 
-def _mean_state(outcome: Outcome, paths: list[int], name: str, window: Window) -> float:
-    assert outcome.simulated is not None, "the reader asks for it"
-    names = outcome.simulated.result.subflows["subflow"].gather(paths).to_list()
-    scale = {"mean-pace": outcome.unit_bps, "mean-window": 1e3}.get(name, 1.0)
-    return mean_sample(outcome.simulated, "subflow", names, STATES[name], window) / scale
+def _present(run: OverTime, window_s: Window) -> list[list[int]]:
+    """Give the paths of each connection that is present during all of a window."""
+    demands, offsets = run.paths.demands.core, run.paths.connection_offsets.tolist()
+    stays = (demands.start_s <= window_s[0]) & (demands.stop_s >= window_s[1])
+    return [list(range(offsets[c], offsets[c + 1])) for c in np.flatnonzero(stays)]
 
 
-def _mean_rtt_ms(outcome: Outcome, path: int, window: Window) -> float:
-    assert outcome.simulated is not None, "the reader asks for it"
-    name = outcome.simulated.result.subflows["subflow"][path]
-    return 1e3 * mean_sample(outcome.simulated, "subflow", [name], "rtt_s", window)
-
-
-def _of_optimal_link(optimum: Optimum, link: int, name: str, window: Window) -> float:
-    if name == "mean-load":
-        return optimum.mean_load(link, window)
-    capacity = optimum.mean_capacity(link, window)
-    return capacity if name == "mean-capacity" else optimum.mean_load(link, window) / capacity
-
-
-def _of_simulated_link(run: Simulated, link: str, name: str, window: Window, unit_bps: float) -> float:
-    if name == "mean-wait":
-        return mean_wait_ms(run, link, window)
-    if name == "mean-backlog":
-        return mean_backlog_kb(run, link, window)
-    if name == "utilisation":
-        return mean_utilisation(run, link, window)
-    if name == "mean-capacity":
-        return mean_capacity_bps(run, link, window) / unit_bps
-    return mean_sample(run, "link", [link], "carried_bps", window) / unit_bps
-
-
-def _deviation(outcome: Outcome, other: Outcome, window: Window, *, by_subflow: bool) -> float:
-    demands, offsets = outcome.paths.demands.core, outcome.paths.connection_offsets.tolist()
-    stays = (demands.start_s <= window[0]) & (demands.stop_s >= window[1])
-    groups = [list(range(offsets[c], offsets[c + 1])) for c in np.flatnonzero(stays)]
-    if by_subflow:
-        groups = [[path] for group in groups for path in group]
+def _deviation(run: OverTime, other: OverTime, groups: Sequence[list[int]], window_s: Window) -> float:
     if not groups:
         raise UnmeasuredError("no connection is there all the time; take another window")
-    return float(np.mean([abs(_mean_rate(outcome, own, window) - _mean_rate(other, own, window)) for own in groups]))
+    return float(np.mean([abs(mean_rate(run, own, window_s) - mean_rate(other, own, window_s)) for own in groups]))

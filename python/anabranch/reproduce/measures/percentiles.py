@@ -24,13 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recording:
-    """How many were recorded, and what parts of these are no greater than some values."""
+    """The values of some percentiles of a recording, and how many values it counted."""
 
     count: int
     values: NDArray[np.float64]
-    """In order, from the least of all to the greatest."""
+    """The values in order, from the least of all to the greatest."""
     parts: NDArray[np.float64]
-    """In order, from 0 to 1."""
+    """The parts of all that are no greater than these values, in order, from 0 to 1."""
+
+    def value(self, part: float) -> float:
+        """Give the value of a part that was recorded."""
+        return float(self.values[int(np.flatnonzero(self.parts == part)[0])])
 
     def parts_at(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Give the parts that are less than each of some values, and those that are no greater."""

@@ -1,4 +1,4 @@
-"""The site over all papers: one page that says how each came out, made anew after each."""
+"""The site over all papers: one page with the verdicts of each, which is written again after each."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from anabranch.folder import check_new, check_place, put_file
 from anabranch.interrupts import held_interrupts
+from anabranch.reproduce.experiment import find_experiments
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report.html import cell, framed, table
 from anabranch.reproduce.report.paper import counts, counts_html
 from anabranch.reproduce.report.report import reproduce_to
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import ReproductionInterrupted, size_text
-from anabranch.reproduce.spec.experiment import find_experiments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ TITLE = "Published results, reproduced"
 
 @dataclass(frozen=True)
 class Done:
-    """How a paper came out, how many of its items are left out or not done, and what its simulations took."""
+    """The verdicts of a paper, the number of its items that are left out or not done, and the cost of simulations."""
 
     found: dict[str, int]
     left_out: int
@@ -46,13 +46,13 @@ def reproduce_all(
     experiments: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Rows]:
-    """Reproduce paper after paper.
+    """Reproduce all papers, one after the other.
 
     Parameters
     ----------
     folder : path, optional
-        A new folder for the site: a report of each paper as soon as it is done, and ``index.html`` over all. What is
-        done stays if a later one fails or is interrupted.
+        A new folder for the site: a report of each paper as soon as it is done, and ``index.html`` over all. The
+        reports stay if a later paper fails or is interrupted.
     scale, experiments, progress
         As for `anabranch.reproduce.reproduce`.
 
@@ -111,7 +111,7 @@ def _put_index(folder: Path, papers: Sequence[Paper], done: dict[str, Done], sca
 
 
 def index_page(papers: Sequence[Paper], done: dict[str, Done], scale: float) -> str:
-    """Give the page over papers; those not done yet are named as such."""
+    """Give the page over all papers, which also names those that are not done yet."""
     headings = ("paper", "tables and figures", "numbers and claims", "simulated", "took", "packet-hops")
     right = headings[1:2] + headings[3:]
     lines = []

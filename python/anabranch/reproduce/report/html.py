@@ -1,4 +1,4 @@
-"""What pages of reports have in common: the frame with its style, tables, text from Markdown."""
+"""The common parts of the pages of reports: the frame with its style, tables, text from Markdown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OTHER = re.compile(r"\.\./([\w-]+)/README\.md")
 
 
 SENTENCES = ("quantity", "note", "shows", "paper")
-"""Columns of words, which must not become too narrow."""
+"""Columns of sentences, which must not become too narrow."""
 
 
 def framed(title: str, body: str) -> str:
-    """Give a whole page that needs no other file but its pictures, and asks no server."""
+    """Give a whole page that needs no server and no other file but its pictures."""
     style = (files("anabranch.reproduce.report") / "style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -34,23 +34,23 @@ def framed(title: str, body: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[str], right: Sequence[str] = ()) -> str:
-    """Give a table that scrolls by itself where it is too wide, of rows as HTML; some columns stand to the right."""
+    """Give a table of rows of HTML, which scrolls where it is too wide; the columns `right` are aligned right."""
     heads = "".join(f'<th scope="col"{_side(name, right)}>{escape(name)}</th>' for name in headings)
     body = "\n".join(rows)
     return f'<div class="scroll"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
 
 
 def cell(text: str, heading: str, right: Sequence[str] = ()) -> str:
-    """Give a cell of the column with this heading, which it shows itself where the screen is narrow."""
+    """Give a cell of the column with this heading; where the screen is narrow, the cell shows the heading."""
     inner = f"<div>{text}</div>" if text else ""
     return f'<td{_side(heading, right)} data-name="{escape(heading)}">{inner}</td>'
 
 
 def from_markdown(text: str, places: Mapping[str, str]) -> tuple[str, str]:
-    """Give the heading of a README as plain text, and the rest as HTML, its headings a level lower.
+    """Give the heading of a README as plain text, and the rest as HTML with its headings one level lower.
 
     Links to the READMEs of experiments lead to their places on the page, if they have one, by the names of their
-    folders; what else is relative is no link.
+    folders; other relative links become plain text.
     """
     heading, _, rest = text.partition("\n")
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -63,7 +63,7 @@ def from_markdown(text: str, places: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _linked(tokens: Iterable[Token], places: Mapping[str, str]) -> Iterator[Token]:
-    """Give the parts of a text with links that lead somewhere."""
+    """Give the parts of a text without links that lead nowhere."""
     is_link = True
     for token in tokens:
         if token.type == "link_open":

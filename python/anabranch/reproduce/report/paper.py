@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING
 
 from anabranch.reproduce.report.html import cell, framed, from_markdown, table
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
-from anabranch.reproduce.rows import OUTSIDE, REFUTED, UNJUDGED, WITHIN, verdicts
-from anabranch.reproduce.spec.figure import item_name
+from anabranch.reproduce.rows import OUTSIDE, REFUTED, UNJUDGED, WITHIN, item_name, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.reproduce.rows import Made, Row, Rows
-    from anabranch.reproduce.spec.experiment import Experiment
-    from anabranch.reproduce.spec.figure import Figure
+    from anabranch.reproduce.experiment import Experiment
+    from anabranch.reproduce.figures.kind import GatheredFigure
+    from anabranch.reproduce.rows import Row, Rows, SimulationCost
 
 STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted", UNJUDGED: "unjudged"}
-"""How a row is marked, by its verdict."""
+"""The mark of a row, by its verdict."""
 
 OVERVIEW = ("item", "shows", "numbers and claims", "figures")
 
 CODE = re.compile(r"`([^`]+)`")
-"""Code in notes, as Markdown writes it."""
+"""Code in notes, between the signs that Markdown uses."""
 
 FILTERS = {"all": "all rows", "outside": "outside their band", "refuted": "claims not borne out"}
 
 
 def paper_page(rows: Rows) -> str:
-    """Give the page of what was reproduced of a paper, as a whole HTML file beside its figures."""
+    """Give the page of a reproduced paper, as a whole HTML file beside its figures."""
     items = list(dict.fromkeys(row.item for row in rows))
     title = rows.paper.title if rows.paper else "Published and ours"
     parts = [_head(rows, title), _overview(rows, items), _filters(rows)]
@@ -39,7 +38,7 @@ def paper_page(rows: Rows) -> str:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Give how many rows are within their band, outside it, claims not borne out, and not judged."""
+    """Count the rows within their band, those outside it, claims not borne out, and rows not judged."""
     return {state: sum(row.verdict == verdict for row in rows) for verdict, state in STATES.items()}
 
 
@@ -103,7 +102,7 @@ def _section(rows: Rows, item: str) -> str:
 
 
 def _readme(experiment: Experiment | None, item: str, experiments: Sequence[Experiment]) -> tuple[str, str]:
-    """Give the heading of an experiment's README, and what it says."""
+    """Give the heading of an experiment's README, and the rest of it."""
     file = None if experiment is None else experiment.folder / "README.md"
     if file is None or not file.is_file():
         return item_name(item), ""
@@ -129,16 +128,16 @@ def _cell(heading: str, value: object, row: Row) -> str:
     return cell(text, heading, () if is_claim else RIGHT)
 
 
-def _picture(figure: Figure) -> str:
-    file = escape(figure.plan.file, quote=True)
-    caption = f"{escape(figure.plan.caption)} " if figure.plan.caption else ""
+def _picture(figure: GatheredFigure) -> str:
+    file = escape(figure.file, quote=True)
+    caption = f"{escape(figure.caption)} " if figure.caption else ""
     return (
         f'<figure><a href="{file}.svg"><img src="{file}.svg" alt="{escape(figure.title, quote=True)}" loading="lazy">'
         f'</a><figcaption>{caption}<a href="{file}.csv">numbers</a> <a href="{file}.png">PNG</a></figcaption></figure>'
     )
 
 
-def _simulations(made: Sequence[Made]) -> str:
+def _simulations(made: Sequence[SimulationCost]) -> str:
     if not made:
         return ""
     headings = ("item", "run", "simulated", "took", "threads", "packet-hops", "a second")

@@ -1,4 +1,4 @@
-"""The report of a reproduction: a folder with a page, the same as Markdown and JSON, and figures with their numbers."""
+"""The report of a reproduction: a folder with a page, its rows as Markdown and JSON, and figures with their numbers."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from anabranch.folder import check_new, check_place, new_folder, not_written, pu
 from anabranch.reproduce.report.paper import paper_page
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
 from anabranch.reproduce.reproduction import reproduce
-from anabranch.reproduce.rows import Rows, verdicts
-from anabranch.reproduce.spec.figure import item_name
+from anabranch.reproduce.rows import Rows, item_name, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from anabranch.reproduce.figures.kind import GatheredFigure
     from anabranch.reproduce.reproduction import Progress
-    from anabranch.reproduce.rows import Made, Row
-    from anabranch.reproduce.spec.figure import Figure
+    from anabranch.reproduce.rows import Row, SimulationCost
 
 
 def report(rows: Iterable[Row], folder: str | Path) -> None:
     """Write rows and figures to a new folder.
 
-    ``index.html`` is a page to look at, ``report.md`` the same as Markdown, ``rows.json`` the rows as data; each figure
-    is there as SVG and PNG, with its numbers as CSV.
+    ``index.html`` is a page to look at, ``report.md`` has its contents as Markdown, ``rows.json`` the rows as data.
+    Each figure is there as SVG and PNG, with its numbers as CSV.
 
     Parameters
     ----------
@@ -57,8 +56,8 @@ def reproduce_to(
 ) -> Rows:
     """Reproduce a paper, or a table or figure of it, and write its report, as `report` does.
 
-    It grows with each table or figure that is done, and has these if a later one fails or is stopped. Its pages say
-    what is not done.
+    The report grows with each table or figure, and keeps these if a later one fails or is stopped. Its pages name the
+    items that are not done.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ def reproduce_to(
     ScenarioError
         The folder exists or cannot be made; an unknown paper or item; a mistake in an experiment's files.
     StorageError
-        The report cannot be written; what was written before is there.
+        The report cannot be written; the parts written before stay.
     ReproductionInterrupted
         Ctrl-C; a KeyboardInterrupt with the rows of the tables and figures that are done.
     """
@@ -80,7 +79,7 @@ def reproduce_to(
     check_new(place)
     check_place(place)
 
-    def put(rows: Rows, figures: list[Figure]) -> None:
+    def put(rows: Rows, figures: list[GatheredFigure]) -> None:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for figure in figures:
@@ -121,13 +120,13 @@ def _table(rows: Sequence[Row]) -> list[str]:
     return [*lines, "", note] if note else lines
 
 
-def _figure(figure: Figure) -> list[str]:
-    file = figure.plan.file
-    picture = ["", f"![{figure.title}]({file}.svg)", "", figure.plan.caption]
+def _figure(figure: GatheredFigure) -> list[str]:
+    file = figure.file
+    picture = ["", f"![{figure.title}]({file}.svg)", "", figure.caption]
     return [*picture, "", f"Numbers: [{file}.csv]({file}.csv)"]
 
 
-def _made(made: Sequence[Made]) -> list[str]:
+def _made(made: Sequence[SimulationCost]) -> list[str]:
     if not made:
         return []
     lines = ["", "## What the simulations took", ""]

@@ -1,4 +1,4 @@
-"""A page that lays a simulation and a live run of one scenario over each other."""
+"""A page that shows a simulation and a live run of one scenario over each other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 HEADINGS = ("connection", "simulated", "live", "difference", "simulated RTT", "live RTT", "RTT difference")
 
 MOST_DRAWN = 20
-"""So many connections are drawn."""
+"""The greatest number of connections that are drawn."""
 
 
 def simulated_and_live_page(simulated: Result, live: Result) -> str:
-    """Give a whole page: a table of what both measured, and for each connection a figure of both over time."""
+    """Give a whole page: a table of the numbers of both, and for each connection a figure of both over time."""
     meta = live.meta
     title = f"{meta['title'] or 'A scenario'}: simulated and live"
     names = live.connections["connection"].to_list()

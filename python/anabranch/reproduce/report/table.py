@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from anabranch.reproduce.rows import Row
 
 RIGHT = ("published", "judged against", "ours", "difference", "tolerance")
-"""Columns that stand to the right."""
+"""The columns that are aligned right."""
 
 ROUNDING = 5e-5
-"""Differences of so small a share are written as 0."""
+"""The relative difference below which 0 is written."""
 
 
 def columns(rows: Sequence[Row]) -> list[tuple[str, list[object]]]:
-    """Give the columns of the table of an item, by their headings; those that would be empty are left out."""
+    """Give the columns of the table of an item, by their headings; columns that would be empty are left out."""
     aims: list[object] = [row.against for row in rows]
     differences: list[object] = [_difference(row) for row in rows]
     return [
@@ -34,7 +34,7 @@ def columns(rows: Sequence[Row]) -> list[tuple[str, list[object]]]:
 
 
 def seeds_note(rows: Sequence[Row]) -> str:
-    """Say over how many seeds numbers are means; empty if over none."""
+    """Say over how many seeds numbers are means; empty if there are no means."""
     counts = sorted({row.seeds for row in rows if row.seeds is not None})
     if not counts:
         return ""
@@ -43,7 +43,7 @@ def seeds_note(rows: Sequence[Row]) -> str:
 
 
 def cell_text(value: object, digits: int = 5) -> str:
-    """Write what stands in a cell: numbers with so many digits, nothing for what is not there."""
+    """Write the text of a cell: a number with this many digits, nothing for None."""
     if value is None:
         return ""
     if value == math.inf:
@@ -52,7 +52,7 @@ def cell_text(value: object, digits: int = 5) -> str:
 
 
 def _difference(row: Row) -> str:
-    """Write how far ours is from what it is judged against, and relative to that."""
+    """Write the difference of ours to the number that it is judged against, also relative to that."""
     if row.difference is None or not isinstance(row.ours, float):
         return ""
     aim = row.ours - row.difference
@@ -63,5 +63,5 @@ def _difference(row: Row) -> str:
 
 
 def _signed(value: float) -> str:
-    """Write a number with its sign and two digits, or all before the point."""
+    """Write a number with its sign and two digits, or with all digits before the point."""
     return f"{value:+.0f}" if abs(value) >= 99.5 else f"{value:+.2g}"

@@ -1,4 +1,4 @@
-"""What a run of a published experiment says of a fluid model: ``fluid = { ... }`` beside ``method = "fluid"``.
+"""The fluid model of a run of a published experiment: ``fluid = { ... }`` beside ``method = "fluid"``.
 
 ::
 
@@ -6,7 +6,7 @@
         loops = 5                           in a row, 1 if left out
         sharing = 2                         loops at each link, 1 if left out
         capacity = 1.0                      of the last link
-        sender = "deflated"                 or logistic, jump, log-utility, log-jump: see `anabranch.fluid.senders`
+        sender = "deflated"                 or logistic, jump, log-utility, log-jump of `anabranch.fluid.senders`
         phi = [10.0, 5.0]                   the bases of deflated and jump
         gammas = [0.1, 0.2]                 step sizes of rates and of prices; if there are several of one or both, the
         betas = [0.3]                       pair with which rates settle soonest is searched for among all
@@ -21,16 +21,16 @@
         factors = [1.0, 0.5, 1.0]           on the capacity during these; 1 if left out
         joins = [0, 20, 40]                 from which step on each loop is there; all from the first if left out
         leaves = [150, 170]                 at which step the first loop leaves, the second, ...
-        within = 0.02                       rates are settled so near to rest
+        within = 0.02                       the distance from rest at which rates are settled
 
     fluid = { model = "tree", ... }         an aggregation tree over time, with step sizes of prices by theorem 8.2
         breadth = 2, depth = 3, gamma = 1.0
-        bound_times = 4.0                   so many times the greatest that the theorem allows
+        bound_times = 4.0                   the step size, as a multiple of the greatest that the theorem allows
         until = 100.0
 
     fluid = { model = "tree-sweep", ... }   such a tree over step sizes: eigenvalues, and whether steps come to rest
         breadth = 2, depth = 2, gamma = 1.0
-        times = [0.1, 1000.0]               from and to so many times the bound
+        times = [0.1, 1000.0]               the range of step sizes, as multiples of the bound
 
     fluid = { model = "accel-brake", ... }  windows over round trips
         starts = [198.0, 2.0]
@@ -51,7 +51,7 @@ Model = Literal["chain", "tree", "tree-sweep", "accel-brake"]
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """Loops in a row."""
+    """A chain of loops in a row."""
 
     loops: int
     sharing: int
@@ -74,7 +74,7 @@ class ChainPlan:
 
 @dataclass(frozen=True)
 class TreePlan:
-    """An aggregation tree."""
+    """An aggregation tree over time."""
 
     breadth: int
     depth: int
@@ -85,7 +85,7 @@ class TreePlan:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """An aggregation tree over step sizes of prices."""
+    """A sweep of an aggregation tree over step sizes of prices."""
 
     breadth: int
     depth: int
@@ -95,47 +95,13 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class AccelBrakePlan:
-    """Windows under accelerates and brakes."""
+    """Windows that accelerates and brakes of marks move."""
 
     starts: tuple[float, ...]
     steps: int
 
 
 FluidPlan: TypeAlias = ChainPlan | TreePlan | SweepPlan | AccelBrakePlan
-
-
-@dataclass(frozen=True)
-class FluidAxes:
-    """What a figure of fluid models says of its axes: keys of ``[[figure]]``, but for the windows.
-
-    Attributes
-    ----------
-    xlabel, price : str
-        What steps and prices are.
-    top : float or None
-        Where the axis of the rates ends.
-    windows : tuple of pairs of float
-        Parts of the axis of steps that are shown: ``begins = [0, 200]`` and ``span = 30`` for 0 to 30 and 200 to 230.
-    """
-
-    xlabel: str
-    price: str
-    top: float | None
-    windows: tuple[tuple[float, float], ...]
-
-
-def read_axes(table: Table) -> FluidAxes:
-    """Read what a ``[[figure]]`` of fluid models says of its axes."""
-    begins, span = table.numbers("begins"), table.optional_number("span")
-    if bool(begins) != (span is not None) or (span is not None and span <= 0.0):
-        raise table.error("begins", f"it is {begins}, and the span {span}", "give both, such as [0, 200] and 30")
-    windows = tuple((begin, begin + span) for begin in begins) if span is not None else ()
-    return FluidAxes(
-        table.text("xlabel", "step"),
-        table.text("price", "marking probability"),
-        table.optional_number("top"),
-        windows,
-    )
 
 
 def read_fluid(table: Table) -> FluidPlan:

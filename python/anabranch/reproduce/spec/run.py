@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from anabranch.reproduce.outcomes.kinds import Followed, Optimal, Simulated, Solved, WeightAllocated
 from anabranch.reproduce.spec.fluid import read_fluid
 from anabranch.reproduce.spec.traces import read_followed
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from anabranch.reproduce.outcomes.groups import Runs
+    from anabranch.reproduce.outcomes.kinds import Outcome
     from anabranch.reproduce.spec.fluid import FluidPlan
     from anabranch.reproduce.spec.table import Table
     from anabranch.reproduce.spec.traces import TracePlan
@@ -30,6 +33,14 @@ Method = Literal[
     "fluid",
 ]
 
+OTHER_KINDS: dict[Method, type[Outcome]] = {
+    "weight-allocation": WeightAllocated,
+    "proportional": Optimal,
+    "simulate": Simulated,
+    "fluid": Followed,
+}
+"""The kinds of run that methods give; those not named here give rates that are `Solved`."""
+
 OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
 """Methods that give rates over time, and take values in place of those in the scenario."""
 
@@ -38,12 +49,18 @@ _FOR_OVER_TIME = f"it is for methods {' and '.join(OVER_TIME)}"
 
 @dataclass(frozen=True)
 class Margin:
-    """Until when a run is simulated with more seeds: until all that is measured of it is as sure as that."""
+    """The rule by which a run is simulated with more seeds until its numbers are sure.
+
+    Attributes
+    ----------
+    share : float
+        The greatest half-width of a 95 % interval, relative to its mean.
+    most : int
+        The greatest number of seeds.
+    """
 
     share: float
-    """The most that the half-width of a 95 % interval may be of its mean."""
     most: int
-    """Seeds, then it is over in any case."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +80,18 @@ class Run:
     sets: tuple[str, ...] = ()
     seed: int | None = None
     seeds: tuple[int, ...] = ()
-    """It is simulated with each, and numbers are means; once if there are none."""
+    """The seeds that it is simulated with, each once; numbers are means over them."""
     margin: Margin | None = None
-    """More seeds may follow, see `anabranch.reproduce.repeat`."""
+    """The rule for more seeds, which `anabranch.reproduce.repeat` follows."""
     followed: tuple[tuple[tuple[str, TracePlan], ...], ...] = ()
-    """It is simulated with each of these traces of links, and numbers are means; once if there are none."""
+    """For each simulation the links with their traces; numbers are means over the simulations."""
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fluid: FluidPlan | None = None
-    """Of a fluid model, which has no scenario."""
+    """The fluid model, for method fluid, which has no scenario."""
+
+    def is_of(self, runs: Runs[object]) -> bool:
+        """Tell whether its outcome is of one of these kinds."""
+        return issubclass(OTHER_KINDS.get(self.method, Solved), runs.kinds)
 
 
 def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[str, TracePlan]) -> Run:
@@ -127,10 +148,9 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
 
 def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
     """Take the seeds to begin with, and until when there are to be more."""
-    if not isinstance(table.data.get("seeds"), dict):
+    own = table.table("seeds") if isinstance(table.data.get("seeds"), dict) else None
+    if own is None:
         return table.seeds("seeds"), None
-    own = table.table("seeds")
-    assert own is not None, "it was seen"
     least = own.whole("least", 10, least=2)
     margin = Margin(own.positive("margin", 0.01), own.whole("most", 100, least=least))
     own.finish()

@@ -1,4 +1,4 @@
-"""A table of a TOML file of an experiment, key by key, with errors that say file, key and remedy."""
+"""A table of a TOML file of an experiment, read key by key, with errors that name file, key and remedy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_toml(file: Path) -> Table:
     Raises
     ------
     ScenarioError
-        It cannot be read, or is not TOML.
+        The file cannot be read, or is not TOML.
     """
     text = load(file).text
     try:
@@ -34,7 +34,7 @@ def read_toml(file: Path) -> Table:
 
 
 class Table:
-    """Keys to be taken one by one; what is left at the end is unknown."""
+    """A table whose keys are taken one by one; the keys left at the end are unknown."""
 
     def __init__(self, place: str, data: dict[str, Any]) -> None:
         self.place = place
@@ -42,11 +42,11 @@ class Table:
         self.known: list[str] = []
 
     def error(self, key: str, reason: str, remedy: str) -> ScenarioError:
-        """Say where, what is wrong, and what would do."""
+        """Give an error that names the place, the fault and the remedy."""
         return ScenarioError(f"{self.place}: `{key}`: {reason}; {remedy}")
 
     def call_it(self, name: str) -> None:
-        """Name the table in messages from here on."""
+        """Name the table in later messages."""
         self.place = f"{self.place} (`{excerpt(name)}`)"
 
     def text(self, key: str, default: object = REQUIRED) -> str:
@@ -143,7 +143,7 @@ class Table:
         return [self._number(key, v) for v in value]
 
     def seeds(self, key: str) -> tuple[int, ...]:
-        """Take how many seeds, from 1 on, or a list of seeds; empty if there is neither."""
+        """Take the number of seeds, which count from 1, or a list of seeds; empty if there is neither."""
         value = self._take(key, [])
         remedy = "give how many, 2 or more, or a list of different whole numbers, 0 or more"
         numbers = list(range(1, value + 1)) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -175,7 +175,7 @@ class Table:
         return [Table(f"{self.place}, {key} {i + 1}", v) for i, v in enumerate(value)]
 
     def finish(self) -> None:
-        """Refuse the keys that nobody took."""
+        """Refuse keys that were not taken."""
         for key in self.data:
             if key not in self.known:
                 near = _core.nearest_name(key, self.known)

@@ -1,19 +1,19 @@
-"""Traces that runs of published experiments follow, of data that do not come with the project.
+"""Traces that runs of published experiments follow, from data that do not come with the project.
 
 In ``experiment.toml``::
 
     [[trace]]
     name = "static-1"
     file = "../../../data/phone.csv"    in any format that `anabranch.read_trace` takes, from the folder on
-    duration = "600 s"                  its beginning; all if left out
-    capacities = "1 s"                  opportunities as a link that has their rate in such a bin; if left out, the link
-                                        sends at these instants
+    duration = "600 s"                  only its beginning; all of it if left out
+    capacities = "1 s"                  the link has the rate of the opportunities in each bin of this length; if left
+                                        out, it sends at the opportunities themselves
 
     [[run]]
     traces = { "link.5" = ["static-1", "static-2"] }    simulated with each; numbers are means over them
 
-Several links of one run follow their lists side by side: the first of each, then the second of each. An experiment of
-which a file is not there is left out, with a message that says so.
+Several links of one run follow their lists side by side: the first trace of each, then the second of each. An
+experiment is left out if one of its files is missing, with a message that says so.
 """
 
 from __future__ import annotations
@@ -36,27 +36,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TracePlan:
-    """A trace by its name in an experiment."""
+    """A trace of an experiment.
+
+    Attributes
+    ----------
+    file : Path
+    duration_s : float or None
+        The length of its beginning that is used; None for all of it.
+    capacities_s : float or None
+        The bin in which opportunities become capacities; None if they stay opportunities.
+    """
 
     file: Path
     duration_s: float | None
     capacities_s: float | None
-    """The bin in which opportunities are made capacities; None if they are to stay."""
 
 
 def read_traces(table: Table, folder: Path) -> dict[str, TracePlan]:
-    """Read the ``[[trace]]`` tables of an experiment; the files need not be there.
+    """Read the ``[[trace]]`` tables of an experiment; the files may be missing.
 
     Raises
     ------
     ScenarioError
-        A wrong key or value, or two of one name.
+        A wrong key or value; two traces of one name.
     """
     traces: dict[str, TracePlan] = {}
     for own in table.tables("trace"):
         name = own.text("name")
         if name in traces:
-            raise own.error("name", f"there are two traces `{name}`", "give each a name of its own")
+            raise own.error("name", f"there are two traces `{name}`", "give each its own name")
         file, capacities_s = folder / own.text("file"), own.span_s("capacities")
         traces[name] = TracePlan(file, own.span_s("duration"), capacities_s)
         own.finish()
@@ -69,7 +77,7 @@ def read_followed(table: Table, traces: Mapping[str, TracePlan]) -> tuple[tuple[
     Raises
     ------
     ScenarioError
-        A name that no trace has; lists that are empty or not of one length.
+        A name that no trace has; lists that are empty or of different lengths.
     """
     own = table.table("traces")
     if own is None:
@@ -93,7 +101,7 @@ def sets_of(followed: tuple[tuple[str, TracePlan], ...]) -> tuple[str, ...]:
     Raises
     ------
     ScenarioError
-        A file that is no trace.
+        A file is not a trace.
     """
     return tuple(text for link, plan in followed for text in _sets(link, plan))
 
@@ -114,5 +122,5 @@ def _sets(link: str, plan: TracePlan) -> tuple[str, ...]:
 
 
 def missing(traces: Mapping[str, TracePlan]) -> Path | None:
-    """Give the first folder of a trace that is not there; None if all files are."""
+    """Give the folder of the first trace whose file is missing; None if all files are there."""
     return next((plan.file.parent for plan in traces.values() if not plan.file.exists()), None)

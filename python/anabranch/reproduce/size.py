@@ -1,9 +1,9 @@
-"""Experiments at a smaller size: fewer random connections, over links of as much less capacity.
+"""Experiments at a smaller size: fewer random connections, over links of less capacity in proportion.
 
-So each connection has the rate that it has at the paper's size, and what is congested there is congested here. Only
-generated networks are made smaller so: small experiments are run as they are. differs: packets keep their size, so that
-a queue of as many packets takes longer to send; and what a protocol takes from a link's capacity, such as the rate that
-RCP starts with, is less by as much.
+Each connection has the rate that it has at the paper's size, and the same links are congested. Only generated networks
+become smaller in this way: small experiments are run as they are. differs: packets keep their size, so that a queue of
+the same number of packets takes longer to send; and a number that a protocol takes from a link's capacity, such as the
+rate that RCP starts with, is smaller in proportion.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from anabranch.runs.scenario import read_plan
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.reproduce.spec.experiment import Experiment
+    from anabranch.reproduce.experiment import Experiment
 
 RULE = "network.generate.transit-stub"
-"""Where the rule stands in scenarios by which large networks are generated."""
+"""The place in scenarios of the rule that generates large networks."""
 
 CAPACITIES = ("transit", "stub", "host")
-"""The keys of that rule that are capacities."""
+"""The keys of the rule that are capacities."""
 
 LEAST = {f"{RULE}.routers": 100, f"{RULE}.hosts": 1}
-"""Of this size a network has the same capacities, and is made in no time."""
+"""A size at which a network has the same capacities and is made at once."""
 
 
 def sized(experiment: Experiment, scale: float) -> Experiment:
-    """Give an experiment with so many times the random connections and the capacities, where its networks are large.
+    """Give an experiment with `scale` times the random connections and the capacities, where its networks are large.
 
-    It is the same object if there are none.
+    An experiment without large networks is given as it is.
     """
     if scale == 1.0:
         return experiment
@@ -45,7 +45,7 @@ def sized(experiment: Experiment, scale: float) -> Experiment:
 
 
 def _smaller(scenario: Path, scale: float) -> list[str]:
-    """Give what makes a scenario smaller; nothing if its network is not of the rule."""
+    """Give the values that make a scenario smaller; none if the rule does not generate its network."""
     table = _core.read_toml(scenario.read_text(encoding="utf-8"))
     if "transit-stub" not in table.get("network", {}).get("generate", {}):
         return []

@@ -1,4 +1,4 @@
-"""Rates over time of a run with several seeds, in bins; and the optimum beside them."""
+"""Rates and marks over time of a run with several seeds, in bins of time; and the optimum beside them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.reproduce.execute.optimum import Optimum
-    from anabranch.reproduce.execute.simulated import Simulated
+    from anabranch.reproduce.outcomes.kinds import Optimal
+    from anabranch.reproduce.outcomes.simulation import Simulation
 
 
-def repeated_rates(runs: Sequence[Simulated], names: Sequence[str], *, of: str, bin_s: float) -> pl.DataFrame:
+def repeated_rates(runs: Sequence[Simulation], names: Sequence[str], *, of: str, bin_s: float) -> pl.DataFrame:
     """Give the mean granted rates of connections or subflows in each bin, while they are there.
 
     Parameters
     ----------
-    runs : sequence of Simulated
-        The same with different seeds.
+    runs : sequence of Simulation
+        A simulation of the run with each seed.
     names : sequence of str
-        Connections.
+        The connections.
     of : {"connection", "subflow"}
+        Whether there are rates of connections or of their subflows.
+    bin_s : float
 
     Returns
     -------
@@ -35,8 +37,10 @@ def repeated_rates(runs: Sequence[Simulated], names: Sequence[str], *, of: str, 
     return means.filter(pl.col("most_bps") > 0.0)
 
 
-def repeated_marks(runs: Sequence[Simulated], names: Sequence[str], *, of: str, bin_s: float) -> pl.DataFrame:
-    """Give the mean shares of marked packets that the subflows of connections go by; see `repeated_rates`.
+def repeated_marks(runs: Sequence[Simulation], names: Sequence[str], *, of: str, bin_s: float) -> pl.DataFrame:
+    """Give the mean shares of marked packets that the subflows of connections go by in each bin.
+
+    Parameters are those of `repeated_rates`.
 
     Returns
     -------
@@ -46,7 +50,9 @@ def repeated_marks(runs: Sequence[Simulated], names: Sequence[str], *, of: str, 
     return _over_seeds(runs, names, "marked_share", of=of, bin_s=bin_s).drop_nulls()
 
 
-def _over_seeds(runs: Sequence[Simulated], names: Sequence[str], column: str, *, of: str, bin_s: float) -> pl.DataFrame:
+def _over_seeds(
+    runs: Sequence[Simulation], names: Sequence[str], column: str, *, of: str, bin_s: float
+) -> pl.DataFrame:
     """Give ``name``, ``time_s``, and over the seeds ``mean``, ``least`` and ``most`` of the means over each bin."""
     parts = []
     for number, run in enumerate(runs):
@@ -67,10 +73,13 @@ def _over_seeds(runs: Sequence[Simulated], names: Sequence[str], column: str, *,
     return over.agg(value.mean().alias("mean"), value.min().alias("least"), value.max().alias("most"))
 
 
-def optimal_rates(optimum: Optimum, names: Sequence[str], *, of: str) -> pl.DataFrame:
-    """Give the optimal rates of connections or subflows: ``name``, ``time_s``, ``end_s``, ``optimal_bps``.
+def optimal_rates(optimum: Optimal, names: Sequence[str], *, of: str) -> pl.DataFrame:
+    """Give the optimal rates of connections or subflows while the connections are there.
 
-    Only while the connections are there.
+    Returns
+    -------
+    DataFrame
+        ``name``, ``time_s``, ``end_s``, ``optimal_bps``.
     """
     demands, paths = optimum.paths.demands.core, optimum.paths
     rows = []
@@ -83,6 +92,6 @@ def optimal_rates(optimum: Optimum, names: Sequence[str], *, of: str) -> pl.Data
         for own, members in parts or [(name, list(range(first, last)))]:
             for step, (start, end) in enumerate(zip(optimum.time_s, ends, strict=True)):
                 if demands.start_s[connection] <= start < demands.stop_s[connection]:
-                    rate = float(optimum.path_rates[step, members].sum()) * optimum.unit_bps
+                    rate = float(optimum.rates[step, members].sum()) * optimum.unit_bps
                     rows.append((own, start, end, rate))
     return pl.DataFrame(rows, schema=["name", "time_s", "end_s", "optimal_bps"], orient="row")

@@ -1,4 +1,4 @@
-"""A published experiment: its folder says what is run, and what the paper printed.
+"""A published experiment: a folder that says which runs it has, and what the paper prints.
 
 A folder ``<paper>-<item>`` holds ``experiment.toml``, ``expected.toml`` and ``README.md``; being there is all the
 registration it needs. ``experiment.toml``::
@@ -13,7 +13,7 @@ registration it needs. ``experiment.toml``::
     name = "iewf"                       the first word of the quantities that it gives
     method = "iewf"                     or c-slen, lp, progressive-filling, pseudo-code, given, weight-allocation,
                                         proportional, simulate, fluid
-    stop_change = "0.001 Mbit/s"        these three: see `anabranch.solve`
+    stop_change = "0.001 Mbit/s"        these three are parameters of `anabranch.solve`
     unit = "0.05 Mbit/s"
     passes = 1000
     capacities_times = 10.0             capacities and demands ten times those of the scenario
@@ -31,7 +31,7 @@ registration it needs. ``experiment.toml``::
     [[run]]
     name = "phone"
     method = "simulate"
-    traces = { "link.1" = ["static-1"] }    links follow traces: see `anabranch.reproduce.spec.traces`
+    traces = { "link.1" = ["static-1"] }    links follow traces, as `anabranch.reproduce.spec.traces` says
 
     [[run]]
     name = "optimal"
@@ -40,26 +40,26 @@ registration it needs. ``experiment.toml``::
 
     [[run]]
     name = "lgc"
-    method = "fluid"                    an equation, followed: see `anabranch.reproduce.spec.fluid`
+    method = "fluid"                    an equation, followed: `anabranch.reproduce.spec.fluid`
     fluid = { model = "chain", ... }    such experiments need neither scenario nor rates_in
 
     [[run]]
     name = "algorithm-2"
     method = "weight-allocation"        algorithm 2 of weighted Vegas, step by step
-    weights = { c1 = [0.05, 0.95] }     at first; for connections not named the same on all paths
-    passes = 20                         so many steps at most
+    weights = { c1 = [0.05, 0.95] }     the first weights; equal on all paths of other connections
+    passes = 20                         the greatest number of steps
 
-    [[figure]]                          optional, see `anabranch.reproduce.spec.figure`
+    [[figure]]                          optional: `anabranch.reproduce.figures` has the kinds
 
-``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (see
-`anabranch.reproduce.spec.quantity.MEASURES`) and, of some measures, whose it is: ``iewf load l3``; or it is a quotient
-of two, ``lia mean-load l3 / lia capacity l3``. It has one of ``published`` (as printed), ``published`` with ``right``
-and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none); or ``against``, which ours is
-judged by instead, with ``published`` or without: a number, or what another run gives, ``optimal mean-rate c1``. A claim
-has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With
+``expected.toml`` holds a ``[[quantity]]`` for each printed number or claim. A number is named by run, measure (one of
+`anabranch.reproduce.measures`) and, for some measures, the thing that it belongs to: ``iewf load l3``; or it is a
+quotient of two, ``lia mean-load l3 / lia capacity l3``. It has one of ``published`` (as printed), ``published`` with
+``right`` and ``why`` where the paper slips, or ``recorded`` (ours, where the paper prints none); or ``against``, with
+``published`` or without it: a number that ours is judged by instead, given or of another run, ``optimal mean-rate c1``.
+A claim has a name in words, ``published`` in words, and a ``check`` that decides: ``c-slen steps < iewf steps``. With
 ``borne_out = false`` the check states what we found instead, and the paper's sentence is not borne out by it. With
-``times = 0.965`` so much of the number is shown and judged. With ``window = ["0 s", "0.5 s"]`` only turns, errors,
-queues, means and percentiles over samples of that time count.
+``times = 0.965`` the number is multiplied by this before it is shown and judged. With ``window = ["0 s", "0.5 s"]``
+measures whose row says ``windowed`` count only that time.
 """
 
 from __future__ import annotations
@@ -67,10 +67,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import ScenarioError
-from anabranch.reproduce.spec.figure import FigurePlan, read_figure
-from anabranch.reproduce.spec.quantity import MEASURES, Address, Quantity, read_quantity
+from anabranch.reproduce.figures.kind import PaperFigure, read_figure
+from anabranch.reproduce.measures.address import Address
+from anabranch.reproduce.spec.quantity import PaperQuantity, read_quantity
 from anabranch.reproduce.spec.run import Run, read_run
 from anabranch.reproduce.spec.table import read_toml
 from anabranch.reproduce.spec.traces import TracePlan, read_traces
@@ -90,14 +92,14 @@ class Experiment:
     runs: dict[str, Run]
     traces: dict[str, TracePlan]
     """By their names; what its runs follow."""
-    figures: tuple[FigurePlan, ...]
-    quantities: tuple[Quantity, ...]
+    figures: tuple[PaperFigure[Any], ...]
+    quantities: tuple[PaperQuantity, ...]
     digits: int
     """Decimals that the paper prints."""
 
     def unit_of(self, address: Address) -> str:
         """Give the unit of a measured number."""
-        unit = MEASURES[address.measure][1]
+        unit = address.row.unit
         return self.rates_in if unit == "rate" else unit
 
 
@@ -122,7 +124,7 @@ def read_experiment(folder: str | Path) -> Experiment:
     for own in table.tables("run"):
         run = read_run(own, place, scenario, traces)
         if run.name in runs:
-            raise own.error("name", f"there are two runs `{run.name}`", "give each a name of its own")
+            raise own.error("name", f"there are two runs `{run.name}`", "give each its own name")
         runs[run.name] = run
     if not runs:
         raise table.error("run", "there is none", "add a [[run]] with a name and a method")
@@ -148,7 +150,7 @@ def find_experiments(experiments: str | Path | None = None) -> Path:
     ScenarioError
         None of them holds an experiment.
     """
-    checkout = Path(__file__).resolve().parents[4] / "experiments"
+    checkout = Path(__file__).resolve().parents[3] / "experiments"
     places = [Path(experiments)] if experiments is not None else [Path("experiments"), checkout]
     for place in places:
         if any(place.glob("*/experiment.toml")):

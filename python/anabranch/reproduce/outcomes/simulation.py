@@ -1,4 +1,4 @@
-"""A simulated run of a published experiment: what came of it, and its rates over time."""
+"""A simulation for a published experiment: its result, its paths, and its rates over time."""
 
 from __future__ import annotations
 
@@ -11,45 +11,29 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
-from anabranch.runs.scenario import read_plan
-from anabranch.runs.simulate import run_plan
 from anabranch.runs.step_function import StepFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from anabranch.runs.result import Result
     from anabranch.runs.scenario import Plan
-    from anabranch.runs.simulate import Progress
 
 RECORDED_AS = {"connection": "connections", "subflow": "subflows", "link": "links", "run": "fairness"}
-"""The word under ``record`` for samples of each kind of thing."""
+"""The word under ``record`` in a scenario that has samples of each kind of thing recorded."""
 
 
-def simulate(scenario: Path, sets: Sequence[str], seed: int | None, progress: Progress | None = None) -> Simulated:
-    """Simulate a scenario file; `progress` is told as by `anabranch.run`.
-
-    Raises
-    ------
-    ScenarioError
-        A mistake in the scenario.
-    """
-    plan = read_plan(scenario, seed=seed, sets=sets)
-    return Simulated(plan, run_plan(plan, progress=progress))
-
-
-class Simulated:
-    """A run with its paths and rates.
+class Simulation:
+    """A simulated scenario with its paths and rates.
 
     Parameters
     ----------
     plan : Plan
-        What was run.
+        The scenario that was simulated.
     result : Result
-        What came of it.
+        The result of the simulation.
     """
 
     def __init__(self, plan: Plan, result: Result) -> None:
@@ -62,37 +46,37 @@ class Simulated:
 
     @property
     def protocol(self) -> str:
-        """The protocols in use, as people read their names."""
+        """The titles of the protocols in use."""
         return ", ".join(self.result.connections["protocol"].unique(maintain_order=True))
 
     @property
     def first_leave_s(self) -> float:
-        """When the first connection left, or the run ended."""
+        """The time at which the first connection leaves, or the run ends."""
         return float(min(row["end_s"] for row in self.connections.values()))
 
     @property
     def path_rates_bps(self) -> NDArray[np.float64]:
-        """What each subflow was granted just before the first connection left."""
+        """The rate granted to each subflow just before the first connection leaves."""
         end = self.first_leave_s
         return np.array([self.subflow_rates[name].before(end) for name in self.result.subflows["subflow"]])
 
     @cached_property
     def rates(self) -> dict[str, StepFunction]:
-        """What each connection was granted over time, in bit/s."""
+        """The rate granted to each connection over time, in bit/s."""
         return _by_name(self.result.rates(), self.connections)
 
     @cached_property
     def subflow_rates(self) -> dict[str, StepFunction]:
-        """What each subflow was granted over time, in bit/s."""
+        """The rate granted to each subflow over time, in bit/s."""
         return _by_name(self.result.rates(subflows=True), self.result.subflows["subflow"])
 
     def subflows_of(self, connection: str) -> list[StepFunction]:
-        """Give what each subflow of a connection was granted over time."""
+        """Give the rate granted to each subflow of a connection over time."""
         names = self.result.subflows.filter(pl.col("connection") == connection)["subflow"]
         return [self.subflow_rates[name] for name in names]
 
     def capacity(self, link: str) -> StepFunction:
-        """Give what a link can carry over time, in bit/s; under a trace of opportunities the rate in each bin."""
+        """Give the capacity of a link over time, in bit/s; for a trace of opportunities the rate in each bin."""
         core = self.paths.demands.network.core
         number = core.link_names.index(link)
         changes = [(time, rate) for own, time, rate in self.capacity_changes if own == number]
@@ -100,12 +84,12 @@ class Simulated:
         return StepFunction(np.array(time), np.array(rate))
 
     def samples(self, of: str) -> pl.DataFrame:
-        """Give what was sampled of connections, subflows, links or the run.
+        """Give the samples of connections, subflows, links or the run.
 
         Raises
         ------
         ScenarioError
-            It was not recorded.
+            The scenario does not record them.
         """
         rows = self.result.series.filter(pl.col("of") == of)
         if not len(rows):

@@ -1,0 +1,27 @@
+"""A scenario simulated for a published experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anabranch.reproduce.outcomes.simulation import Simulation
+from anabranch.runs.scenario import read_plan
+from anabranch.runs.simulate import run_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from anabranch.runs.simulate import Progress
+
+
+def simulate(scenario: Path, sets: Sequence[str], seed: int | None, progress: Progress | None = None) -> Simulation:
+    """Simulate a scenario file; `progress` is called as by `anabranch.run`.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario has a mistake.
+    """
+    plan = read_plan(scenario, seed=seed, sets=sets)
+    return Simulation(plan, run_plan(plan, progress=progress))

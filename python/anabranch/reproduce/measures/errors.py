@@ -1,0 +1,86 @@
+"""Measures of errors: how far the rates of connections, or the loads of bottlenecks, are from fair.
+
+At each sample the errors of all connections with a granted rate, or of all bottlenecks, have a mean and percentiles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.reproduce.measures.registry import Subject, measure
+from anabranch.reproduce.outcomes.groups import SIMULATED
+
+if TYPE_CHECKING:
+    from anabranch.reproduce.measures.registry import Window
+    from anabranch.reproduce.outcomes.kinds import Simulated
+
+BEARERS = {"sources": "connection", "bottlenecks": "link"}
+"""The words for what has errors, and the words for it in tables."""
+
+
+def _bearer_of(_run: Simulated, text: str) -> str:
+    if text not in BEARERS:
+        raise ScenarioError(f"`{text}` has no errors; name one of {', '.join(BEARERS)}")
+    return BEARERS[text]
+
+
+BEARER = Subject("sources or bottlenecks", _bearer_of)
+
+
+@measure("mean-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def mean_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the mean error, as a mean over samples."""
+    return _over_samples(run, of, window_s, pl.col("mean").mean())
+
+
+@measure("highest-mean-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def highest_mean_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the highest mean error of a sample."""
+    return _over_samples(run, of, window_s, pl.col("mean").max())
+
+
+@measure("lowest-mean-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def lowest_mean_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the lowest mean error of a sample."""
+    return _over_samples(run, of, window_s, pl.col("mean").min())
+
+
+@measure("p10-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def p10_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the 10th percentile of errors, as a mean over samples."""
+    return _over_samples(run, of, window_s, pl.col("p10").mean())
+
+
+@measure("p90-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def p90_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the 90th percentile of errors, as a mean over samples."""
+    return _over_samples(run, of, window_s, pl.col("p90").mean())
+
+
+@measure("lowest-p10-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def lowest_p10_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the lowest 10th percentile of errors of a sample."""
+    return _over_samples(run, of, window_s, pl.col("p10").min())
+
+
+@measure("highest-p90-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def highest_p90_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the highest 90th percentile of errors of a sample."""
+    return _over_samples(run, of, window_s, pl.col("p90").max())
+
+
+@measure("band", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def band(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the distance from the 10th to the 90th percentile of errors, as a mean over samples."""
+    return _over_samples(run, of, window_s, (pl.col("p90") - pl.col("p10")).mean())
+
+
+def _over_samples(run: Simulated, of: str, window_s: Window, expression: pl.Expr) -> float:
+    """Give a number of the table of errors at samples."""
+    frame = run.simulation.result.errors(of=of).filter(pl.col("time_s").is_between(*window_s))
+    if not len(frame):
+        raise ScenarioError("there are no errors at samples in the window; make it longer")
+    return float(frame.select(expression).item())
