@@ -81,6 +81,8 @@ def _plain(
         passes=passes,
         unmet=unmet,
         paths=found,
+        is_approximation=method in OPTIONS,
+        has_stop_rule=method in {"c-slen", "iewf"},
     )
 
 
