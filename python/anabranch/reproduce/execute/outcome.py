@@ -26,7 +26,7 @@ from anabranch.reproduce.execute.simulated import simulate
 from anabranch.reproduce.execute.weight_steps import WeightSteps, first_weights, weight_steps
 from anabranch.reproduce.spec.traces import sets_of
 from anabranch.runs.scenario import read_plan, read_scenario
-from anabranch.solvers.methods import STARTING
+from anabranch.solvers.methods import takers_of
 from anabranch.solvers.solve import solve
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def execute(
         fairness="max-min" if run.method == "lp" else "upward-max-min",
         method=run.method,
         # Where the papers start.
-        start="equal" if run.method in STARTING else None,
+        start="equal" if run.method in takers_of("start") else None,
         tolerance=run.tolerance,
         max_passes=run.passes,
         stop_change=stop_change,
