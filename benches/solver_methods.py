@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anabranch import _core
-from anabranch.solvers.approximate.methods import approximate
+from anabranch.solvers.check import check_options
+from anabranch.solvers.dispatch import allocate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,8 +71,9 @@ def c_slen(start: str | float, tolerances: tuple[float, ...] = TOLERANCES) -> Ca
 
 def approximation(method: str, start: str | float = "equal") -> Callable[[ab.Problem], Iterator[Found]]:
     def solve(problem: ab.Problem) -> Iterator[Found]:
-        rates, passes = approximate(problem, method, {}, start=start)
-        yield Found(method if start == "equal" else f"{method} from {start}", rates, passes)
+        chosen = {} if start == "equal" else {"start": start}
+        found = allocate(problem, None, check_options(fairness="max-min", method=method, **chosen), None)
+        yield Found(method if start == "equal" else f"{method} from {start}", found.path_rates, found.passes)
 
     return solve
 

@@ -13,7 +13,8 @@ import warnings
 import numpy as np
 
 import anabranch as ab
-from anabranch.solvers.methods import METHODS
+from anabranch.solvers.fairness import FAIRNESS
+from anabranch.solvers.methods import methods_for
 from fairness_judge import infeasible, max_min_levels, unfair_paths
 
 LONGEST_S = 20.0
@@ -92,8 +93,8 @@ def every_method(seed):
     wrong = []
     choices = [
         (fairness, method, alpha)
-        for fairness, methods in METHODS.items()
-        for method in methods
+        for fairness in FAIRNESS
+        for method in methods_for(fairness)
         for alpha in ((0.5, 2.0, 8.0) if fairness == "alpha" else (None,))
     ]
     for fairness, method, alpha in choices:

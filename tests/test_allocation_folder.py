@@ -89,6 +89,31 @@ def test_what_is_no_allocation_is_refused_with_the_reason(allocations, tmp_path)
             ab.read_allocation(tmp_path / name)
 
 
+@pytest.mark.parametrize("is_older", [False, True])
+@pytest.mark.parametrize(
+    ("method", "is_approximation", "has_stop_rule"),
+    [("iewf", False, True), ("swan", True, False), ("lp", False, False)],
+)
+def test_an_allocation_comes_back_with_what_its_method_promised(
+    allocations, method, is_approximation, has_stop_rule, is_older, tmp_path
+):
+    # IEWF overloads links: without its stop rule its rates would count as spoilt by rounding.
+    paths = allocations["max-min"].paths
+    fairness = "upward-max-min" if method == "iewf" else "max-min"
+    allocation = ab.solve(paths.demands.network, paths.demands, paths=paths, fairness=fairness, method=method)
+    allocation.write(tmp_path / "kept")
+    file = tmp_path / "kept" / "meta.json"
+    meta = json.loads(file.read_text(encoding="utf-8"))
+    assert meta["has_stop_rule"] is has_stop_rule
+    if is_older:
+        del meta["has_stop_rule"]
+        file.write_text(json.dumps(meta), encoding="utf-8")
+    again = ab.read_allocation(tmp_path / "kept")
+    assert again.is_approximation is is_approximation
+    assert is_older or again.has_stop_rule is has_stop_rule
+    assert (again.converged, again.shortcoming) == (True, None)
+
+
 def test_a_folder_without_paths_may_be_an_older_one(allocations, tmp_path):
     allocations["max-min"].write(tmp_path / "old")
     (tmp_path / "old" / "paths.parquet").unlink()

@@ -9,11 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
-from anabranch.solvers.approximate import OPTIONS
 from anabranch.solvers.approximate.entries import Entries
 from anabranch.solvers.approximate.swan import lowest_level
-
-METHODS = list(OPTIONS)
+from anabranch.solvers.methods import APPROXIMATIONS as METHODS
+from anabranch.solvers.methods import takers_of
 
 FORK = ab.Problem([4.0, 6.0], [0, 1, 2, 3], [0, 1, 1], [0, 0, 1])
 """Connection 0 has link A (4) and link B (6), connection 1 has B: 5 each is fair."""
@@ -165,8 +164,8 @@ def test_coefficients_are_what_a_rate_takes_of_a_link(method):
     # 2 x + y = 6 on the one link, both at one level: 2 each. With a demand of 1 for x, y has 4.
     arrays = [6.0], [0, 1, 2], [0, 0], [0, 1]
     fair = ab.Problem(*arrays, coefficient=[2.0, 1.0])
-    options = {"first_level": 2.0} if "first_level" in OPTIONS[method] else {}
-    options |= {"bins": 2} if "bins" in OPTIONS[method] else {}
+    options = {"first_level": 2.0} if method in takers_of("first_level") else {}
+    options |= {"bins": 2} if method in takers_of("bins") else {}
     np.testing.assert_allclose(rates(fair, method, **options), 2.0, rtol=1e-6)
     held = ab.Problem(*arrays, [1.0, np.inf], coefficient=[2.0, 1.0])
     np.testing.assert_allclose(rates(held, method, **options), [1.0, 4.0], rtol=1e-6)

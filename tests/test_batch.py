@@ -17,9 +17,10 @@ import pytest
 
 import anabranch as ab
 from anabranch import cli, generate
-from anabranch.solvers.methods import METHODS
+from anabranch.solvers.fairness import FAIRNESS
+from anabranch.solvers.methods import methods_for
 
-EVERY = [(fairness, method) for fairness, methods in METHODS.items() for method in methods]
+EVERY = [(fairness, method) for fairness in FAIRNESS for method in methods_for(fairness)]
 
 
 @pytest.fixture
@@ -158,12 +159,12 @@ def test_mistakes_that_concern_all_cases_are_told_at_once(bridge):
         (([problem],), {"method": "lp"}, ValueError, "for upward-max-min it must be one of"),
         (([problem],), {"paths": 3}, ValueError, "with demands, paths or a metric besides"),
         (([problem],), {"fairness": "fair"}, ValueError, "^fairness is"),
-        (([problem],), {"method": "dual-simplex", "start": 0.3}, ValueError, "^a start was given"),
+        (([problem],), {"method": "dual-simplex", "start": 0.3}, ValueError, "^start was given"),
         (([problem],), {"start": "quick"}, ValueError, "^start is"),
         (([problem],), {"start": 2.0}, ValueError, "^the ratio of the starting portions is 2"),
         (([problem],), {"start": [0.0]}, ValueError, "^path 0: its starting portion is 0"),
         (([problem],), {"fairness": "alpha", "alpha": 1000.0}, ValueError, "^alpha is 1000; it must be 0.1 to 100"),
-        (([problem],), {"unit": 0.1}, ValueError, "^a unit was given"),
+        (([problem],), {"unit": 0.1}, ValueError, "^unit was given"),
         (([problem],), {"stop_change": -1.0}, ValueError, "^stop_change is -1.0"),
         (([problem],), {"bins": 3}, ValueError, "^bins was given, and the usual method for upward-max-min takes none"),
         (([problem],), {"speed": 3}, TypeError, "unexpected keyword argument 'speed'"),

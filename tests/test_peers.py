@@ -8,7 +8,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.allocation.comparison import compare_rates
-from anabranch.solvers.approximate import OPTIONS
+from anabranch.solvers.methods import APPROXIMATIONS
 
 CASES = Path(__file__).parents[2] / "shared" / "data" / "peers" / "cases.json"
 
@@ -123,7 +123,7 @@ def test_all_that_find_max_min_rates_agree_on_one_path_each(case, answer, method
 
 
 @pytest.mark.parametrize(("case", "answer"), questions("max-min"))
-@pytest.mark.parametrize("method", list(OPTIONS))
+@pytest.mark.parametrize("method", APPROXIMATIONS)
 def test_approximations_overload_nothing_and_come_near(case, answer, method):
     allocation = ab.solve(read_problem(case), fairness="max-min", method=method)
     assert allocation.certificate.is_feasible

@@ -147,10 +147,13 @@ def test_options_out_of_range_are_told():
         ({"method": "iewf", "unit": 1e-12}, "give one of"),
         (
             {"method": "dual-simplex", "start": 0.3},
-            "a start was given, and dual-simplex takes none; leave it out, or take c-slen, iewf",
+            "start was given, and dual-simplex takes none; leave it out, or take c-slen, iewf",
         ),
         ({"fairness": "max-min", "start": "equal"}, "the usual method for max-min takes none; leave it out, or take"),
-        ({"fairness": "proportional", "start": 0.3}, "for proportional takes none; leave it out$"),
+        (
+            {"fairness": "proportional", "start": 0.3},
+            "for proportional takes none; leave it out; it is for c-slen, iewf",
+        ),
     ]:
         with pytest.raises(ValueError, match=said):
             ab.solve(problem, **options)

@@ -15,7 +15,6 @@ from anabranch.allocation.comparison import Comparison, compare_rates
 from anabranch.allocation.tables import connection_table, link_table, subflow_table
 from anabranch.errors import CertificateError
 from anabranch.folder import new_folder, put_parquet
-from anabranch.solvers.approximate import OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +52,8 @@ class Allocation:
         Passes over the whole problem (for ``"lp"``: linear programs; for ``"dual-simplex"``: exchanges).
     is_approximation : bool
         Whether the method promises no fairness to a tolerance, only rates that overload nothing.
+    has_stop_rule : bool
+        Whether the method goes in passes until a stop rule is met, so that `converged` says only that it was.
     converged : bool
         Whether the method's stop rule was met and the certificate bears the answer out; of an approximation, that
         nothing is overloaded. IEWF, and c-SLEN with a ``stop_change``, stop where rates cease to change, which may be
@@ -76,6 +77,8 @@ class Allocation:
         passes: int,
         unmet: str | None = None,
         paths: Paths | None = None,
+        is_approximation: bool = False,
+        has_stop_rule: bool = False,
     ) -> None:
         self.problem = problem
         self.paths = paths
@@ -86,6 +89,8 @@ class Allocation:
         self.tolerance = tolerance
         self.passes = passes
         self.unmet = unmet
+        self.is_approximation = is_approximation
+        self.has_stop_rule = has_stop_rule
         for array in (self.path_rates, self.connection_rates):
             array.flags.writeable = False
 
@@ -93,11 +98,6 @@ class Allocation:
     def certificate(self) -> _core.Certificate | _core.PriceCertificate:
         """What an independent check finds, from the definitions alone."""
         return self.problem.core.certify(self.path_rates, self.tolerance)
-
-    @property
-    def is_approximation(self) -> bool:
-        """Whether the method promises no fairness to a tolerance, only rates that overload nothing."""
-        return self.method in OPTIONS
 
     @property
     def how(self) -> str:
@@ -119,8 +119,8 @@ class Allocation:
                 f"{self.method} stopped after {passes} with a residual of {self.residual:.3g} (tolerance"
                 f" {self.tolerance:g}): {self.unmet}"
             )
-        # IEWF overloads by design, and the paper's stop rule asks for no certificate.
-        if self.method in {"iewf", "c-slen"} or self._holds:
+        # IEWF overloads by design, and a stop rule may ask for no certificate.
+        if self.has_stop_rule or self._holds:
             return None
         try:
             self._refuse_infeasible(FEASIBLE)
@@ -306,6 +306,7 @@ class Allocation:
                 "title": "" if self.paths is None else self.paths.demands.network.name,
                 "summary": self.summary(),
                 "unmet": self.unmet,
+                "has_stop_rule": self.has_stop_rule,
                 "origin": origin or {},
             }
             (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")

@@ -107,4 +107,14 @@ def _allocation(meta: dict[str, Any], paths: Paths, tables: dict[str, pl.DataFra
         return PricedAllocation(problem, rates, prices, alpha=summary["alpha"], paths=paths, **facts)
     if "levels" in summary:
         return LevelledAllocation(problem, rates, levels_of(tables["levels"]), paths=paths, **facts)
-    return Allocation(problem, rates, unmet=meta["unmet"], paths=paths, **facts)
+    # Folders written before this fact was kept say only whether the answer had converged.
+    has_stop_rule = meta.get("has_stop_rule", summary["converged"])
+    return Allocation(
+        problem,
+        rates,
+        **facts,
+        unmet=meta["unmet"],
+        paths=paths,
+        is_approximation=summary["approximation"],
+        has_stop_rule=has_stop_rule,
+    )

@@ -18,23 +18,12 @@ from anabranch.commands.text import more_text, printable
 from anabranch.errors import CertificateError, ScenarioError
 from anabranch.folder import check_place
 from anabranch.page import allocation_content, write_report
+from anabranch.solvers.methods import METHODS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from anabranch.allocation.allocation import Allocation
-
-PROGRAM = "linear program"
-
-COUNTED = {
-    "lp": PROGRAM,
-    "dual-simplex": "exchange",
-    "swan": PROGRAM,
-    "geometric-binner": PROGRAM,
-    "equi-depth-binner": PROGRAM,
-    "interior-point": "step",
-}
-"""What methods count; the others count passes."""
 
 
 def check_places(*, out: Path | None, figure: Path | None, report: Path | None) -> None:
@@ -144,7 +133,7 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
         proof = f"not fair to {facts['tolerance']:g}: some subflow is {facts['residual']:.2g} short of a bottleneck"
     else:
         proof = f"NOT certified to {facts['tolerance']:g}: {_doubt(allocation)}"
-    counted = COUNTED.get(facts["method"], "pass")
+    counted = METHODS[facts["method"]].counts
     more = "passes" if counted == "pass" else f"{counted}s"
     passes = f"{facts['passes']} {counted if facts['passes'] == 1 else more}"
     lines = (

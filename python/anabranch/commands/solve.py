@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anabranch.commands.allocation import check_places, print_allocation, write_allocation
 from anabranch.commands.cases import check_cases, give_cases, solve_cases
+from anabranch.commands.grouped import grouped
 from anabranch.commands.inputs import (
     Capacity,
     Delay,
@@ -25,11 +26,12 @@ from anabranch.commands.inputs import (
     load_problem,
 )
 from anabranch.commands.progress import PathCounter, progress_bar
-from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
+from anabranch.commands.solver_options import solver_options, with_solver_options
+from anabranch.errors import ConvergenceWarning, SolveInterrupted
 from anabranch.memory import allow_memory
 from anabranch.model.paths import find_paths
-from anabranch.solvers.methods import REASONS, START_RATIO, Method
-from anabranch.solvers.options import DEFAULT_TOLERANCE, EXACT_TOLERANCE, MOST_PASSES
+from anabranch.solvers.methods import METHODS
+from anabranch.solvers.options import OPTIONS
 from anabranch.solvers.solve import DEFAULT_PATHS
 from anabranch.solvers.solve import solve as solve_network
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from anabranch.model.demands import Demands
     from anabranch.model.network import Network
     from anabranch.model.paths import Kind, Metric
-    from anabranch.solvers.solve import Progress
+    from anabranch.solvers.task import Progress
 
 HELP = """Divide a network's capacity fairly among demands over several paths each.
 
@@ -58,7 +60,18 @@ Paths are those that the input gives, if any; --paths, --path-kind or --metric f
 
 DEFAULT_ROWS = 20
 
+GROUPS = {
+    "Demands and paths": ("demands", "seed", "paths", "path_kind", "metric", "allow_unreachable"),
+    "Fairness and method": tuple(name for name, option in OPTIONS.items() if option.is_general),
+    "Options of some methods": tuple(name for name, option in OPTIONS.items() if not option.is_general),
+    "Many cases": ("each_failure", "threads"),
+    "Output": ("rows", "as_json", "out", "figure", "report", "verbose"),
+    "Reading the network": ("capacity", "delay", "format", "network_id", "nodes"),
+}
+"""The options by the section of the help that they are in."""
 
+
+@with_solver_options
 def command(
     context: typer.Context,
     input: Input,
@@ -74,48 +87,9 @@ def command(
     format: Format = None,
     network_id: NetworkId = None,
     nodes: InputNodes = None,
-    fairness: Annotated[
-        Literal["upward-max-min", "max-min", "proportional", "alpha"], typer.Option(help="What fair means.")
-    ] = "upward-max-min",
-    alpha: Annotated[
-        float | None, typer.Option(help="For alpha fairness: 0.1 to 100; 1 is proportional, large is near to max-min.")
-    ] = None,
-    method: Annotated[
-        Method | None,
-        typer.Option(help="How to find it; the usual way if not given. From swan on: approximations of max-min."),
-    ] = None,
     paths: PathCount = None,
     path_kind: PathKind = None,
     metric: PathMetric = None,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            help="Starting portions: equal, or the ratio of geometric ones;"
-            f" {START_RATIO} if not given, equal for approximations."
-        ),
-    ] = None,
-    unit: Annotated[str | None, typer.Option(metavar="RATE", help="What IEWF adds in a step.")] = None,
-    ratio: Annotated[float | None, typer.Option(help="Of SWAN's levels or geometric bins; 2 if not given.")] = None,
-    first_level: Annotated[
-        str | None, typer.Option(metavar="RATE", help="The least of these; one that all can have, if not given.")
-    ] = None,
-    bins: Annotated[int | None, typer.Option(min=1, help="Of the equi-depth binner; 8 if not given.")] = None,
-    iterations: Annotated[
-        int | None, typer.Option(min=1, help="Passes of the adaptive water-filler; 10 if not given.")
-    ] = None,
-    last_worth: Annotated[
-        float | None,
-        typer.Option(help="Of a rate in the last bin, where it is 1 in the first; the less, the fairer."),
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Relative; every path has a bottleneck to this tolerance, or prices are those of the optimum."
-            f" {DEFAULT_TOLERANCE:g} if not given; for proportional and alpha {EXACT_TOLERANCE:g}.",
-            show_default=False,
-        ),
-    ] = None,
-    max_passes: Annotated[int, typer.Option(min=1, max=2**62, help="A solver not done by then fails.")] = MOST_PASSES,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of demands made by a rule.")] = 1,
     allow_unreachable: Annotated[
         bool, typer.Option("--allow-unreachable", help="Give demands without any path the rate 0.")
@@ -135,8 +109,10 @@ def command(
     out: Annotated[Path | None, typer.Option(help="New folder for Parquet tables and meta.json.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Picture of the solved network, .svg or .png.")] = None,
     report: Annotated[Path | None, typer.Option(help="Page to look at it, one HTML file.")] = None,
+    **options: Any,
 ) -> None:
-    """Run `HELP`."""
+    """Solve, print and write what `HELP` says."""
+    choice = solver_options(options)
     allow_memory(memory)
     check_places(out=out, figure=figure, report=report)
     rules = demands or []
@@ -146,20 +122,6 @@ def command(
     network, wanted = load_problem(input, rules[0] if rules else None, seed, topology)
     matrices = {rules[0] if rules else "": wanted}
     matrices |= {rule: load_demands(input, network, rule, seed, format) for rule in rules[1:]}
-    choice: dict[str, Any] = {
-        "fairness": fairness,
-        "alpha": alpha,
-        "method": method,
-        "start": _start(start),
-        "tolerance": tolerance,
-        "max_passes": max_passes,
-        "unit": unit,
-        "ratio": ratio,
-        "first_level": first_level,
-        "bins": bins,
-        "iterations": iterations,
-        "last_worth": last_worth,
-    }
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ways = _ways(wanted, paths, path_kind, metric, tell) | {"allow_unreachable": allow_unreachable}
@@ -168,7 +130,7 @@ def command(
         else:
             allocation, is_stopped = _solved(network, wanted, ways, choice, tell)
     if verbose:
-        _tell_why(cases.methods if is_many else [allocation.method], method)
+        _tell_why(cases.methods if is_many else [allocation.method], options["method"])
     if is_many:
         give_cases(cases, rows=rows, as_json=as_json, out=out, origin=_origin(context))
     else:
@@ -200,7 +162,7 @@ def _solved(
 def _tell_why(methods: list[str], asked: str | None) -> None:
     """Say which methods were taken, and why."""
     for found in methods:
-        why = "it was asked for" if asked is not None else f"{REASONS[found]}; --method takes another"
+        why = "it was asked for" if asked is not None else f"{METHODS[found].reason}; --method takes another"
         typer.echo(f"anabranch: {found}, since {why}", err=True)
 
 
@@ -212,10 +174,5 @@ def _origin(context: typer.Context) -> dict[str, Any]:
     return options
 
 
-def _start(start: str | None) -> str | float | None:
-    if start is None or start == "equal":
-        return start
-    try:
-        return float(start)
-    except ValueError:
-        raise ScenarioError(f"--start {start}: it must be equal, or a ratio over 0 and at most 1") from None
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.command(name="solve", help=HELP, cls=grouped(GROUPS))(command)

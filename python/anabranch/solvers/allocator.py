@@ -15,8 +15,9 @@ from anabranch.allocation.levelled import LevelledAllocation
 from anabranch.errors import ConvergenceWarning
 from anabranch.model.paths import Paths
 from anabranch.model.problem import Problem, problem_of
+from anabranch.solvers.check import check_options
 from anabranch.solvers.dispatch import allocate
-from anabranch.solvers.options import EXACT_TOLERANCE, choose
+from anabranch.solvers.fairness import EXACT_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,8 +214,8 @@ class Allocator:
 
     def _solved(self) -> Allocation:
         """Solve from the beginning, and warn if that does not prove the rates either."""
-        choice = choose(fairness="max-min", tolerance=EXACT_TOLERANCE)
-        found = allocate(self.problem, self._paths, choice, None)
+        request = check_options(fairness="max-min", tolerance=EXACT_TOLERANCE)
+        found = allocate(self.problem, self._paths, request, None)
         if found.shortcoming is not None:
             warnings.warn(found.shortcoming, ConvergenceWarning, stacklevel=_levels_to_caller())
         return found

@@ -1,4 +1,4 @@
-"""Solvers that go in passes: where they start, and how long they run."""
+"""Solvers that go in passes or exchanges: how long they run, and what they give if they are stopped."""
 
 from __future__ import annotations
 
@@ -7,62 +7,90 @@ import time
 from typing import TYPE_CHECKING
 
 from anabranch import _core
+from anabranch.allocation.allocation import Allocation
+from anabranch.errors import SolveInterrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from anabranch.model.problem import Problem
-
-    Progress = Callable[[str, int, int], None]
+    from anabranch.solvers.task import Progress, Task
 
 LOOK_S = 0.2
-"""How long the solver runs between two looks at the keyboard and the progress bar, in seconds."""
+"""The time that a solver runs between two looks at the keyboard and the progress bar, in seconds."""
 
 DIGITS = 12
-"""How many digits of what does not fit are to go until exact rates do; the last is counted when all is done."""
+"""Digits of progress: powers of ten by which the excess of rates falls until they fit; the last counts at the end."""
 
 
-def start_solver(
-    problem: Problem, method: str, start: str | float | NDArray[np.float64], unit: float | None
-) -> _core.CSlen | _core.Iewf:
-    """Begin c-SLEN or IEWF with these portions; `unit` is for IEWF alone."""
-    if method == "iewf":
-        return _core.iewf(problem.core, start, unit)
-    return _core.c_slen(problem.core, start)
+STOPPED = "it was stopped; solve again, and let it run to the end"
 
 
-def run_passes(
+def no_trouble() -> None:
+    """Tell that nothing keeps a solver from going on."""
+
+
+def solve_by_passes(
+    task: Task,
+    method: str,
     solver: _core.CSlen | _core.Iewf,
-    tolerance: float,
     change: float | None,
-    max_passes: int,
-    progress: Progress | None,
+    trouble: Callable[[], str | None] = no_trouble,
+) -> Allocation:
+    """Run a solver until its stop rule is met, and return its rates.
+
+    Parameters
+    ----------
+    change : float or None
+        The change of a rate in a pass at which it stops; None to go on until the certificate holds.
+    trouble : callable
+        Says what keeps the solver from going on; None if nothing does.
+
+    Raises
+    ------
+    SolveInterrupted
+        Ctrl-C after the first pass; the error has the rates of the last pass.
+    """
+
+    def allocation(unmet: str | None) -> Allocation:
+        rates = solver.allocation(unmet is None, task.options["tolerance"]).path_rates
+        facts = task.facts(method, solver.passes)
+        return Allocation(task.problem, rates, **facts, unmet=unmet, has_stop_rule=True)
+
+    try:
+        unmet = _run(task, solver, change, trouble)
+    except KeyboardInterrupt as stopped:
+        if solver.passes == 0:
+            raise
+        raise SolveInterrupted(allocation(STOPPED)) from stopped
+    return allocation(unmet)
+
+
+def _run(
+    task: Task, solver: _core.CSlen | _core.Iewf, change: float | None, trouble: Callable[[], str | None]
 ) -> str | None:
     """Run until the stop rule is met, and say what was not met if it was not.
 
-    In stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn. A solver that goes on until its
-    rates cease to change may be done before: the certificate is asked after 1, 3, 7, 15, ... passes. The clock decides
-    nothing.
+    It runs in stretches of about `LOOK_S`, so that Ctrl-C and the progress bar have their turn. A solver that goes on
+    until its rates cease to change may be done before: the certificate is asked after 1, 3, 7, 15, ... passes. The
+    clock decides nothing.
     """
-    if change is None and isinstance(solver, _core.Iewf):
-        change = 0.02 * solver.unit
-    rule = ("certificate", tolerance) if change is None else ("change", change)
+    tolerance: float = task.options["tolerance"]
+    max_passes: int = task.options["max_passes"]
+    rule: tuple[str, float] = ("certificate", tolerance) if change is None else ("change", change)
     stretch = 1
     while True:
         began = time.perf_counter()
         look = (1 << (solver.passes + 1).bit_length()) - 1
         met = solver.run(*rule, min(solver.passes + stretch, max_passes, max_passes if change is None else look))
-        if progress is not None:
-            progress("passes", solver.passes, max_passes)
+        if task.progress is not None:
+            task.progress("passes", solver.passes, max_passes)
         is_last = solver.passes >= max_passes
         is_look = is_last or (change is not None and solver.passes == look)
         if met or (is_look and solver.has_met("certificate", tolerance)):
             return None
-        if isinstance(solver, _core.Iewf) and solver.is_spent:
-            return f"its passes took {solver.steps:,} steps of {solver.unit:.3g}; give a greater unit"
+        if (said := trouble()) is not None:
+            return said
         if is_last:
             break
         took = time.perf_counter() - began
@@ -89,5 +117,5 @@ def run_levels(problem: Problem, progress: Progress | None) -> _core.Levelled:
 
 
 def _digits(lack: float) -> int:
-    """How many powers of ten below all that is asked for something is."""
+    """Return by how many powers of ten an excess is below the sum of all demands."""
     return int(-math.log10(lack)) if 0.0 < lack < 1.0 else 0

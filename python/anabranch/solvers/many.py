@@ -22,8 +22,9 @@ from anabranch.model.network import Network
 from anabranch.model.paths import Paths
 from anabranch.model.problem import Problem
 from anabranch.solvers.cases import Case, cases_of, named
+from anabranch.solvers.check import check_options
+from anabranch.solvers.describe import documented
 from anabranch.solvers.dispatch import allocate
-from anabranch.solvers.options import choose
 from anabranch.solvers.solve import paths_of, refuse_unreachable
 
 if TYPE_CHECKING:
@@ -34,25 +35,26 @@ if TYPE_CHECKING:
 
     from anabranch.allocation.allocation import Allocation
     from anabranch.model.paths import Metric
-    from anabranch.solvers.options import Asked, Choice
-    from anabranch.solvers.solve import Progress
+    from anabranch.solvers.check import Request
+    from anabranch.solvers.options import Options
+    from anabranch.solvers.task import Progress
 
 AHEAD = 2
-"""So many cases for each thread are begun before the first of them is asked for."""
+"""The number of cases for each thread that are begun before the caller asks for the first of them."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """What came of a case.
+    """The answer to a case.
 
     Attributes
     ----------
     name : str
-        That of the case; its number from 0 on if it has none.
+        The name of the case; its number, counted from 0, if it has none.
     allocation : Allocation
-        As `solve` gives it.
+        The rates, as `solve` returns them.
     cpu_s : float
-        Processor time that solving and checking took, in seconds.
+        The processor time of solving and checking, in seconds.
     """
 
     name: str
@@ -64,6 +66,7 @@ class _StoppedError(Exception):
     """Nobody wants the answer any more."""
 
 
+@documented
 def solve_many(
     cases: Network | Iterable[Case | Problem],
     demands: Iterable[Demands] | Mapping[str, Demands] | None = None,
@@ -73,28 +76,29 @@ def solve_many(
     allow_unreachable: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
-    **asked: Unpack[Asked],
+    **options: Unpack[Options],
 ) -> Iterator[Solved]:
-    """Solve many cases, several at a time, and give the answers in their order.
+    """Solve many cases, several at a time, and yield the answers in their order.
 
-    Each is to the last bit the one that `solve` gives for the case alone, whatever the number of threads. Cases are
-    taken from an iterator as they are needed, and answers given as they are there: who is interrupted, or stops asking,
-    keeps what came until then, and what is under way ends as soon as its method lets it.
+    Each answer is to the last bit the one that `solve` gives for the case alone, for any number of threads. Cases are
+    taken from an iterator as they are needed, and answers are yielded as they come. After Ctrl-C the answers until then
+    remain, and the work that has begun ends as soon as its method allows.
 
     Parameters
     ----------
     cases : Network, or iterable of Case or Problem
         A network with many `demands`; or cases, such as `single_failures` makes, or problems.
     demands : iterable of Demands, or mapping of str to Demands
-        On this network, perhaps with names. Paths are found once for those of connections between the same nodes.
+        Demands on the network, with names or without. Paths are found once for demands between the same nodes.
     paths, metric, allow_unreachable
-        As for `solve`, with a network. Paths that are found already serve all demands between the same nodes.
+        With a network: what `solve` takes under these names. Paths that were found before serve all demands between the
+        same nodes.
     threads : int, optional
-        So many cases at a time; as many as there are processors if not given.
+        The number of cases at a time; the number of processors if not given.
     progress : callable, optional
         Called with a stage (``"paths"``, ``"cases"``), how much of it is done, and how much there is.
-    **asked
-        ``fairness``, ``method`` and all else that `solve` takes, for all cases alike.
+    **options
+        The options that `solve` takes, such as ``fairness``, ``method`` and ``tolerance``, for all cases alike.
 
     Yields
     ------
@@ -104,14 +108,15 @@ def solve_many(
     Raises
     ------
     ScenarioError, ValueError, SolverError
-        As `solve`; what a case is to blame for names it, and comes when the cases before it have been given.
+        An error that `solve` raises. If it concerns one case, the message names the case, and the answers before it
+        come first.
 
     Warns
     -----
     ConvergenceWarning
-        As `solve`, with the name of the case.
+        A warning of `solve`, with the name of the case.
     """
-    choice = choose(**asked)
+    request = check_options(**options)
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; it must be 1 or more")
     if isinstance(cases, Network):
@@ -129,7 +134,7 @@ def solve_many(
             raise TypeError(f"the first argument is a {type(cases).__name__}; it must be a Network, cases or problems")
         total = length_hint(cases)
         given = _as_cases(cases)
-    return _answers(given, total, choice, threads or os.cpu_count() or 1, progress)
+    return _answers(given, total, request, threads or os.cpu_count() or 1, progress)
 
 
 def _check_search(network: Network, paths: int | Paths | None, metric: Metric | NDArray[np.float64] | None) -> None:
@@ -180,7 +185,7 @@ def _as_cases(given: Iterable[Case | Problem]) -> Iterator[Case]:
 
 
 def _answers(
-    cases: Iterator[Case], total: int, choice: Choice, threads: int, progress: Progress | None
+    cases: Iterator[Case], total: int, request: Request, threads: int, progress: Progress | None
 ) -> Iterator[Solved]:
     """Solve on so many threads, a few cases ahead of what is asked for."""
     stopped = Event()
@@ -192,7 +197,7 @@ def _answers(
         while is_more or begun:
             while is_more and len(begun) < AHEAD * threads:
                 try:
-                    begun.append(pool.submit(_solved, next(cases), choice, stopped))
+                    begun.append(pool.submit(_solved, next(cases), request, stopped))
                 except StopIteration:
                     is_more = False
                 except Exception as error:
@@ -214,14 +219,14 @@ def _answers(
         pool.shutdown(cancel_futures=True)
 
 
-def _solved(case: Case, choice: Choice, stopped: Event) -> Solved:
+def _solved(case: Case, request: Request, stopped: Event) -> Solved:
     def look(_stage: str, _done: int, _total: int) -> None:
         if stopped.is_set():
             raise _StoppedError
 
     began = time.thread_time()
     with named(case.name):
-        allocation = allocate(case.problem, case.paths, choice, look)
+        allocation = allocate(case.problem, case.paths, request, look)
     # Here, where it is one of several threads, and not when somebody asks.
     _ = allocation.certificate, allocation.shortcoming
     return Solved(case.name, allocation, time.thread_time() - began)

@@ -1,167 +1,130 @@
-"""What is asked of a solver: fairness, method and their options, checked as far as it takes no problem."""
+"""The options of `solve`, each in one place: command line, docstrings and checks are made of this list."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Annotated, TypedDict, get_args, get_type_hints
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from anabranch import _core
-from anabranch.model.network import rate_bps
-from anabranch.model.problem import Problem
-from anabranch.solvers.approximate import Options, check_options
-from anabranch.solvers.methods import METHODS, PRICED, STARTING
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from anabranch.solvers.methods import Fairness, Method
-
-    Start = str | float | NDArray[np.float64]
-
-DEFAULT_TOLERANCE = 1e-2
-"""Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""
-
-EXACT_TOLERANCE = 1e-6
-"""For proportional and alpha fairness, whose method goes as far as numbers let it."""
-
-MOST_PASSES = 10_000
-"""After which a solver that goes in passes gives up, if nothing else is asked for."""
+from anabranch.solvers.fairness import BOTTLENECK_TOLERANCE, EXACT_TOLERANCE, FairnessName
+from anabranch.solvers.methods import METHODS, MethodName
+from anabranch.solvers.option import Option
+from anabranch.solvers.values import Alpha, Count, Number, OneOf, Portions, Rate
 
 
-class Asked(Options, total=False):
-    """What `solve` takes besides what is to be shared; what is missing takes its default."""
+class Options(TypedDict, total=False):
+    """The options of `solve` and `solve_many`; one that is missing or None takes its default.
 
-    fairness: Fairness
-    method: Method | None
-    start: str | float | ArrayLike | None
-    alpha: float | None
-    tolerance: float | None
-    max_passes: int
-    stop_change: float | str | None
-    unit: float | str | None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is asked for, checked; `choose` makes one. `options` are those of an approximation that were given."""
-
-    fairness: str
-    method: str | None
-    start: Start | None
-    alpha: float
-    tolerance: float
-    max_passes: int
-    stop_change: float | str | None
-    unit: float | str | None
-    options: dict[str, Any]
-
-
-def choose(
-    *,
-    fairness: str = "upward-max-min",
-    method: str | None = None,
-    start: str | float | ArrayLike | None = None,
-    alpha: float | None = None,
-    tolerance: float | None = None,
-    max_passes: int = MOST_PASSES,
-    stop_change: float | str | None = None,
-    unit: float | str | None = None,
-    **options: Unpack[Options],
-) -> Choice:
-    """Refuse what cannot be for any problem, and give the rest; what it means is said at `solve`.
-
-    Raises
-    ------
-    TypeError
-        An option that is none, or of a wrong type.
-    ValueError
-        An option out of its range, or that does not go with fairness and method.
+    Here stand the name, the type and everything else that is known of each. A method lists the options that not every
+    method takes, with its defaults.
     """
-    _check_method(fairness, method)
-    taker = method or f"the usual method for {fairness}"
-    if unit is not None and method != "iewf":
-        raise ValueError(f"a unit was given, and {taker} takes none; leave it out, or take IEWF")
-    if tolerance is None:
-        tolerance = EXACT_TOLERANCE if fairness in PRICED else DEFAULT_TOLERANCE
-    if not 0.0 < tolerance < 1.0:
-        raise ValueError(f"tolerance is {tolerance}; it must be over 0 and under 1")
-    if max_passes < 1:
-        raise ValueError(f"max_passes is {max_passes}; it must be 1 or more")
-    given = check_options(taker, dict(options))
-    rates = {"stop_change": stop_change, "unit": unit, "first_level": given.get("first_level")}
-    for name, rate in rates.items():
-        rate_of(rate, name)
-    return Choice(
-        fairness=fairness,
-        method=method,
-        start=None if start is None else _checked_start(start, fairness, method, taker),
-        alpha=_checked_alpha(alpha, fairness),
-        tolerance=tolerance,
-        max_passes=max_passes,
-        stop_change=stop_change,
-        unit=unit,
-        options=given,
-    )
+
+    fairness: Annotated[
+        FairnessName,
+        Option("The kind of fairness.", OneOf(get_args(FairnessName)), default="upward-max-min", is_general=True),
+    ]
+    alpha: Annotated[
+        float | None,
+        Option(
+            "The parameter of alpha fairness: 1 is proportional fairness, and a large alpha is near to max-min.",
+            Alpha(),
+            only_for="alpha fairness, which needs it",
+            is_general=True,
+        ),
+    ]
+    tolerance: Annotated[
+        float | None,
+        Option(
+            "The relative tolerance to which every path has a bottleneck, or prices and rates are the optimum.",
+            Number(over=0.0, under=1.0),
+            unset=f"{BOTTLENECK_TOLERANCE:g}, for proportional and alpha fairness {EXACT_TOLERANCE:g}",
+            is_general=True,
+        ),
+    ]
+    method: Annotated[
+        MethodName | None,
+        Option(
+            "The method that computes the rates.",
+            OneOf(tuple(METHODS)),
+            unset="the usual one for the fairness and the paths",
+            is_general=True,
+        ),
+    ]
+    max_passes: Annotated[
+        int,
+        Option(
+            "The pass after which a solver that is not done gives up; its answer has not converged.",
+            Count(),
+            default=10_000,
+            only_for="methods that go in passes",
+            is_general=True,
+        ),
+    ]
+    stop_change: Annotated[
+        float | str | None,
+        Option(
+            "The change below which the rates of all connections must stay in a pass for the solver to stop.",
+            Rate(),
+            details="This is the rule of [ludena2021]; it may stop far from a fair allocation. Whatever the change is,"
+            " a solver also stops when every path has a bottleneck to the tolerance.",
+            unset="2 % of the unit for iewf, none for c-slen",
+            only_for="methods that go in passes",
+            is_general=True,
+        ),
+    ]
+    start: Annotated[
+        str | float | ArrayLike | None,
+        Option(
+            "The starting portions of paths: equal, or the ratio of geometric ones.",
+            Portions(),
+            details="Geometric portions are ``ratio ** rank``, which favours the shortest path. An array has a portion"
+            " for each path. Upward max-min fair allocations are not unique, and the start decides which one is found;"
+            " [ludena2021] starts from equal portions.",
+        ),
+    ]
+    unit: Annotated[
+        float | str | None,
+        Option(
+            "The rate that a step adds to a connection of weight 1.",
+            Rate(),
+            unset="so much that a first step adds at most 5 % of its capacity to any link",
+        ),
+    ]
+    ratio: Annotated[
+        float | None,
+        Option("The ratio of a level, or a geometric bin, to the one before.", Number(over=1.0)),
+    ]
+    first_level: Annotated[
+        float | str | None,
+        Option(
+            "The first level, or the end of the first geometric bin, as a rate by weight.",
+            Rate(),
+            unset="one that all connections can have together",
+        ),
+    ]
+    bins: Annotated[int | None, Option("The number of bins of connections.", Count())]
+    iterations: Annotated[
+        int | None,
+        Option(
+            "The passes of the water-filler.",
+            Count(),
+            details="The equi-depth binner takes the order of connections from it.",
+        ),
+    ]
+    last_worth: Annotated[
+        float | None,
+        Option(
+            "The worth of a rate in the last bin, where it is 1 in the first: the less, the fairer.",
+            Number(over=0.0, most=1.0),
+            details="With a small worth, less is carried in all.",
+        ),
+    ]
 
 
-def rate_of(given: float | str | None, what: str, *, problem: bool = False) -> float | None:
-    """Give a rate in the unit of the problem; text has a unit only where the problem is a network's, in bit/s."""
-    if given is None:
-        return None
-    if isinstance(given, str) and problem:
-        raise ValueError(f'{what} is "{given}", and the problem has a unit of its own; give a number in that unit')
-    rate = rate_bps(given, what)
-    if not 0.0 < rate < float("inf"):
-        raise ValueError(f"{what} is {given}; it must be positive and finite")
-    return rate
+def _declared() -> dict[str, Option]:
+    hints = get_type_hints(Options, include_extras=True)
+    return {name: next(part for part in get_args(hint) if isinstance(part, Option)) for name, hint in hints.items()}
 
 
-def _check_method(fairness: str, method: str | None) -> None:
-    if fairness not in METHODS:
-        raise ValueError(f'fairness is "{fairness}"; it must be one of {", ".join(METHODS)}')
-    if method is not None and method not in METHODS[fairness]:
-        raise ValueError(f'method is "{method}"; for {fairness} it must be one of {", ".join(METHODS[fairness])}')
-
-
-def _checked_alpha(alpha: float | None, fairness: str) -> float:
-    """Give the alpha, 1 where none is to be chosen."""
-    if fairness == "proportional":
-        if alpha not in {None, 1}:
-            raise ValueError(f'alpha is {alpha}; for proportional it is 1: leave it out, or take fairness "alpha"')
-        return 1.0
-    is_wanted = fairness in PRICED
-    if is_wanted == (alpha is None):
-        wanted = "give one, such as alpha=2" if is_wanted else f"{fairness} takes none; leave it out"
-        raise ValueError(f"alpha is {alpha}; {wanted}")
-    if alpha is None:
-        return 1.0
-    # Its range is known to the core alone, which says so even where there is nothing to share.
-    _core.alpha_fair(Problem([], [0], [], []).core, float(alpha))
-    return float(alpha)
-
-
-def _checked_start(start: str | float | ArrayLike, fairness: str, method: str | None, taker: str) -> Start:
-    """Give the starting portions: "equal", a ratio, or one for each path, as many as these may be."""
-    # Without a method it is for c-SLEN; where the usual one is a single filling instead, a start does no harm.
-    if not (method in STARTING if method is not None else fairness == "upward-max-min"):
-        takers = ", ".join(other for other in METHODS[fairness] if other in STARTING)
-        remedy = f"leave it out, or take {takers}" if takers else "leave it out"
-        raise ValueError(f"a start was given, and {taker} takes none; {remedy}")
-    if isinstance(start, str):
-        if start != "equal":
-            raise ValueError(f'start is "{start}"; it must be "equal", a ratio, or a portion for each path')
-        return start
-    given = np.ascontiguousarray(start, dtype=float)
-    if np.ndim(start) > 1:
-        raise ValueError(f"start has {given.ndim} axes; it must be a ratio, or one portion for each path")
-    if np.ndim(start) == 0:
-        ratio = float(given.item())
-        if not 0.0 < ratio <= 1.0:
-            raise ValueError(f"the ratio of the starting portions is {ratio:g}; it must be over 0 and at most 1")
-        return ratio
-    if len(bad := np.flatnonzero(~(np.isfinite(given) & (given > 0)))):
-        value = given[bad[0]]
-        raise ValueError(f"path {bad[0]}: its starting portion is {value:g}; it must be positive and finite")
-    return given
+OPTIONS: dict[str, Option] = _declared()
+"""The options by name, in the order of lists."""

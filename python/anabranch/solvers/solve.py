@@ -10,21 +10,17 @@ from anabranch.model.demands import Demands
 from anabranch.model.network import Network
 from anabranch.model.paths import Metric, Paths, find_paths
 from anabranch.model.problem import Problem, problem_of
+from anabranch.solvers.check import check_options
+from anabranch.solvers.describe import documented
 from anabranch.solvers.dispatch import allocate
-from anabranch.solvers.options import MOST_PASSES, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from anabranch.allocation.allocation import Allocation
-    from anabranch.solvers.approximate import Options
-    from anabranch.solvers.methods import Fairness, Method
-    from anabranch.solvers.options import Asked
-
-    Progress = Callable[[str, int, int], None]
+    from anabranch.solvers.options import Options
+    from anabranch.solvers.task import Progress
 
 DEFAULT_PATHS = 4
 
@@ -38,133 +34,79 @@ def solve(
     metric: Metric | NDArray[np.float64] | None = ...,
     allow_unreachable: bool = ...,
     progress: Progress | None = ...,
-    **asked: Unpack[Asked],
+    **options: Unpack[Options],
 ) -> Allocation: ...
 
 
 @overload
 def solve(
-    network: Problem, demands: None = ..., *, progress: Progress | None = ..., **asked: Unpack[Asked]
+    network: Problem, demands: None = ..., *, progress: Progress | None = ..., **options: Unpack[Options]
 ) -> Allocation: ...
 
 
+@documented
 def solve(
     network: Network | Problem,
     demands: Demands | None = None,
     *,
-    fairness: Fairness = "upward-max-min",
-    method: Method | None = None,
     paths: int | Paths | None = None,
     metric: Metric | NDArray[np.float64] | None = None,
-    start: str | float | ArrayLike | None = None,
-    alpha: float | None = None,
-    tolerance: float | None = None,
-    max_passes: int = MOST_PASSES,
-    stop_change: float | str | None = None,
-    unit: float | str | None = None,
     allow_unreachable: bool = False,
     progress: Progress | None = None,
     **options: Unpack[Options],
 ) -> Allocation:
-    """Divide the network's capacity fairly among the demands.
+    """Divide the capacity of a network fairly among demands.
 
     Parameters
     ----------
     network : Network or Problem
-        A network with its `demands`, or a problem as index arrays on its own.
+        A network with its `demands`, or a problem made of index arrays.
     demands : Demands
-        On this network.
-    fairness : {"upward-max-min", "max-min", "proportional", "alpha"}
-        Upward max-min: no connection can gain even if all with greater rates are removed [danna2017]. Max-min: the
-        least rate is as great as can be, then the second least, and so on, over all ways to use the paths.
-        Proportional: the sum of ``weight * log(rate)`` is as great as can be [kelly1998]. Alpha: that of ``weight *
-        level ** (1 - alpha) / (1 - alpha)`` is, with the level rate by weight [mo2000]; the greater `alpha`, the
-        nearer to max-min. The last two give a `PricedAllocation`, which has the prices of links and paths besides.
-    method : {"c-slen", "iewf", "progressive-filling", "dual-simplex", "lp", "interior-point", ...}, optional
-        The usual one if not given: progressive filling where every connection has one path at the most; else c-SLEN
-        [ludena2021] for upward max-min, and a dual simplex method for max-min, which is exact and gives a
-        `LevelledAllocation`; where numbers lie too far apart for it, a chain of linear programs. Proportional and alpha
-        fairness have one, an interior-point method. Approximations of max-min: ``"swan"`` [hong2013];
-        ``"geometric-binner"``, ``"equi-depth-binner"``, ``"adaptive-water-filler"``, ``"approximate-water-filler"``
-        [namyar2024]; ``"water-filling"``, with subflows as connections of their own.
+        The demands on the network; none with a problem.
     paths : int or Paths, optional
-        The most shortest loopless paths for each connection, or paths found otherwise (`find_paths`, `given_paths`).
-        If neither this nor `metric` is given, those that came with the demands, or else 4.
+        The number of shortest loopless paths to find for each connection, or paths that were found before
+        (`find_paths`, `given_paths`). If neither this nor `metric` is given, those that came with the demands, or
+        else 4.
     metric : {"hops", "delay"} or ndarray of float64, shape (links,), optional
-        What makes a path short, if they are to be found; hops if not given.
-    start : {"equal"}, float or array_like, optional
-        Starting portions of the methods that iterate: equal, geometric (``ratio ** rank``; favours the shortest path),
-        or one for each path. Upward max-min fair allocations are not unique, and the start decides which one is found.
-        If not given, 0.3 for c-SLEN and IEWF, equal for approximations; [ludena2021] starts from equal portions.
-    alpha : float, optional
-        From 0.1 to 100, for alpha fairness only; 1 is proportional fairness.
-    tolerance : float, optional
-        Relative; the answer is done when every path has a bottleneck to this tolerance. 0.01 if not given. For
-        proportional and alpha fairness 1e-6; to this, prices and rates must be those of the optimum.
-    max_passes : int
-        A solver that is not done by then stops, and warns.
-    stop_change : float or str, optional
-        Stop instead when no connection's rate changed by this much in a pass, the rule of [ludena2021]; it may stop
-        far from a fair allocation. In the unit of the capacities, or for a network text such as ``"1 kbit/s"``. For
-        IEWF the default is 2 % of `unit`; it also stops at the certificate.
-    unit : float or str, optional
-        What IEWF adds to a connection of weight 1 in a step. If not given, so much that a first step adds at most 5 %
-        of its capacity to any link.
+        The length of links by which paths are found; hops if not given.
     allow_unreachable : bool
         Give connections without any path the rate 0 instead of refusing them.
     progress : callable, optional
         Called with a stage (``"paths"``, ``"passes"``, ``"digits"``), how much of it is done, and how much there is.
-        Digits are those of what does not fit yet, by all that is asked for.
-    ratio : float, optional
-        Of SWAN's levels, or of geometric bins, from one to the next; 2 if not given.
-    first_level : float or str, optional
-        The least of them, as a rate by weight. If not given, one that all connections can have together.
-    bins : int, optional
-        Of the equi-depth binner; 8 if not given.
-    iterations : int, optional
-        Passes of the adaptive water-filler, or of the one that guides the equi-depth binner; 10 if not given.
-    last_worth : float, optional
-        What a rate is worth in the last bin of a binner, beside 1 in the first: the less, the fairer, and the less is
-        carried. If not given, 1e-6 for the geometric and 0.01 for the equi-depth binner.
+        Digits count by how many powers of ten the excess of rates has fallen.
+    **options
+        The options that `anabranch.solvers.options.Options` lists, such as ``fairness``, ``method`` and ``tolerance``.
 
     Returns
     -------
     Allocation
-        With tables ``connections``, ``subflows``, ``links``, arrays ``path_rates``, ``connection_rates``, and the
-        proof: ``certify()``.
+        Rates with tables ``connections``, ``subflows``, ``links``, arrays ``path_rates``, ``connection_rates``, and
+        the proof ``certify()``. Methods with levels give a `LevelledAllocation`, those with prices a
+        `PricedAllocation`.
 
     Raises
     ------
     ScenarioError
-        A connection without a path, or that nothing limits.
+        A connection has no path, or nothing limits it.
     ValueError
-        An option out of its range, or that the method does not take.
+        An option is out of its range, or the method does not take it.
     SolverError
         A linear program failed.
     SolveInterrupted
-        Ctrl-C while c-SLEN or IEWF was at work; a KeyboardInterrupt with the last pass as its ``allocation``.
+        Ctrl-C came while c-SLEN or IEWF was at work; a KeyboardInterrupt with the last pass as its ``allocation``.
 
     Warns
     -----
     ConvergenceWarning
-        The answer is not what was asked for: the solver was not done after `max_passes`, or rounding spoilt it. The
-        message says how far it is from fair.
+        The solver was not done after `max_passes`, or rounding spoilt the answer. The message says how far it is from
+        fair.
 
     Notes
     -----
-    All connections are there at once: when they start and stop is for the simulation of a scenario.
+    All connections share the capacity at once: times at which they start and stop count in the simulation of a
+    scenario only.
     """
-    choice = choose(
-        fairness=fairness,
-        method=method,
-        start=start,
-        alpha=alpha,
-        tolerance=tolerance,
-        max_passes=max_passes,
-        stop_change=stop_change,
-        unit=unit,
-        **options,
-    )
+    request = check_options(**options)
     found: Paths | None = None
     if isinstance(network, Problem):
         if demands is not None or paths is not None or metric is not None:
@@ -175,7 +117,7 @@ def solve(
         if not allow_unreachable:
             refuse_unreachable(found)
         problem = problem_of(found)
-    allocation = allocate(problem, found, choice, progress)
+    allocation = allocate(problem, found, request, progress)
     if allocation.shortcoming is not None:
         warnings.warn(allocation.shortcoming, ConvergenceWarning, stacklevel=2)
     return allocation

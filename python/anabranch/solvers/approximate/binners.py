@@ -32,12 +32,6 @@ from anabranch.solvers.highs import NO_LIMIT
 if TYPE_CHECKING:
     from anabranch.solvers.approximate.entries import Entries, Floats, Numbers
 
-LAST_GEOMETRIC = 1e-6
-"""What a rate is worth in the last geometric bin, where it is worth 1 in the first, if nothing else is said."""
-
-LAST_EQUI_DEPTH = 1e-2
-"""The same of the equi-depth bins."""
-
 
 def geometric_binner(entries: Entries, ratio: float, first_level: float, last_worth: float) -> Floats:
     """Give path rates; `last_worth` is what a rate is worth in the last bin."""
@@ -68,7 +62,7 @@ def equi_depth_binner(entries: Entries, guide: Floats, bins: int, last_worth: fl
     level = np.bincount(entries.connection, guide, minlength=len(weight)) / weight
     order = np.flatnonzero(most > 0)
     order = order[np.argsort(level[order], kind="stable")]
-    parts = [part for part in np.array_split(order, bins) if len(part)]
+    parts = [part for part in np.array_split(order, max(min(bins, len(order)), 1)) if len(part)]
     number = np.zeros(len(weight), dtype=np.int64)
     for b, part in enumerate(parts):
         number[part] = b

@@ -23,11 +23,8 @@ import numpy as np
 from anabranch.solvers.approximate.linear_program import Rows, Shares, Solver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anabranch.solvers.approximate.entries import Entries, Floats
-
-    Progress = Callable[[str, int, int], None]
+    from anabranch.solvers.task import Progress
 
 SLACK = 1e-7
 """By how much, relatively, what connections had before may give way to rounding."""

@@ -1,4 +1,4 @@
-"""Water-fillers that go over the links in passes [namyar2024]: compiled code does each; progress is told between."""
+"""The adaptive water-filler, pass by pass [namyar2024]; compiled code makes each pass."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from anabranch import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anabranch.model.problem import Problem
     from anabranch.solvers.approximate.entries import Floats
+    from anabranch.solvers.task import Progress
 
-    Progress = Callable[[str, int, int], None]
+ITERATIONS = 10
+"""Passes of the adaptive water-filler where no number is given."""
 
 
 def adaptive_water_filler(
     problem: Problem, start: str | float | Floats, iterations: int, progress: Progress | None
 ) -> tuple[Floats, int]:
-    """Give path rates, and how many passes were made: fewer than asked for if all demands are met."""
+    """Return path rates and the number of passes, which is below `iterations` if all demands are met before."""
     filler = _core.adaptive_water_filler(problem.core, start)
     while filler.passes < iterations and not filler.has_met_all:
         filler.advance()

@@ -1,0 +1,39 @@
+"""The options of solvers on the command line, made of those that `anabranch.solve` takes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from anabranch.solvers.describe import help_of
+from anabranch.solvers.options import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Command = TypeVar("Command", bound="Callable[..., None]")
+
+
+def with_solver_options(command: Command) -> Command:
+    """Give the function of a command, which takes ``**options``, a signature with every option of solvers."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    signature = signature.replace(parameters=own + [_parameter(name) for name in OPTIONS])
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    return command
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    """Return an option as a parameter that typer understands; its range is left to the check of solvers."""
+    option = OPTIONS[name]
+    kind = option.values.text_type if option.default is not None else option.values.text_type | None
+    declared = typer.Option(metavar=option.values.metavar, help=help_of(name), show_default=False)
+    annotation = Annotated[kind, declared]  # type: ignore[valid-type]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=annotation)
+
+
+def solver_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of solvers as `anabranch.solve` takes them."""
+    return {name: OPTIONS[name].values.from_text(name, value) for name, value in given.items()}

@@ -1,0 +1,113 @@
+"""Methods and options of solving, which are declared once: command line, help and docstrings follow."""
+
+import inspect
+import pkgutil
+from typing import get_args
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import anabranch as ab
+from anabranch.cli import app
+from anabranch.commands import solve as command
+from anabranch.solvers import methods
+from anabranch.solvers.fairness import FAIRNESS, FairnessName
+from anabranch.solvers.methods import METHODS, MethodName, methods_for, takers_of, usual_method
+from anabranch.solvers.options import OPTIONS
+
+ONE_PATH = ab.Problem([1.0], [0, 1], [0], [0])
+TWO_PATHS = ab.Problem([1.0, 1.0], [0, 1, 2], [0, 1], [0, 0])
+NONE = ab.Problem([1.0], [0], [], [], [1.0])
+
+
+def test_every_method_is_listed_under_the_name_that_it_has_and_every_module_is_listed():
+    assert tuple(METHODS) == get_args(MethodName) == tuple(method.name for method in METHODS.values())
+    folder = next(iter(methods.__path__))
+    assert {module.name for module in pkgutil.iter_modules([folder])} == {name.replace("-", "_") for name in METHODS}
+
+
+def test_methods_find_kinds_of_fairness_that_there_are_and_take_options_that_there_are():
+    assert tuple(FAIRNESS) == get_args(FairnessName)
+    for method in METHODS.values():
+        assert method.fairness
+        assert set(method.usual_for) <= set(method.fairness) <= set(FAIRNESS)
+        assert bool(method.usual_for) <= bool(method.reason)
+        assert set(method.options) <= {name for name, option in OPTIONS.items() if not option.is_general}
+        for name, default in method.options.items():
+            assert default is None or OPTIONS[name].values.check(name, default) == default
+    for name, option in OPTIONS.items():
+        assert option.is_general or takers_of(name), f"no method takes {name}"
+
+
+@pytest.mark.parametrize("fairness", FAIRNESS)
+def test_each_kind_of_fairness_has_one_usual_method_for_a_problem(fairness):
+    for problem in (ONE_PATH, TWO_PATHS, NONE):
+        suiting = [m for m in METHODS.values() if fairness in m.usual_for and m.suits(problem)]
+        assert suiting == [usual_method(problem, fairness)]
+        assert fairness in suiting[0].fairness
+
+
+@pytest.mark.parametrize("function", [ab.solve, ab.solve_many])
+def test_every_option_is_in_signature_and_docstring_with_its_default(function):
+    parameters = inspect.signature(function).parameters
+    assert "options" not in parameters
+    assert "**options" not in function.__doc__
+    for name, option in OPTIONS.items():
+        assert parameters[name].default == option.default
+        assert f"    {name} : {option.values.type_words}" in function.__doc__
+        for taker in takers_of(name):
+            assert taker in function.__doc__
+    # What stands behind the options is still there.
+    assert "\n    Raises\n    ------\n" in function.__doc__
+    assert all(len(line) <= 120 for line in function.__doc__.splitlines())
+
+
+def test_every_option_is_on_the_command_line_and_in_one_group_of_the_help():
+    own = typer.main.get_command(command.app)
+    names = [parameter.name for parameter in own.params]
+    grouped = [name for group in command.GROUPS.values() for name in group]
+    assert set(OPTIONS) <= set(names)
+    assert len(grouped) == len(set(grouped))
+    assert set(names) - set(grouped) == {"input", "memory"}
+    assert set(grouped) <= set(names)
+    said = " ".join(CliRunner().invoke(app, ["solve", "--help"], prog_name="anabranch").output.split())
+    for name in names:
+        assert name == "input" or f"--{name.removeprefix('as_').replace('_', '-')} " in said
+    positions = [said.index(f"{heading}:") for heading in ("Arguments", *command.GROUPS, "Other options")]
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if not option.is_general])
+def test_methods_refuse_the_options_that_they_do_not_list(name):
+    value = {"start": "equal", "ratio": 3.0, "last_worth": 0.5}.get(name, 2)
+    for fairness in FAIRNESS:
+        more = {"alpha": 2.0} if fairness == "alpha" else {}
+        for method in methods_for(fairness):
+            if method not in takers_of(name):
+                with pytest.raises(ValueError, match=f"{name} was given, and {method} takes none; leave it out"):
+                    ab.solve(ONE_PATH, fairness=fairness, method=method, **more, **{name: value})
+
+
+def test_a_method_of_another_kind_of_fairness_is_told_with_the_kinds_that_it_finds():
+    with pytest.raises(ValueError, match=r"one of c-slen, .*dual-simplex, or take fairness max-min, which swan finds$"):
+        ab.solve(TWO_PATHS, method="swan")
+    with pytest.raises(ValueError, match=r"or take fairness proportional or alpha, which interior-point finds$"):
+        ab.solve(TWO_PATHS, fairness="max-min", method="interior-point")
+    with pytest.raises(ValueError, match=r"it must be one of interior-point$"):
+        ab.solve(TWO_PATHS, fairness="proportional", method="newton")
+
+
+def test_a_method_of_another_kind_takes_its_options_nowhere_else():
+    with pytest.raises(ValueError, match=r"takes none; leave it out; it is for swan, geometric-binner$"):
+        ab.solve(TWO_PATHS, ratio=3.0)
+
+
+def test_counts_have_an_end():
+    with pytest.raises(ValueError, match="max_passes is 4611686018427387905; it must be at most 4611686018427387904"):
+        ab.solve(TWO_PATHS, max_passes=2**62 + 1)
+    with pytest.raises(TypeError, match=r"max_passes is 1\.5; it must be a whole number"):
+        ab.solve(TWO_PATHS, max_passes=1.5)
+    # More bins than connections: a bin for each.
+    many = ab.solve(TWO_PATHS, fairness="max-min", method="equi-depth-binner", bins=2**62)
+    assert many.connection_rates.tolist() == [2.0]
