@@ -14,7 +14,6 @@ from anabranch.reproduce.execute.pseudo_code import run_pseudo_code
 from anabranch.reproduce.execute.weight_steps import first_weights, weight_steps
 from anabranch.reproduce.outcomes.kinds import Solved, Trace, WeightAllocated
 from anabranch.runs.scenario import read_scenario
-from anabranch.solvers.methods import takers_of
 from anabranch.solvers.solve import solve
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def solve_run(run: Run, unit_bps: float, *, timed: bool) -> Solved:
         fairness="max-min" if method == "lp" else "upward-max-min",
         method=method,
         # Where the papers start.
-        start="equal" if method in STARTING else None,
+        start="equal" if method in takers_of("start") else None,
         tolerance=run.tolerance,
         max_passes=run.passes,
         stop_change=stop_change,
