@@ -2,7 +2,8 @@
 
 ``reference/command-line.md`` is what ``--help`` prints; ``reference/protocols`` and ``reference/disciplines`` are what
 the code says at its head and the schema of scenarios of parameters; ``reference/experiments`` is what the folders of
-experiments say; ``reference/references.md`` is ``references.bib`` in words.
+experiments say; ``reference/contents.md`` is the first sentence of every file of the code;
+``reference/references.md`` is ``references.bib`` in words.
 A key in square brackets, as in ``[danna2017, sec. 2]``, becomes a link to its entry, in pages and in docstrings.
 """
 
@@ -15,7 +16,7 @@ HERE = Path(__file__).parent
 GENERATED = HERE / "reference"
 sys.path.insert(0, str(HERE))
 
-from made import experiments, protocols  # noqa: E402
+from made import contents, experiments, protocols  # noqa: E402
 from made.command_line import command_line_page  # noqa: E402
 from made.references import linked, references_page  # noqa: E402
 
@@ -53,6 +54,7 @@ def made_pages() -> dict[str, str]:
     """Give all pages that are made here, by their files below ``reference``."""
     return {
         "command-line.md": command_line_page(),
+        "contents.md": contents.contents_page(),
         "references.md": references_page(),
         **protocols.pages_of(protocols.PROTOCOLS),
         **protocols.pages_of(protocols.DISCIPLINES),
