@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.figures.grouped import draw_grouped
-from anabranch.figures.looks import looks_of
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.style import GREY, INK, SOFT_INK
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from anabranch.figures.grouped import draw_grouped
-from anabranch.figures.looks import looks_of
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.style import INK
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import (
     MOST_LINES,
     check_known,
@@ -21,6 +20,7 @@ from anabranch.figures.panels import (
     shortened,
     size_in,
 )
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK, SOFT_INK
 

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import IN_A_ROW, draw_legend, draw_words, shortened, size_in
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
 from anabranch.number_labels import told_apart

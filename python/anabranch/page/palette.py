@@ -16,7 +16,7 @@ def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
 
     What is no protocol, as the method of a solver, looks like the first.
     """
-    from anabranch.figures.looks import protocol_looks
+    from anabranch.figures.protocol_styles import protocol_looks
 
     known = protocol_looks()
     first = next(iter(known.values()))

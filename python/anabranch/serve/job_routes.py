@@ -11,10 +11,10 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from anabranch.serve import work
-from anabranch.serve.apart import apart
 from anabranch.serve.events import events, known_samples
 from anabranch.serve.models import JobDetails, JobFacts, JobList, NewJob, Problem
 from anabranch.serve.run_routes import BLOB, packed
+from anabranch.serve.worker import apart
 
 if TYPE_CHECKING:
     from anabranch.page import Content

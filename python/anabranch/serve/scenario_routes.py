@@ -6,8 +6,8 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from anabranch import _core
 from anabranch.serve import work
-from anabranch.serve.apart import apart
 from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText, Source
+from anabranch.serve.worker import apart
 
 router = APIRouter(tags=["scenarios"])
 

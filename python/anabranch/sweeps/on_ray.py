@@ -22,9 +22,7 @@ from anabranch.interrupts import kept_handlers
 from anabranch.runs.result import read_result
 from anabranch.runs.scenario import read_plan
 from anabranch.runs.simulate import run_plan
-from anabranch.sweeps.store import Store
-from anabranch.sweeps.version import code_version, run_name
-from anabranch.sweeps.work import (
+from anabranch.sweeps.single_run import (
     TOGETHER,
     Failed,
     FileChangedError,
@@ -35,12 +33,14 @@ from anabranch.sweeps.work import (
     files_of,
     tables_of,
 )
+from anabranch.sweeps.store import Store
+from anabranch.sweeps.version import code_version, run_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from anabranch.sweeps.points import Point
-    from anabranch.sweeps.work import Base, Digests
+    from anabranch.sweeps.single_run import Base, Digests
 
 RETRIES = 10
 """So often a run is done again whose node has died."""

@@ -16,15 +16,15 @@ from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
 from anabranch.runs.result import read_result
 from anabranch.sweeps.file import Sweep, read_file
-from anabranch.sweeps.here import run_here
+from anabranch.sweeps.local import run_here
+from anabranch.sweeps.more_seeds import first_seeds, unsure
+from anabranch.sweeps.outputs import check_columns, write_all
 from anabranch.sweeps.points import axes_of, column_of_seed, points_of
-from anabranch.sweeps.rounds import first_seeds, unsure
+from anabranch.sweeps.results import POINTS, Swept, alone, joined, read_sweep, runs_together, together
+from anabranch.sweeps.single_run import Base, Digests, Failed, Made, read_base, tables_of
 from anabranch.sweeps.store import Store, opened
-from anabranch.sweeps.summaries import check_columns, write_all
-from anabranch.sweeps.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
 from anabranch.sweeps.turns import Turns
 from anabranch.sweeps.version import code_version
-from anabranch.sweeps.work import Base, Digests, Failed, Made, read_base, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

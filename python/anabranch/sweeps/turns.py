@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anabranch.sweeps.work import Made
+from anabranch.sweeps.single_run import Made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anabranch.sweeps.work import Failed
+    from anabranch.sweeps.single_run import Failed
 
 
 class Turns:

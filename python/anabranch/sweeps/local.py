@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import StorageError
 from anabranch.runs.simulate import end_of
+from anabranch.sweeps.single_run import Failed, FileChangedError, Made, error_text, facts_of, files_of, tables_of
 from anabranch.sweeps.version import run_name
-from anabranch.sweeps.work import Failed, FileChangedError, Made, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from anabranch.sweeps.points import Point
+    from anabranch.sweeps.single_run import Base, Digests
     from anabranch.sweeps.store import Store
-    from anabranch.sweeps.work import Base, Digests
 
     Outcome = Made | Failed
     Tell = Callable[[dict[int, float]], None]

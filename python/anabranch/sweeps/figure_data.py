@@ -9,8 +9,8 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.sweeps.expression import expression
 from anabranch.sweeps.intervals import estimates
-from anabranch.sweeps.numbers import RUN, numbers
 from anabranch.sweeps.order import in_order
+from anabranch.sweeps.reduce import RUN, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

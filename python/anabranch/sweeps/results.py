@@ -13,8 +13,8 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.runs.result import read_result
 from anabranch.sweeps.quantity import Of
+from anabranch.sweeps.single_run import TOGETHER, tables_of
 from anabranch.sweeps.store import Store, is_whole_of_many, tables_folders
-from anabranch.sweeps.work import TOGETHER, tables_of
 
 if TYPE_CHECKING:
     import os

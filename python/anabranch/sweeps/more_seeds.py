@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.sweeps.intervals import estimates
-from anabranch.sweeps.numbers import numbers
 from anabranch.sweeps.points import frame_of
+from anabranch.sweeps.reduce import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.file import Repeat, Sweep
     from anabranch.sweeps.points import Point
     from anabranch.sweeps.quantity import Quantity
-    from anabranch.sweeps.swept import Swept
+    from anabranch.sweeps.results import Swept
 
 
 def first_seeds(points: Sequence[Point], repeat: Repeat) -> list[Point]:
