@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 MOST_BYTES = 6000
@@ -54,3 +56,12 @@ def test_every_decision_says_what_was_chosen_and_why():
             assert re.findall(r"^\*\*(\w+)\.\*\*", decision, re.MULTILINE)[:3] == ["Context", "Choice", "Why"], (
                 page.name
             )
+
+
+def test_the_citation_names_this_version_and_every_reproduced_paper():
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    papers = tomllib.loads((ROOT / "experiments/papers.toml").read_text(encoding="utf-8"))
+    assert citation["version"] == cargo["workspace"]["package"]["version"]
+    assert {own["title"] for own in citation["references"]} == {own["title"] for own in papers.values() if own["cite"]}
