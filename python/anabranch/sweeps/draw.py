@@ -27,8 +27,8 @@ def draw_numbers(
 ) -> Figure:
     """Draw the numbers of a figure, and save the figure if `file` is given.
 
-    `anabranch.sweeps.figure_data.drawn_numbers` gives `numbers`. A line below the figure names the columns that the means
-    are over: `pooled`, as `anabranch.sweeps.figure_data.pooled` gives it.
+    `anabranch.sweeps.figure_data.drawn_numbers` gives `numbers`. A line below the figure names the columns that the
+    means are over: `pooled`, as `anabranch.sweeps.figure_data.pooled` gives it.
 
     Raises
     ------
