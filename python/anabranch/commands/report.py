@@ -12,9 +12,9 @@ from anabranch.page import read_folder, shown_content, title_of, write_report
 
 HELP = """Make one HTML file of one or more runs or allocations, which opens anywhere, without a server.
 
-For a run it shows the network, rates and fair rates, queues and errors over time, and the connections, the
-farthest from fair first. For an allocation it explains why each connection gets no more. Several runs are shown side by side with one
-time. Prints the name of the file.
+For a run it shows the network, rates and fair rates, queues and errors over time, and the connections, the farthest
+from fair first. For an allocation it explains why each connection gets no more. Several runs are shown side by side
+with one time. Prints the name of the file.
 """
 
 Runs = Annotated[

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 HELP = """Simulate a scenario, packet by packet.
 
 Prints a row for each connection: its protocol, its mean rate (throughput), its granted rate and its fair rate at its
-last sample, the relative error between the two, and the time until its amount was delivered. A second table shows the links
-that dropped packets or have the greatest load.
+last sample, the relative error between the two, and the time until its amount was delivered. A second table shows the
+links that dropped packets or have the greatest load.
 
 Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished, and is drawn with
 --figures; once more Ctrl-C changes nothing until the tables are written, then it ends the drawing. Exit code 130.
