@@ -10,6 +10,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ PHRASES = re.compile(
     r"\b(whoever|so many|(?:of )?one's own|takes? leave|taken leave|to be had|in vain|what it is asked for)\b",
     re.IGNORECASE,
 )
+HELPS = {"help", "description"}
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"``[^`]*``|`[^`\n]*`")
 RUST_DOC = re.compile(r"^[ \t]*(//[/!]) ?(.*)$")
@@ -61,7 +63,7 @@ def texts_of(file: Path) -> list[Text]:
 
 
 def python_texts(text: str) -> Iterator[Text]:
-    """Give the docstrings of public items, and help texts."""
+    """Give the docstrings of public items, those of constants, and help texts."""
     tree = ast.parse(text)
     if (head := ast.get_docstring(tree)) is not None:
         yield Text(1, True, head)
@@ -72,8 +74,15 @@ def python_texts(text: str) -> Iterator[Text]:
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "help" and isinstance(node.value, ast.Constant):
+        if isinstance(node, ast.keyword) and node.arg in HELPS and isinstance(node.value, ast.Constant):
             yield Text(node.value.lineno, False, str(node.value.value))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "HELP":
+            yield Text(node.lineno, False, ast.unparse(node.value).replace("\\n", "\n"))
+        if isinstance(node, (ast.Module, ast.ClassDef)) and node not in hidden:
+            for before, after in pairwise(node.body):
+                is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                if isinstance(before, (ast.Assign, ast.AnnAssign)) and is_text:
+                    yield Text(after.lineno, True, ast.literal_eval(after.value))
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node not in hidden:
             said = ast.get_docstring(node)
             if said is not None:
@@ -153,8 +162,8 @@ def test_code_and_plain_words_are_not_held_against_a_text():
 def test_only_what_readers_meet_is_read():
     rust = "//! The head.\n\n/// A rate.\n#[must_use]\npub fn a() {}\n\n/// When.\nfn b() {}\n"
     assert [text.words for text in rust_texts(rust)] == ["The head.", "A rate."]
-    python = '"""Head."""\ndef a():\n    """A."""\ndef _b():\n    """When."""\nc(help="Less")\n'
-    assert {text.words for text in python_texts(python)} == {"Head.", "A.", "Less"}
+    python = '"""Head."""\ndef a():\n    """A."""\ndef _b():\n    """When."""\nc(help="Less")\nD = 1\n"""D."""\n'
+    assert {text.words for text in python_texts(python)} == {"Head.", "A.", "Less", "D."}
 
 
 if __name__ == "__main__":

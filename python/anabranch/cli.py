@@ -89,7 +89,7 @@ def program() -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     try:
         app()
     except KeyboardInterrupt:

@@ -40,7 +40,7 @@ Ctrl-C ends the run early: what there is until then goes to --out, marked as not
 
 DEFAULT_ROWS = 20
 MOST_LINKS = 5
-"""So many links are shown."""
+"""The number of links that are shown."""
 
 Scenario = Annotated[Path, typer.Argument(help="Scenario file (TOML).")]
 Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of the run. Default: that of the scenario.")]

@@ -16,12 +16,12 @@ HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 Prints the URL for `anabranch fetch`. For a folder, replace NAME in the URL by the name of a file. The URL contains the
 fingerprint of this machine's certificate, which the receiver checks; --certificate and --key use a signed certificate
 instead. The URL of a single file also contains its hash; for a large file this takes some time.
-Whoever reaches the port can read the files. Ctrl-C ends it.
+Everybody who can reach the port can read the files. Ctrl-C ends it.
 """
 
 
 LARGE_BYTES = 1_000_000_000
-"""From so many bytes on reading a file takes so long that it is told of."""
+"""The size of a file from which on a line says that it is being read."""
 
 Listen = Annotated[
     list[str] | None,

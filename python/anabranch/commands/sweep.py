@@ -42,7 +42,7 @@ FAILED = 1
 """Exit code: runs failed."""
 
 MOST_ERRORS = 5
-"""So many runs that failed are named."""
+"""The most failed runs that are named."""
 
 DEFAULT_ROWS = 40
 

@@ -1,4 +1,4 @@
-"""Figures: a table drawn, to be shown in a notebook or saved as SVG or PNG. No window is ever opened."""
+"""Figures: drawings of tables for notebooks, or for files in SVG or PNG. No window is ever opened."""
 
 from anabranch.figures.bands import draw_bands
 from anabranch.figures.bars import draw_estimates

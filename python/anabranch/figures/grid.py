@@ -33,7 +33,7 @@ SIZES = {"cross": 6.0, "star": 8.0}
 """Of markers: those that are no areas would vanish in their lines."""
 
 SHORT = {4.0: "123456789", 40.0: "1235"}
-"""An axis from one number to so many times that has few powers of ten; so numbers begin that stand at it."""
+"""The ratio of the ends of a logarithmic axis with few powers of ten, and the leading digits of its numbers."""
 
 NARROW = 1.5
 """A logarithmic axis goes to this many times its beginning at least."""

@@ -1,4 +1,4 @@
-"""The colours of the page, which are those of the figures, and how each protocol looks."""
+"""The colours of the page, which figures use too, and the look of each protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures over the runs of a sweep, drawn of their numbers."""
+"""Figures over the runs of a sweep, drawn from their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers that figures over the runs of a sweep are drawn of."""
+"""The data of figures over the runs of a sweep."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def drawn_numbers(frame: pl.LazyFrame, plan: FigurePlan) -> pl.DataFrame:
 
 
 def pooled(frame: pl.LazyFrame, plan: FigurePlan, varied: Sequence[str]) -> list[str]:
-    """Give what differs among runs that a figure does not tell apart: some of the columns of what was varied."""
+    """Give the varied columns that differ among runs which a figure does not distinguish."""
     schema = frame.collect_schema()
     columns = plan.drawn
     others = [column for column in varied if column in schema and column not in columns]

@@ -46,7 +46,7 @@ RETRIES = 10
 """So often a run is done again whose node has died."""
 
 AHEAD = 3
-"""So many tasks wait for each processor of the cluster: enough that none is idle, few enough to plan in time."""
+"""The number of tasks that wait for each processor: enough that none is idle, few enough to plan in time."""
 
 LOOK_S = 0.5
 
@@ -56,7 +56,7 @@ REACH_S = 5.0
 
 @dataclass(frozen=True)
 class Sent:
-    """What a node sends back of a run.
+    """The answer of a node about a run.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def run_on_ray(
     shared: bool,
     tell: Any,
 ) -> Iterator[Made | Failed]:
-    """Make the runs of points on a cluster, and give each as soon as it is there.
+    """Make the runs of points on a cluster, and give each as soon as it is done.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def write_all(sweep: Sweep, swept: Swept) -> None:
 
 
 def check_columns(sweep: Sweep, swept: Swept) -> None:
-    """Make sure, as soon as a run is there, that its tables have what is asked for.
+    """Check, as soon as a run is done, that its tables have the columns of the sweep file.
 
     Raises
     ------

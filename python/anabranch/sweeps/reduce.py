@@ -1,4 +1,4 @@
-"""Numbers of the runs of a sweep: of each run and group one, or several that stay apart.
+"""Reduction of the tables of runs to numbers: one for each run and group, or several that stay apart.
 
 The rows of all runs are read in streams and never held at once. Percentiles and values that stay apart need the values
 themselves: for these the rows are read twice, and a value and the number of its group are kept of each. The same runs

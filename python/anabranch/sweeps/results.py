@@ -33,7 +33,7 @@ FILE = "file of the run"
 
 @dataclass(frozen=True)
 class Swept:
-    """What came of a sweep.
+    """The results of a sweep.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ def alone(folder: Path, point: Point, run: str) -> Swept:
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> Swept:
-    """Read what came of a sweep, as far as it is there.
+    """Read the results of a sweep that are there.
 
     Raises
     ------
