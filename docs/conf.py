@@ -4,6 +4,8 @@
 the code says at its head and the schema of scenarios of parameters; ``reference/experiments`` is what the folders of
 experiments say; ``reference/measures.md`` is the registry of measures; ``reference/references.md`` is
 ``references.bib`` in words.
+experiments say; ``reference/contents.md`` is the first sentence of every file of the code;
+``reference/references.md`` is ``references.bib`` in words.
 A key in square brackets, as in ``[danna2017, sec. 2]``, becomes a link to its entry, in pages and in docstrings.
 """
 
@@ -16,7 +18,7 @@ HERE = Path(__file__).parent
 GENERATED = HERE / "reference"
 sys.path.insert(0, str(HERE))
 
-from made import experiments, protocols  # noqa: E402
+from made import contents, experiments, protocols  # noqa: E402
 from made.command_line import command_line_page  # noqa: E402
 from made.measures import measures_page  # noqa: E402
 from made.references import linked, references_page  # noqa: E402
@@ -56,6 +58,7 @@ def made_pages() -> dict[str, str]:
     return {
         "command-line.md": command_line_page(),
         "measures.md": measures_page(),
+        "contents.md": contents.contents_page(),
         "references.md": references_page(),
         **protocols.pages_of(protocols.PROTOCOLS),
         **protocols.pages_of(protocols.DISCIPLINES),

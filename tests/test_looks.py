@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 import anabranch as ab
 from anabranch import _core
 from anabranch.figures import draw_boxes, draw_estimates, draw_longest_queue, draw_queues
-from anabranch.figures.looks import DRAWN, MARKERS, RIVALS, looks_of, protocol_looks
+from anabranch.figures.protocol_styles import DRAWN, MARKERS, RIVALS, looks_of, protocol_looks
 from anabranch.figures.style import COLOURS
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "join-and-leave.toml"

@@ -110,7 +110,7 @@ def test_a_filter_without_a_match_says_so(open_report):
     page.get_by_role("searchbox").fill("nobody")
     # The chart of rates and the table.
     expect(page.get_by_text("no connection has `nobody` in its name or protocol")).to_have_count(2)
-    expect(page.get_by_text("nothing of this was recorded")).to_have_count(0)
+    expect(page.get_by_text("this was not recorded")).to_have_count(0)
 
 
 def test_two_runs_move_together_and_share_their_axes(open_report):

@@ -191,7 +191,7 @@ def test_an_allocation_of_bare_numbers_is_refused():
 
 
 def test_protocols_look_as_in_figures():
-    from anabranch.figures.looks import protocol_looks
+    from anabranch.figures.protocol_styles import protocol_looks
 
     titles = [title for _, title, _ in ab._core.protocols()]
     drawn = protocol_looks()

@@ -44,15 +44,15 @@ def test_max_min_names_the_full_link_and_who_is_there_at_what_level(open_file, t
     verdict = page.get_by_text("max-min by progressive-filling; certified: every subflow has a bottleneck")
     expect(verdict).to_be_visible()
     told = why(page, "long")
-    assert "It gets 2 Mbit/s with no limit to what it can use; its level is 2 Mbit/s" in told
+    assert "It gets 2 Mbit/s and has no demand limit; its level is 2 Mbit/s" in told
     assert "b-c is full, with 4 Mbit/s" in told
     assert "Nobody there has a greater level than 2 Mbit/s: of 1 other, 1 is at the same level and 0 lower" in told
     assert "narrow 2 Mbit/s · level 2 Mbit/s" in told
     told = why(page, "wide")
     assert "Nobody there has a greater level than 7 Mbit/s: of 2 others, 0 are at the same level and 2 lower" in told
     told = why(page, "modest")
-    assert "It gets 1 Mbit/s of 1 Mbit/s asked for (100 %)" in told
-    assert "It has all that it asked for." in told
+    assert "It gets 1 Mbit/s of its demand of 1 Mbit/s (100 %)" in told
+    assert "Its demand is met." in told
     assert "is full" not in told
 
 

@@ -170,15 +170,15 @@ def test_what_takes_too_much_memory_is_refused_before_it_runs(tmp_path):
 def test_a_scenario_that_cannot_be_read_in_time_is_refused_and_its_process_ended(client, monkeypatch):
     # The first child waits until the process that makes children has loaded everything.
     assert client.post("/api/check", json={"scenario": JOIN}).status_code == 200
-    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.3)
+    monkeypatch.setattr("anabranch.serve.worker.MOST_S", 0.3)
     answer = client.post("/api/check", json={"scenario": MANY})
     assert (answer.status_code, "cannot be read in 0.3 s" in answer.text) == (422, True)
     assert multiprocessing.active_children() == []
 
 
 def test_what_finds_no_place_to_be_read_is_refused_as_such(client, monkeypatch):
-    monkeypatch.setattr("anabranch.serve.apart.MOST_S", 0.3)
-    monkeypatch.setattr("anabranch.serve.apart._places", BoundedSemaphore(0))
+    monkeypatch.setattr("anabranch.serve.worker.MOST_S", 0.3)
+    monkeypatch.setattr("anabranch.serve.worker._places", BoundedSemaphore(0))
     begin = time.monotonic()
     answer = client.post("/api/check", json={"scenario": JOIN})
     assert (answer.status_code, "the server is busy" in answer.json()["error"]) == (503, True)

@@ -187,7 +187,7 @@ def test_nothing_starts_while_a_field_is_half_written(site, open_page):
     # Longer than until it would be checked.
     page.wait_for_timeout(1000)
     assert start.is_disabled()
-    expect(verdict).to_have_text("not right yet")
+    expect(verdict).to_have_text("not valid yet")
     expect(page.get_by_role("tab", name="text")).to_be_disabled()
     paths.locator("input").fill("")
     page.wait_for_selector("button[type=submit]:enabled")

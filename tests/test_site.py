@@ -16,7 +16,7 @@ from anabranch import _core
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from made import experiments, head_comment, protocols  # noqa: E402
+from made import contents, experiments, head_comment, protocols  # noqa: E402
 from made.references import cited_in, entry_text, linked  # noqa: E402
 
 KINDS = (protocols.PROTOCOLS, protocols.DISCIPLINES)
@@ -32,8 +32,8 @@ def site(tmp_path_factory) -> Path:
     pytest.importorskip("sphinx")
     place = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", place / "docs", ignore=shutil.ignore_patterns("_build", "reference", "__pycache__"))
-    for folder in ("scenarios", "experiments", "crates/proto/src"):
-        shutil.copytree(ROOT / folder, place / folder)
+    for folder in ("scenarios", "experiments", "crates", "python", "ui/src"):
+        shutil.copytree(ROOT / folder, place / folder, ignore=shutil.ignore_patterns("*.so", "*.html", "__pycache__"))
     arguments = ("-W", "--keep-going", "-q", "-b", "html", "docs", "html")
     environment = os.environ | {"PYTHONWARNINGS": ""}
     made = subprocess.run(
@@ -121,6 +121,20 @@ def test_files_that_a_head_names_are_linked_or_told():
     assert text == "see [rcp](rcp.md) and [`rate_feedback.rs`](#from-rate_feedbackrs)"
     assert [name for name, _ in shared] == ["rate_feedback.rs"]
     assert "What RCP and its relatives share" in shared[0][1]
+
+
+def test_every_file_of_the_code_is_in_the_table_of_contents():
+    page = contents.contents_page()
+    rows = re.findall(r"^- `([^`]+)`: (.+)$", page, re.MULTILINE)
+    crates = [contents.rust_files(file.parent) for file in (ROOT / "crates").glob("*/src/lib.rs")]
+    scripts = contents.script_files(ROOT / "ui/src")
+    modules = contents.python_files(ROOT / "python/anabranch")
+    # Each crate, each folder of the package, the package and the page have a heading for their first file.
+    headings = page.count("\n### `")
+    assert len(rows) + headings == sum(map(len, crates)) + len(modules) + len(scripts)
+    assert {"paths/k_shortest.rs", "protocols/lia.rs", "protocols/"} <= {name for name, _ in rows}
+    assert not [name for name, _ in rows if "tests" in name]
+    assert contents.first_sentence("A: b, e.g. c.\nMore. And more.") == "A: b, e.g. c."
 
 
 def test_works_are_cited_by_key_and_rfcs_by_number():

@@ -24,9 +24,9 @@ from anabranch.runs.result import read_result
 from anabranch.runs.simulate import run
 from anabranch.sweeps import other_versions, read_sweep, runner, sweep, version
 from anabranch.sweeps.points import Point
+from anabranch.sweeps.single_run import Failed, SweptRun
 from anabranch.sweeps.store import Store, opened
 from anabranch.sweeps.turns import Turns
-from anabranch.sweeps.work import Failed, SweptRun
 from labs import PROGRAM
 
 SCENARIO = """
@@ -144,7 +144,7 @@ def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
     file = written(tmp_path)
     sweep(file, tmp_path / "out")
     before = contents(tmp_path / "out")
-    monkeypatch.setattr("anabranch.sweeps.here.end_of", lambda *_, **__: pytest.fail("it ran again"))
+    monkeypatch.setattr("anabranch.sweeps.local.end_of", lambda *_, **__: pytest.fail("it ran again"))
     swept = sweep(file, tmp_path / "out")
     assert swept.points["run"].null_count() == 0
     assert contents(tmp_path / "out") == before
@@ -212,7 +212,7 @@ def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
 
     from anabranch.runs.simulate import end_of as real
 
-    monkeypatch.setattr("anabranch.sweeps.here.end_of", panics)
+    monkeypatch.setattr("anabranch.sweeps.local.end_of", panics)
     swept = sweep(written(tmp_path), tmp_path / "out")
     assert swept.failed["error"].to_list() == ["Panic: broken promise"] * 2
     monkeypatch.undo()
@@ -306,7 +306,7 @@ def test_a_copy_without_hidden_files_goes_on(tmp_path, monkeypatch):
     file = written(tmp_path)
     sweep(file, tmp_path / "out")
     (tmp_path / "out" / ".lock").unlink()
-    monkeypatch.setattr("anabranch.sweeps.here.end_of", lambda *_, **__: pytest.fail("it ran again"))
+    monkeypatch.setattr("anabranch.sweeps.local.end_of", lambda *_, **__: pytest.fail("it ran again"))
     assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
 
 
@@ -378,7 +378,7 @@ def test_journals_without_digests_are_believed_as_before(tmp_path, monkeypatch):
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     journal.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "digest"}) + "\n" for line in lines))
     (tmp_path / "out" / "tables" / "000001" / "digest").unlink()
-    monkeypatch.setattr("anabranch.sweeps.here.end_of", lambda *_, **__: pytest.fail("it ran again"))
+    monkeypatch.setattr("anabranch.sweeps.local.end_of", lambda *_, **__: pytest.fail("it ran again"))
     assert sweep(file, tmp_path / "out").points["run"].null_count() == 0
 
 

@@ -15,11 +15,11 @@ from matplotlib.colors import to_hex
 
 from anabranch import figures
 from anabranch.errors import ScenarioError
-from anabranch.figures.looks import protocol_looks
-from anabranch.sweeps.drawn import STEPS, drawn_numbers
+from anabranch.figures.protocol_styles import protocol_looks
+from anabranch.sweeps.figure_data import STEPS, drawn_numbers
 from anabranch.sweeps.order import in_order, words_of
+from anabranch.sweeps.outputs import draw_figure, make_table, write_summaries
 from anabranch.sweeps.quantity import SweepFigure, SweepTable
-from anabranch.sweeps.summary import draw_figure, make_table, write_summaries
 
 # Two protocols, two delays from the longer one on, three seeds: OLIA has 10, 11, 12 at 0.02 s and twice that at 0.01 s;
 # LIA 100 more.

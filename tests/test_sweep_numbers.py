@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from anabranch.errors import ScenarioError
-from anabranch.sweeps.numbers import numbers
 from anabranch.sweeps.quantity import SweepFigure, SweepQuantity, SweepTable
+from anabranch.sweeps.reduce import numbers
 
 FRAME = pl.LazyFrame(
     {

@@ -28,7 +28,7 @@ COMMANDS = (
 
 
 class _Commands(TyperGroup):
-    """The commands, each loaded when it is asked for: to load tables and figures takes longer than most commands."""
+    """The commands, each loaded when it is used: tables and figures load more slowly than most commands run."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names of all commands."""
@@ -51,7 +51,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     help="Share network capacity fairly over many paths.\n\n"
-    "SIGTERM and SIGHUP do to a command what Ctrl-C does; the exit code is 128 and the number of the signal.",
+    "SIGTERM and SIGHUP end a command as Ctrl-C does; the exit code is 128 plus the number of the signal.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -70,14 +70,14 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Take the options of every command."""
 
 
 def program() -> None:
-    """Run the command line as a process of its own."""
+    """Run the command line as a process."""
     # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -89,7 +89,7 @@ def program() -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     try:
         app()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The errors that a user of the toolkit meets."""
+"""The errors that users of the package can catch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD},}}")
 
 
 def shortened(message: str) -> str:
-    """Give a message with what is very long in it cut: names and numbers of an input may be all that is in a file."""
+    """Shorten very long names and numbers in a message: an input may consist of one."""
     short = LONG_WORD.sub(lambda found: f"{found[0][:60]}...{found[0][-20:]}", message)
     if len(short) > LONGEST_MESSAGE:
         half = LONGEST_MESSAGE // 2
@@ -26,7 +26,7 @@ def shortened(message: str) -> str:
 
 
 class ScenarioError(ValueError):
-    """An input that cannot be: the message says what is wrong, where, and what would do."""
+    """An input that is wrong: the message says what is wrong, where, and what would be accepted."""
 
     def __init__(self, message: str) -> None:
         super().__init__(shortened(message))
@@ -45,7 +45,7 @@ class SolverError(RuntimeError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """A simulation was stopped by Ctrl-C; ``result`` holds what came of it until then, marked as not finished."""
+    """A simulation was stopped by Ctrl-C; ``result`` has the results until then, marked as not finished."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"the run was stopped at {result.meta['reached_s']:g} s of {result.meta['duration_s']:g} s")
@@ -53,7 +53,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 class SolveInterrupted(KeyboardInterrupt):
-    """A solver that goes in passes was stopped by Ctrl-C; ``allocation`` has its last pass, marked as not converged."""
+    """A solver that works in passes was stopped by Ctrl-C; ``allocation`` is its last, not converged."""
 
     def __init__(self, allocation: Allocation) -> None:
         passes = "1 pass" if allocation.passes == 1 else f"{allocation.passes} passes"
@@ -62,7 +62,7 @@ class SolveInterrupted(KeyboardInterrupt):
 
 
 class StorageError(OSError):
-    """Results cannot be written: the disk is full, or rights are lacking; the message says what would do.
+    """Results cannot be written: the disk is full, or permissions are missing; the message says what would help.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A mean over independent repetitions, and how far it may be from the truth."""
+"""A mean over independent repetitions, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONFIDENCE = 0.95
 """How often an interval holds the true mean."""
 
 HALVINGS = 60
-"""An angle is found to 2 to the power of minus so many."""
+"""The number of halvings by which an angle is found."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
-    """Give t, such that a Student's t of so many degrees is within -t and t with this probability.
+    """Give t, such that a Student's t with these degrees of freedom is within -t and t with this probability.
 
     By halving the angle ``atan(t / sqrt(degrees))``, of which the probability is a finite sum [abramowitz1964, eq.
     26.7.3, 26.7.4].

@@ -1,4 +1,4 @@
-"""Result folders and files: written aside, renamed when whole."""
+"""Result folders and files: written aside, renamed when complete."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def result_of(work: Future[T]) -> T:
 
 
 def take(number: int) -> bool:
-    """Take note of a signal; tell whether it is a new one, and no part of the first."""
+    """Note a signal; tell whether it is a new one, and no part of the first."""
     if _heard.tell is not None:
         with suppress(BlockingIOError):
             _heard.tell.send(ANSWERED)

@@ -1,8 +1,8 @@
-"""How much memory work may take: estimated before it begins, watched while it goes on.
+"""Memory limits for long work: an estimate before it begins, and a watch while it goes on.
 
-Without a word from the user, a run or a solver may take 70 % of what is free: of the machine's memory, of what the
-control group of the process may have, and of its addresses, whichever is least. What would take more is refused with a
-sentence; what turns out to take more is ended, before the system ends it.
+By default a run or a solver may take 70 % of the free memory: of the machine's memory, of what the control group of
+the process may have, and of its addresses, whichever is least. Work that would take more is refused with a message;
+work that takes more after all is ended before the system ends it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Allowed:
 
 
 def allow_memory(most: str | float | None) -> None:
-    """Set how much memory the process may have in all; `None` for 70 % of what is free, as it is without a word.
+    """Set the memory that the process may use; `None` for the default, 70 % of what is free.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def allow_memory(most: str | float | None) -> None:
 
 
 def memory_bytes(most: str | float) -> int:
-    """Give how much memory is to be allowed, in bytes.
+    """Give the memory to allow, in bytes.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def memory_bytes(most: str | float) -> int:
 
 
 def room_bytes() -> int | None:
-    """Give how much more memory the process may take; `None` where the system does not tell."""
+    """Give the memory that the process may still take; `None` where the system does not report it."""
     used = _core.memory_in_use()
     if used is None:
         return None

@@ -1,4 +1,4 @@
-"""Numbers as words: with as few digits as tell them apart; sizes with their unit."""
+"""Numbers as text: with as few digits as distinguish them; sizes with their unit."""
 
 from __future__ import annotations
 

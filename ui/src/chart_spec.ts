@@ -67,7 +67,7 @@ const NAMES: Record<string, string> = {
   marked_share: "marked share",
   backlog_bytes: "queue",
   peak_packets: "longest queue",
-  present: "connections there",
+  present: "connections present",
   residual: "residual",
   overload: "overload",
 };

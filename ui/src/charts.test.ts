@@ -121,8 +121,8 @@ test("a chosen connection has its subflows", () => {
 test("errors say whose they are, and each look has one key", () => {
   const spread = charts(null, null).filter((chart) => chart.kind.startsWith("errors"));
   expect(spread.map((chart) => chart.title)).toEqual([
-    "errors of connections that are granted a rate: median, 10 % and 90 %, extremes",
-    "errors of bottlenecks: median, 10 % and 90 %, extremes",
+    "errors of connections that are granted a rate: median, 10th and 90th percentile, extremes",
+    "errors of bottlenecks: median, 10th and 90th percentile, extremes",
   ]);
   const keys = keysOf(spread[1]?.lines ?? []);
   expect(keys.map((key) => [key.label, key.lines.length])).toEqual([

@@ -168,7 +168,7 @@ function errors({ run, palette, own }: Making, of: "connection" | "link"): Chart
   const whose = of === "connection" ? "connections that are granted a rate" : "bottlenecks";
   return {
     kind: `errors ${of}`,
-    title: `errors of ${whose}: median, 10 % and 90 %, extremes`,
+    title: `errors of ${whose}: median, 10th and 90th percentile, extremes`,
     axis: "error",
     lines,
     range: [-reach, reach],

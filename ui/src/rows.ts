@@ -91,8 +91,8 @@ export function tableRows(
   };
 }
 
-/** In which order the rows are. */
+/** The order of the rows, in words. */
 export function orderOf(run: Run): string {
   if (run.header.kind === "run") return "the farthest from fair first";
-  return hasDemands(run) ? "those that lack the most first" : "those of the lowest level first";
+  return hasDemands(run) ? "the least met first" : "the lowest level first";
 }

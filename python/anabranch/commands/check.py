@@ -1,4 +1,4 @@
-"""``anabranch check``: what a scenario or a sweep file has, or what is wrong with it."""
+"""``anabranch check``: a summary of a scenario or a sweep file, or its first mistake."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from anabranch.memory import allow_memory, ask_for_memory
 from anabranch.number_labels import bytes_text
 from anabranch.runs.scenario import plan_facts, read_plan
 
-HELP = """Check a scenario, or a sweep file, without running it: say what it has, or the first mistake.
+HELP = """Check a scenario or a sweep file without running it; print a summary, or the first mistake.
 
-Of a sweep file every value is tried in the scenario. Exit code 2 for a mistake.
+For a sweep file, every value is tried in the scenario. The exit code is 2 if there is a mistake.
 """
 
 
@@ -30,7 +30,7 @@ def command(
     sets: Sets = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of scenario files instead.")] = False,
     memory: Memory = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Run `HELP`."""
     allow_memory(memory)

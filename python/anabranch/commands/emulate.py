@@ -23,9 +23,9 @@ from anabranch.runs.scenario import read_plan
 
 HELP = """Run programs over the network of a scenario, in real time and with real packets.
 
-Each node at which paths begin or end is a host with a network of its own, on this machine. Each path has an address at
-both ends; packets between the two take its links and their twins back, with their queues, capacities, delays and
-faults. What the connections of the scenario would send is not sent: the programs send.
+Each node at which paths begin or end becomes a host, a network namespace on this machine. Each path has an address at
+both ends. Packets between the two addresses take the links of the path, and back their twins, with queues, capacities,
+delays and faults. Only the programs send: the connections of the scenario stay silent.
 
 A program finds the addresses of its host in ANABRANCH_ADDRESSES, and those of the other ends, in the same order, in
 ANABRANCH_PEERS. The lab ends when all programs of --at have ended, or at Ctrl-C; those of --serve are stopped then.
@@ -47,7 +47,11 @@ At = Annotated[
 ]
 Serve = Annotated[
     list[str] | None,
-    typer.Option("--serve", metavar="NODE=COMMAND", help="The same, started first and not waited for. Repeatable."),
+    typer.Option(
+        "--serve",
+        metavar="NODE=COMMAND",
+        help="Start a command line at a node before the others, and do not wait for it. Repeatable.",
+    ),
 ]
 
 
@@ -102,7 +106,7 @@ def command(
     sets: Sets = None,
     mtu: Annotated[int, typer.Option(metavar="BYTES", help="The largest packet that hosts send.")] = 1500,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the report as JSON instead; what programs print goes to stderr.")
+        bool, typer.Option("--json", help="Print the report as JSON instead; output of programs goes to stderr.")
     ] = False,
 ) -> None:
     """Run `HELP`."""

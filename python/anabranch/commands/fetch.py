@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 HELP = """Fetch a file over several paths, and from all that share it at once.
 
-Every chunk is verified when it comes; a sharer that sends something else is left out. Sharers that have different files
-are refused, unless --hash or a URL says which file is wanted. What has come stays: after Ctrl-C or a crash the same
-command goes on. The rates of the paths are coupled by --control, so that together they take
+Every chunk is verified when it arrives; a server that sends wrong data is left out. Servers with different files are
+refused, unless --hash or a URL says which file is wanted. After Ctrl-C or a crash the same command continues, with the
+data received until then. The rates of the paths are coupled by --control, so that together they take
 no more from others than one connection would; `anabranch perf` lists the controls.
 """
 
@@ -49,27 +49,35 @@ NOTHING = {
 
 
 def command(
-    urls: Annotated[list[str], typer.Argument(metavar="URL...", help="As `anabranch share` and `send` print them.")],
-    to: Annotated[Path | None, typer.Option(help="Folder or new file. Default: its own name, here.")] = None,
-    control: Annotated[str, typer.Option(help="Protocol that controls the paths.")] = "lia",
+    urls: Annotated[
+        list[str], typer.Argument(metavar="URL...", help="The URLs that `anabranch share` or `send` prints.")
+    ],
+    to: Annotated[
+        Path | None, typer.Option(help="Folder or new file. Default: the file's name, in this folder.")
+    ] = None,
+    control: Annotated[str, typer.Option(help="Window protocol (congestion control) of the paths.")] = "lia",
     via: Annotated[
         str | None,
         typer.Option(
-            metavar="IF1,IF2", help="Local interfaces or addresses, a path over each; IF=PEER goes to that address."
+            metavar="IF1,IF2", help="Local interfaces or addresses, with a path over each; IF=PEER connects to PEER."
         ),
     ] = None,
     groups: Groups = None,
     file_hash: Annotated[
         str | None,
-        typer.Option("--hash", help="BLAKE3 hash that the file has to have. Default: that in a URL, or all agree."),
+        typer.Option(
+            "--hash", help="BLAKE3 hash of the file. Default: the hash in a URL; without one all servers must agree."
+        ),
     ] = None,
     authorities: Annotated[
         Path | None, typer.Option(help="PEM file of certificates to trust, for URLs without a fingerprint.")
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0, help="Give up when no sharer was reached for so long.")
+        float, typer.Option(min=0, help="Time without a reachable server after which the fetch ends.")
     ] = PATIENCE_S,
-    as_json: Annotated[bool, typer.Option("--json", help="Print rates by path and second, in iperf3's shape.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rate of each path and second as JSON, in iperf3's format.")
+    ] = False,
 ) -> None:
     """Run `HELP`."""
     states: list[FetchState] = []

@@ -1,4 +1,4 @@
-"""Which paths share links, as options tell it."""
+"""The option that says which paths share links."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Groups = Annotated[
     list[str] | None,
     typer.Option(
         metavar="0,0,1",
-        help="Which paths share links, by a number for each path; for NMCC. Repeatable: "
+        help="Groups of paths that share links: a number for each path, the same within a group; for NMCC. Repeatable: "
         "the numbers of all options form one list.",
     ),
 ]
 
 
 def path_groups(options: Sequence[str] | None) -> list[int]:
-    """Give the numbers of all these options, one after the other."""
+    """Give the numbers of all --groups options in order."""
     try:
         return [int(number) for option in options or () for number in option.split(",")]
     except ValueError:

@@ -1,4 +1,4 @@
-"""``anabranch list``: what there is to choose from."""
+"""``anabranch list``: the protocols and queue disciplines that scenarios can name."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rich.table import Table
 from anabranch import _core
 
 app = typer.Typer(
-    help="List what there is to choose from.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="List protocols or queue disciplines.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 
 
 @app.callback()
 def options() -> None:
-    """List what there is to choose from."""
+    """List protocols or queue disciplines."""
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print them as JSON instead.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 
 @app.command()

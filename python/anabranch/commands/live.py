@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 HELP = """Run a scenario with real packets, in real time, and print what `anabranch run` prints.
 
-Each connection is a real one, of multipath QUIC between two hosts of the emulator, under the protocol of the scenario;
-the links are those of the simulator. With --beside the same scenario is simulated first, and both are set beside each
-other; with --out there is a report of both, as one HTML file.
+Each connection is a multipath QUIC connection between two hosts of the emulator, under the protocol of the scenario.
+The links behave as in the simulator. With --beside the scenario is also simulated, before the live run, and the table
+compares both; with --out there is also a report of both, as one HTML file.
 
 A run whose packets were late is NOT VALID: exit code 3, and its folder says so. Needs Linux, root, and the program ip
 (iproute2).
@@ -57,9 +57,11 @@ def command(
     scenario: Scenario,
     seed: Seed = None,
     sets: Sets = None,
-    out: Annotated[Path | None, typer.Option(help="New folder for the result, as `anabranch run` has it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="New folder for the result, with the files of `anabranch run`.")
+    ] = None,
     beside: Annotated[
-        bool, typer.Option("--beside", help="Simulate it too; --out then has both, and report.html.")
+        bool, typer.Option("--beside", help="Simulate the scenario too; --out then holds both results and report.html.")
     ] = False,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,

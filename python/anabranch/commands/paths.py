@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 HELP = """Find the paths of connections, and say which of them may share a bottleneck.
 
-Prints a row for each path: its connection, its links counted, and the nodes along it. Paths of one group share links
-with each other, or with others between them: what a congestion control has to couple.
+Prints a row for each path: its connection, its number of links, and its nodes. Paths of one group share links, directly
+or through other paths of the group; a congestion control must couple them.
 
 Connections are those of --demands, of the input, or with --sources and --target one from each source to one receiver:
 these are numbered together, as a topology manager answers who asks for an item that several sources have.
@@ -57,9 +57,12 @@ def command(
         typer.Option(metavar="FILE|RULE", help="CSV, SNDlib, or a rule: gravity:RATE, uniform:RATE, hot-spots:RATE."),
     ] = None,
     sources: Annotated[
-        str | None, typer.Option(metavar="NODES", help="In place of --demands: who has what is wanted, with commas.")
+        str | None,
+        typer.Option(metavar="NODES", help="Instead of --demands: nodes that have the data, separated by commas."),
     ] = None,
-    target: Annotated[str | None, typer.Option(metavar="NODE", help="With --sources: who wants it.")] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="NODE", help="With --sources: the node that receives the data.")
+    ] = None,
     delay: Delay = None,
     format: Format = None,
     network_id: NetworkId = None,
@@ -68,20 +71,21 @@ def command(
     path_kind: PathKind = None,
     metric: PathMetric = None,
     with_groups: Annotated[
-        bool, typer.Option("--groups", help="Number the groups of paths that share links; always with --sources.")
+        bool, typer.Option("--groups", help="Number the groups of paths that share links; implied by --sources.")
     ] = False,
     sharing: Annotated[
         Literal["links", "nodes"] | None,
-        typer.Option(help="What makes a group: links, or also nodes on the way. With --groups."),
+        typer.Option(help="What paths of a group share: links, or also nodes on the way. With --groups."),
     ] = None,
     without: Annotated[
-        str | None, typer.Option(metavar="LINKS", help="Links that make no group, with commas. With --groups.")
+        str | None,
+        typer.Option(metavar="LINKS", help="Links that do not count as shared, separated by commas. With --groups."),
     ] = None,
     with_filters: Annotated[
-        bool, typer.Option("--filters", help="Make LIPSIN filters: how full, stray links expected and taken.")
+        bool, typer.Option("--filters", help="Make LIPSIN filters: print fill, expected and actual stray links.")
     ] = False,
     seed: Annotated[
-        int, typer.Option(min=0, max=MOST_SEED, help="Of demands made by a rule, and of the identities of links.")
+        int, typer.Option(min=0, max=MOST_SEED, help="Seed of demands made by a rule, and of the identities of links.")
     ] = 1,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,

@@ -1,4 +1,4 @@
-"""``anabranch perf``: how fast data go between two machines, over all paths between them."""
+"""``anabranch perf``: the throughput between two machines, over all paths between them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from anabranch import _core
 from anabranch.commands.groups import Groups, path_groups
 from anabranch.transfer.files import check_groups
 
-HELP = """Measure how fast data go between two machines, over several paths, memory to memory.
+HELP = """Measure the throughput between two machines, over several paths, from memory to memory.
 
 On one machine `anabranch perf --serve 0.0.0.0:4433` prints the URL to measure with; on the other `anabranch perf URL`
-sends for 10 s. The URL has the fingerprint of the server's certificate, without which nobody connects. --via takes
-addresses or interfaces of this machine: each is a path of its own. Ctrl-C ends both.
+sends for 10 s. The URL contains the fingerprint of the server's certificate, which the client checks. --via takes
+addresses or interfaces of this machine, with a path over each. Ctrl-C ends both.
 """
 
 LOOK_S = 0.1
@@ -31,33 +31,38 @@ STREAMS = 8
 
 
 def command(
-    url: Annotated[str | None, typer.Argument(help="The server, as it says: anabranch://HOST:PORT/?pin=...")] = None,
+    url: Annotated[
+        str | None, typer.Argument(help="The URL that the server prints: anabranch://HOST:PORT/?pin=...")
+    ] = None,
     serve: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Serve at this address and port, as 0.0.0.0:4433.")
+        str | None, typer.Option(metavar="ADDRESS", help="Serve at this address and port, such as 0.0.0.0:4433.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="With --serve: the host that the URL is to have.")] = None,
+    name: Annotated[str | None, typer.Option(help="With --serve: the host name in the URL.")] = None,
     certificate: Annotated[
-        Path | None, typer.Option(help="With --serve: a PEM file, instead of a certificate made now.")
+        Path | None, typer.Option(help="With --serve: a PEM file with a certificate. Default: a new one.")
     ] = None,
-    key: Annotated[Path | None, typer.Option(help="With --serve: the key of that certificate, a PEM file.")] = None,
+    key: Annotated[Path | None, typer.Option(help="With --serve: a PEM file with the key of the certificate.")] = None,
     via: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Addresses or interfaces, a path over each; A=PEER goes to that address."),
+        typer.Option(metavar="A,B", help="Addresses or interfaces, with a path over each; A=PEER connects to PEER."),
     ] = None,
     control: Annotated[
         str, typer.Option(help=f"Congestion control of the sender: {', '.join(_core.live_controls())}.")
     ] = "lia",
     groups: Groups = None,
-    reverse: Annotated[bool, typer.Option("--reverse", help="The server sends.")] = False,
-    time: Annotated[str | None, typer.Option(help="How long to send, as 10s.")] = None,
-    amount: Annotated[str | None, typer.Option(help="How much to send, as 1GB.")] = None,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Measure the other direction: the server sends.")] = False,
+    time: Annotated[str | None, typer.Option(help="Time to send, such as 10s.")] = None,
+    amount: Annotated[str | None, typer.Option(help="Amount to send, such as 1GB.")] = None,
     streams: Annotated[
-        int, typer.Option(min=1, max=_core.MOST_PERF_STREAMS, help="So many streams at a time.")
+        int, typer.Option(min=1, max=_core.MOST_PERF_STREAMS, help="Number of streams at a time.")
     ] = STREAMS,
     authorities: Annotated[
-        Path | None, typer.Option(help="PEM file of who signed the server's certificate, instead of a fingerprint.")
+        Path | None,
+        typer.Option(
+            help="PEM file of the authorities that signed the server's certificate, instead of a fingerprint."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON in the shape of iperf3's.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in iperf3's format.")] = False,
 ) -> None:
     """Run `HELP`."""
     if (url is None) == (serve is None):
@@ -82,7 +87,7 @@ def command(
 
 
 def _own_name(address: str) -> str | None:
-    """Give what others may call this machine, if it serves at all of its addresses."""
+    """Give a host name for the URL, if this machine serves at all of its addresses."""
     return socket.gethostname() if address.rpartition(":")[0] in {"0.0.0.0", "[::]"} else None
 
 

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal; elsewhere, of what takes long, now and then a line."""
+"""Progress of long work: a bar on a terminal, and now and then a line elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Give a function to be told (stage, done, total), or None where nobody would see the bar."""
+    """Give a function that takes (stage, done, total) and draws a bar; None if nobody would see the bar."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -48,14 +48,14 @@ LINE_EVERY_S = 30.0
 
 @contextmanager
 def run_bar() -> Iterator[Callable[[float, float, int], None]]:
-    """Give a function to be told (simulated time, duration, events)."""
+    """Give a function that takes (simulated time, duration, events) and shows the progress of a run."""
     with runs_bar() as tell:
         yield partial(tell, "")
 
 
 @contextmanager
 def runs_bar() -> Iterator[Callable[[str, float, float, int], None]]:
-    """Give a function to be told (run, simulated time, duration, events)."""
+    """Give a function that takes (run, simulated time, duration, events) and shows the progress of several runs."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _by_lines(console)
@@ -102,7 +102,7 @@ class PathCounter:
         self.tell, self.total, self.done = tell, total, 0
 
     def __call__(self, count: int) -> None:
-        """Take in that so many more connections are done."""
+        """Add a number of connections that are done."""
         self.done += count
         if self.tell is not None:
             self.tell("paths", self.done, self.total)

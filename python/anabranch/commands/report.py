@@ -1,4 +1,4 @@
-"""``anabranch report``: runs as one HTML file, to be looked at."""
+"""``anabranch report``: runs and allocations as one HTML file for the browser."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from anabranch.page import read_folder, shown_content, title_of, write_report
 
 HELP = """Make one HTML file of one or more runs or allocations, which opens anywhere, without a server.
 
-It shows the network, rates beside fair ones, queues and errors over time, and the connections, the farthest from fair
-first; of an allocation, why each connection gets no more. Several stand side by side under one time. Prints where the
-file is.
+For a run it shows the network, rates and fair rates, queues and errors over time, and the connections, the farthest
+from fair first. For an allocation it explains why each connection gets no more. Several runs are shown side by side
+with one time. Prints the name of the file.
 """
 
 Runs = Annotated[
-    list[Path], typer.Argument(help="Folders that `anabranch run --out` or `anabranch solve --out` has written.")
+    list[Path], typer.Argument(help="Folders that `anabranch run --out` or `anabranch solve --out` wrote.")
 ]
 
 
 def command(
     runs: Runs,
     out: Annotated[
-        Path | None, typer.Option(help="The file, replaced if it is there. Default: report.html in the first folder.")
+        Path | None,
+        typer.Option(help="The HTML file; an existing one is replaced. Default: report.html in the first folder."),
     ] = None,
 ) -> None:
     """Run `HELP`."""

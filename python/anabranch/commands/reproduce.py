@@ -1,4 +1,4 @@
-"""``anabranch reproduce``: a paper's numbers beside ours."""
+"""``anabranch reproduce``: the numbers of papers, compared with ours."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_no
 from anabranch.reproduce.reproduction import reproduce as run
 from anabranch.reproduce.rows import ReproductionInterrupted, Row, Rows, verdicts
 
-HELP = """Reproduce a published result: every printed number or claim beside ours.
+HELP = """Reproduce a published result: compare every printed number or claim with ours.
 
-Exit code 3 if something is outside its band. A claim of the paper that ours does not bear out is shown as one. With
---scale below 1 large networks are smaller, with fewer random connections over slower links; as the numbers are not
-those of the paper's size, they are shown and not judged.
+The exit code is 3 if a number is outside its band. Claims of the paper that our runs do not confirm are marked. With
+--scale below 1 large networks are smaller, with fewer random connections over slower links; such numbers are shown but
+not judged, since the paper's networks have another size.
 
 --report writes a page to look at (index.html), the same as Markdown and JSON, and the figures. --all reproduces all
 papers, one after the other. The report has each table or figure as soon as it is done. Ctrl-C ends the command: what is
@@ -43,16 +43,16 @@ DIGITS = 4
 
 def command(
     name: Annotated[str | None, typer.Argument(help="Paper, such as upward-max-min.")] = None,
-    item: Annotated[str | None, typer.Argument(help="Table or figure, such as table-7; all if not given.")] = None,
-    all_papers: Annotated[bool, typer.Option("--all", help="All papers.")] = False,
+    item: Annotated[str | None, typer.Argument(help="Table or figure, such as table-7. Default: all.")] = None,
+    all_papers: Annotated[bool, typer.Option("--all", help="Reproduce all papers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
     scale: Annotated[
         float,
-        typer.Option(help="Simulate large networks so much smaller, for a quick look; rows are not judged."),
+        typer.Option(help="Factor for the size of large networks, for a quick look; rows are not judged."),
     ] = 1.0,
     experiments: Annotated[
-        Path | None, typer.Option(help="Folder of experiments, if not ./experiments or the source checkout's.")
+        Path | None, typer.Option(help="Folder of experiments. Default: ./experiments, or that of the source checkout.")
     ] = None,
 ) -> None:
     """Run `HELP`."""

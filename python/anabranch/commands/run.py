@@ -1,4 +1,4 @@
-"""``anabranch run``: a scenario simulated packet by packet, and what came of it."""
+"""``anabranch run``: a scenario, simulated packet by packet."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 HELP = """Simulate a scenario, packet by packet.
 
-Prints a row for each connection: its protocol, the mean rate at which it delivered, the rate that it is granted at
-the last sample at which it is there, the fair rate then, how far the former is from the latter, and how long it took
-to deliver its amount. Then the links that dropped packets or are loaded most.
+Prints a row for each connection: its protocol, its mean rate (throughput), its granted rate and its fair rate at its
+last sample, the relative error between the two, and the time until its amount was delivered. A second table shows the
+links that dropped packets or have the greatest load.
 
 Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished, and is drawn with
 --figures; once more Ctrl-C changes nothing until the tables are written, then it ends the drawing. Exit code 130.
@@ -40,10 +40,10 @@ Ctrl-C ends the run early: what there is until then goes to --out, marked as not
 
 DEFAULT_ROWS = 20
 MOST_LINKS = 5
-"""So many links are shown."""
+"""The number of links that are shown."""
 
 Scenario = Annotated[Path, typer.Argument(help="Scenario file (TOML).")]
-Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Instead of that of the scenario.")]
+Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of the run. Default: that of the scenario.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set a value of the scenario: connection.0.weight=2. Repeatable."),
@@ -57,7 +57,7 @@ def command(
     out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Draw figures into that folder, SVG and PNG.")] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="On how many threads; the results are the same. Default: what is faster.")
+        int | None, typer.Option(min=1, help="Number of threads; results do not depend on it. Default: what is faster.")
     ] = None,
     memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
@@ -131,7 +131,7 @@ def _print(result: Result, rows: int) -> None:
 
 
 def print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None:
-    """Print a row for each connection, up to so many; all if that is 0."""
+    """Print a row for each connection, at most `rows`; all if `rows` is 0."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("connection", "protocol", "mean rate", "granted", "fair", "error", "completion"):
         table.add_column(heading, justify="left" if heading in {"connection", "protocol"} else "right")

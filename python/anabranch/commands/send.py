@@ -1,4 +1,4 @@
-"""``anabranch send``: one file, until somebody has it."""
+"""``anabranch send``: one file, served until somebody has fetched it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import typer
 from anabranch.commands.share import Certificate, Host, Key, Listen, served, tell_of_reading
 from anabranch.transfer.files import PORT, send
 
-HELP = """Send a file over QUIC, over as many paths as who fetches it asks for.
+HELP = """Serve one file over QUIC until somebody has fetched it, over every path that the receiver opens.
 
-Reads the file for its hash, and prints the URL for `anabranch fetch` with it. Serves this file alone, and ends when
-somebody has fetched it whole. Ctrl-C ends it before, with code 130. `anabranch share` serves a file, or a folder, to
-many.
+Computes the hash of the file and prints the URL for `anabranch fetch`. Serves this file alone, and exits when somebody
+has fetched all of it. Ctrl-C ends it earlier, with exit code 130. `anabranch share` serves a file or a folder to many
+receivers.
 """
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="The file.")],
+    file: Annotated[Path, typer.Argument(help="File to serve.")],
     listen: Listen = None,
     host: Host = None,
     certificate: Certificate = None,

@@ -15,8 +15,8 @@ from anabranch.memory import memory_bytes
 
 HELP = """Show all runs of a folder in the browser, and run scenarios from there.
 
-Prints the address to open. On an address that others can reach a token is needed, which stands in the printed address;
---token sets it. Ctrl-C ends the server: jobs are stopped, and what they have until then is kept.
+Prints the address to open. On an address that other machines can reach every request needs a token. The printed address
+contains it; --token sets it. Ctrl-C ends the server and its jobs, and keeps the results of the jobs until then.
 """
 
 RUNS, SCENARIOS = Path("runs"), Path("scenarios")
@@ -24,19 +24,19 @@ MOST_PORT = 65535
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="Where runs are, and where new ones go.")] = RUNS,
-    host: Annotated[str, typer.Option(help="Address to serve on; others than loopback need a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=MOST_PORT, help="Port; 0 for any that is free.")] = 8000,
-    token: Annotated[str | None, typer.Option(help="What everybody must know who asks for anything.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Folder of the runs, also of new ones.")] = RUNS,
+    host: Annotated[str, typer.Option(help="Address to serve on; all but loopback need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=MOST_PORT, help="Port; 0 for any free one.")] = 8000,
+    token: Annotated[str | None, typer.Option(help="Password that every request must contain.")] = None,
     scenarios: Annotated[
-        Path | None, typer.Option(help="Folder of scenario files to begin from. Default: scenarios, if it is there.")
+        Path | None, typer.Option(help="Folder of scenario files for new runs. Default: scenarios, if it exists.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="So many scenarios run at a time. Default: a processor is left free.")
+        int | None, typer.Option(min=1, help="Number of scenarios that run at a time. Default: all processors but one.")
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory for each of them, such as 4GB. Default: 70 % of what is free."),
+        typer.Option(metavar="SIZE", help="Memory for each run, such as 4GB. Default: 70 % of the free memory."),
     ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
 ) -> None:

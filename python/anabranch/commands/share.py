@@ -1,4 +1,4 @@
-"""``anabranch share``: the files of a folder, or one, for whoever fetches them."""
+"""``anabranch share``: the files of a folder, or one file, served to receivers."""
 
 from __future__ import annotations
 
@@ -13,27 +13,32 @@ from anabranch.transfer.files import PORT, share
 
 HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 
-Prints the URL for `anabranch fetch`; where it is a folder that is shared, put the name of a file for NAME. The URL has
-the fingerprint by which a fetcher knows this machine; --certificate and --key take one that others have signed instead.
-The URL of a single file also has its hash, so a large file is read for some time before its URL is printed.
-Whoever reaches the port can read the files. Ctrl-C ends it.
+Prints the URL for `anabranch fetch`. For a folder, replace NAME in the URL by the name of a file. The URL contains the
+fingerprint of this machine's certificate, which the receiver checks; --certificate and --key use a signed certificate
+instead. The URL of a single file also contains its hash; for a large file this takes some time.
+Everybody who can reach the port can read the files. Ctrl-C ends it.
 """
 
 
 LARGE_BYTES = 1_000_000_000
-"""From so many bytes on reading a file takes so long that it is told of."""
+"""The size of a file from which on a line says that it is being read."""
 
 Listen = Annotated[
     list[str] | None,
-    typer.Option(metavar="ADDRESS:PORT", help=f"Where; the first is in the URL. Repeatable. Default: 0.0.0.0:{PORT}."),
+    typer.Option(
+        metavar="ADDRESS:PORT",
+        help=f"Address to listen at; the first is in the URL. Repeatable. Default: 0.0.0.0:{PORT}.",
+    ),
 ]
 Host = Annotated[str | None, typer.Option(help="Name or address to put into the URL.")]
-Certificate = Annotated[Path | None, typer.Option(help="Who this machine is, in PEM.")]
-Key = Annotated[Path | None, typer.Option(help="Its private key, in PEM.")]
+Certificate = Annotated[Path | None, typer.Option(help="PEM file with the certificate of this machine.")]
+Key = Annotated[Path | None, typer.Option(help="PEM file with the key of the certificate.")]
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="Folder or file; nothing else is served, whatever names or links say.")],
+    path: Annotated[
+        Path, typer.Argument(help="Folder or file to serve; nothing else is served, whatever names or links say.")
+    ],
     listen: Listen = None,
     host: Host = None,
     certificate: Certificate = None,
@@ -65,5 +70,5 @@ def tell_of_reading(file: Path) -> None:
 
 
 def served(address: str, taken: int) -> None:
-    """Tell of a connection that has ended."""
+    """Report a connection that has ended."""
     typer.echo(f"{address} took {bytes_text(taken)}", err=True)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 HELP = """Run a scenario with many values, and make tables and figures of all runs.
 
 The file says what is varied, how often each run is repeated, and what tables and figures are made. Each run is a folder
-in --out; what is there already is not run again, so a sweep that was ended, in whatever way, goes on with the same
-command. A run that fails keeps its error and stops nothing else.
+in --out. Existing runs are kept, so the same command continues a sweep that was interrupted in any way. A run that
+fails keeps its error and stops no other run.
 
 On this machine as many runs go on at a time as there are processors; --on ray takes a Ray cluster instead (pip install
 "anabranch[ray]"). Exit code 1 if runs failed, 130 if Ctrl-C ended it.
@@ -42,7 +42,7 @@ FAILED = 1
 """Exit code: runs failed."""
 
 MOST_ERRORS = 5
-"""So many runs that failed are named."""
+"""The most failed runs that are named."""
 
 DEFAULT_ROWS = 40
 
@@ -56,15 +56,15 @@ def command(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML).")],
     out: Annotated[Path | None, typer.Option(help="Folder of the sweep. Default: runs/ and the file's name.")] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="So many runs at a time. Default: as many as processors.")
+        int | None, typer.Option(min=1, help="Number of runs at a time. Default: the number of processors.")
     ] = None,
-    on: Annotated[Literal["here", "ray"], typer.Option(help="On this machine, or on a Ray cluster.")] = "here",
+    on: Annotated[
+        Literal["here", "ray"], typer.Option(help="Where to run: on this machine, or on a Ray cluster.")
+    ] = "here",
     address: Annotated[
-        str | None, typer.Option(help="Of the Ray cluster, or auto. Default: a cluster of this machine alone.")
+        str | None, typer.Option(help="Address of the Ray cluster, or auto. Default: a cluster of this machine alone.")
     ] = None,
-    shared: Annotated[
-        bool, typer.Option("--shared", help="--out is the same folder on all nodes: they write there themselves.")
-    ] = False,
+    shared: Annotated[bool, typer.Option("--shared", help="All nodes share the folder --out and write to it.")] = False,
     memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each table to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each run instead.")] = False,

@@ -7,7 +7,7 @@ COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def printable(name: str) -> str:
-    """Give a name without what would move the cursor or start a line: control characters are written out."""
+    """Give a name with its control characters written out, so that it cannot move the cursor or start a line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
 
 
@@ -24,7 +24,7 @@ def count_text(count: float) -> str:
 
 
 def more_text(left: int) -> str:
-    """Say how many rows of a table are not shown, and how they would be."""
+    """Give the line that counts the hidden rows of a table, and how to show them."""
     return f"... and {left} more; --rows 0 shows all"
 
 

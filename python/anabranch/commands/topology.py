@@ -36,7 +36,7 @@ made = typer.Typer(
 app.add_typer(made, name="generate")
 
 DIAMETER_NODES = 2_000
-"""Beyond so many nodes the diameter is not computed."""
+"""The most nodes of a network whose diameter is computed."""
 
 Target = Annotated[Path, typer.Argument(help="File to write: .graphml, .gml, .json, or .csv.")]
 Count = Annotated[int, typer.Option(min=1, max=MOST)]
@@ -251,7 +251,7 @@ def transit_stub(
     stub: Rate = "1 Gbit/s",
     least_delay: Time = "1 ms",
     most_delay: Time = "10 ms",
-    hosts: Annotated[int, typer.Option(min=0, max=MOST, help="So many on each stub router.")] = 0,
+    hosts: Annotated[int, typer.Option(min=0, max=MOST, help="Hosts on each stub router.")] = 0,
     host: Rate = "100 Mbit/s",
     seed: Seed = 1,
 ) -> None:

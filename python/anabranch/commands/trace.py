@@ -1,4 +1,4 @@
-"""``anabranch trace``: what a trace of a link has in it, and traces in other formats."""
+"""``anabranch trace``: facts about traces of links, and conversion to other formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from anabranch.traces.read import format_of
 from anabranch.traces.trace import OPPORTUNITY_BYTES, Trace
 
 app = typer.Typer(
-    help="Look at traces of links, convert them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="Describe and convert traces of links.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 
 PERCENTILES = (5, 50, 95)
@@ -39,24 +39,23 @@ MOST_BYTES = (1 << 32) - 1
 """The most that a scenario takes for an opportunity."""
 
 Input = Annotated[Path, typer.Argument(help="Trace (mahimahi, or time_s,capacity_bps) or recording (5Gdataset, ...).")]
-Opportunity = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="What a link may send at each opportunity, 1500 B if not given.")
-]
-Bin = Annotated[str, typer.Option(metavar="TIME", help="Of mahimahi: over how long opportunities are counted.")]
-Run = Annotated[int, typer.Option(help="With lists of uplink rates: which run.")]
-Step = Annotated[str, typer.Option(metavar="TIME", help="With lists of uplink rates: how long each holds.")]
+Opportunity = Annotated[str | None, typer.Option(metavar="SIZE", help="Size of an opportunity. Default: 1500 B.")]
+Bin = Annotated[str, typer.Option(metavar="TIME", help="For mahimahi: the time over which opportunities are counted.")]
+Run = Annotated[int, typer.Option(help="For lists of uplink rates: the number of the run.")]
+Step = Annotated[str, typer.Option(metavar="TIME", help="For lists of uplink rates: the time that each rate holds.")]
 Clock = Annotated[
     Literal["stamps", "rows"],
-    typer.Option(help="With 5Gdataset: a second for each time stamp, or the mean time between rows for each row."),
+    typer.Option(help="For 5Gdataset: one second for each time stamp, or the mean time between rows for each row."),
 ]
 Least = Annotated[
     str,
     typer.Option(
-        metavar="RATE", help="With 5Gdataset: pauses below it are left out, and what else is below is raised."
+        metavar="RATE",
+        help="For 5Gdataset: pauses below this rate are left out, and other rates below it are raised to it.",
     ),
 ]
-Pause = Annotated[str, typer.Option(metavar="TIME", help="With 5Gdataset: pauses are longer than this.")]
-KeepIdle = Annotated[bool, typer.Option("--keep-idle", help="With 5Gdataset: keep rows of the state I.")]
+Pause = Annotated[str, typer.Option(metavar="TIME", help="For 5Gdataset: the least length of a pause.")]
+KeepIdle = Annotated[bool, typer.Option("--keep-idle", help="For 5Gdataset: keep rows of the state I.")]
 
 
 @app.command()
@@ -69,7 +68,7 @@ def info(
     least: Least = "1 Mbit/s",
     pause: Pause = "1 s",
     keep_idle: KeepIdle = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Print the facts of a trace: its duration, its mean rate, and rates over bins of 1 s."""
     trace = _read(input, run, step, clock, least, pause, keep_idle)
@@ -124,7 +123,7 @@ def convert(
     pause: Pause = "1 s",
     keep_idle: KeepIdle = False,
 ) -> None:
-    """Write a trace that links of scenarios take."""
+    """Write a trace in a format for links of scenarios."""
     trace = _read(input, run, step, clock, least, pause, keep_idle)
     is_table = target.suffix.lower() == ".csv"
     if opportunity is not None and is_table != isinstance(trace, Opportunities):

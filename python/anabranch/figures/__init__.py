@@ -1,9 +1,9 @@
-"""Figures: a table drawn, to be shown in a notebook or saved as SVG or PNG. No window is ever opened."""
+"""Figures: drawings of tables for notebooks, or for files in SVG or PNG. No window is ever opened."""
 
 from anabranch.figures.bands import draw_bands
 from anabranch.figures.bars import draw_estimates
-from anabranch.figures.beside import draw_completions, draw_longest_queue
 from anabranch.figures.boxes import draw_boxes
+from anabranch.figures.compare import draw_completions, draw_longest_queue
 from anabranch.figures.convergence import draw_convergence
 from anabranch.figures.distributions import draw_distributions
 from anabranch.figures.eigenvalues import draw_eigenvalues
@@ -11,11 +11,11 @@ from anabranch.figures.errors import draw_errors
 from anabranch.figures.fluid import draw_fluid
 from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
-from anabranch.figures.overlaid import draw_overlaid
+from anabranch.figures.over_seeds import draw_marks, draw_repeated
 from anabranch.figures.queues import draw_queues
 from anabranch.figures.rates import draw_rates
-from anabranch.figures.repeated import draw_marks, draw_repeated
 from anabranch.figures.result import draw_result
+from anabranch.figures.sim_and_live import draw_overlaid
 from anabranch.figures.steps import draw_steps
 
 __all__ = [

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW = 40
-"""Lines of so many points or fewer have markers."""
+"""The most points of a line with markers."""
 
 APART = 0.08
 """How far lines stand beside each other at a name, of the way to the next name."""
 
 FEW_PLACES = 8
-"""So many numbers along a logarithmic axis stand there as they are."""
+"""The most numbers that are written along a logarithmic axis."""
 
 LETTERS = 40
-"""Names of so many letters in all have room below a panel; longer ones stand upright."""
+"""The most letters, of all names together, that fit below a panel; longer names are written vertically."""
 
 LONGEST = 24
 """Letters of one; the middle of longer ones is left out."""

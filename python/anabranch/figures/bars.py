@@ -1,4 +1,4 @@
-"""Measured numbers as bars beside each other, with their intervals, and given ones beside them."""
+"""Measured numbers as grouped bars with their intervals, beside given numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.figures.grouped import draw_grouped
-from anabranch.figures.looks import looks_of
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.style import GREY, INK, SOFT_INK
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_LABELS = 40
-"""Beyond so many bars their numbers are not written above them."""
+"""The most bars that have their numbers above them."""
 
 LARGE = 10.0
 """From here on one decimal is enough."""

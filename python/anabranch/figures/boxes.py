@@ -1,4 +1,4 @@
-"""Boxes with whiskers beside each other: how samples are distributed."""
+"""Boxes with whiskers, side by side: the distributions of samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from anabranch.figures.grouped import draw_grouped
-from anabranch.figures.looks import looks_of
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.style import INK
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ WIDEST = 0.3
 """The most that a box takes of the way from a group to the next."""
 
 SHORT = 20.0
-"""An axis from one number to so many times that has few powers of ten."""
+"""The ratio of the ends of a logarithmic axis with few powers of ten."""
 
 PALE = 0.55
 """How opaque boxes are, so that the median is seen."""

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import (
     MOST_LINES,
     check_known,
@@ -21,6 +20,7 @@ from anabranch.figures.panels import (
     shortened,
     size_in,
 )
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK, SOFT_INK
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from anabranch.runs.result import Result
 
 MOST_BARS = 16
-"""So many links are drawn as bars, those with the greatest numbers."""
+"""The most links that are drawn as bars: those with the greatest numbers."""
 
 OVER = ("links", "time")
 """What numbers of links are drawn over."""
@@ -46,7 +46,7 @@ LINEAR = 10.0
 
 
 def check_over(over: str, window_s: tuple[float, float] | None) -> None:
-    """Make sure that numbers are drawn over what they can be, and time is chosen only where there is some.
+    """Check the axis that numbers are drawn over, and that a part of the time is chosen only where there is time.
 
     Raises
     ------

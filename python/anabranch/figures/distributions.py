@@ -1,4 +1,4 @@
-"""Empirical distributions: what share of numbers is no greater than each."""
+"""Empirical cumulative distributions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def draw_distributions(
     note: str = "",
     file: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """Draw a curve for each name: at each value it steps up to the share of values that are no greater.
+    """Draw the cumulative distribution of each name as a step curve.
 
     Parameters
     ----------

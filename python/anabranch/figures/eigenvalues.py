@@ -1,4 +1,4 @@
-"""Eigenvalues of aggregation trees, and what becomes of the difference equation, over step sizes of prices."""
+"""Eigenvalues of aggregation trees, and the stability of the difference equation, over step sizes of prices."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anabranch.figures.panels import Results
 
 LINEAR = 1.0
-"""Within so many percent the axis is linear, beyond logarithmic."""
+"""The percentage within which the axis is linear; it is logarithmic beyond."""
 
 OVER = {"connection": "over the connections that are granted a rate", "link": "over the bottlenecks of the fair rates"}
 """What is summed up, in words."""

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import IN_A_ROW, draw_legend, draw_words, shortened, size_in
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
 from anabranch.number_labels import told_apart
@@ -33,7 +33,7 @@ SIZES = {"cross": 6.0, "star": 8.0}
 """Of markers: those that are no areas would vanish in their lines."""
 
 SHORT = {4.0: "123456789", 40.0: "1235"}
-"""An axis from one number to so many times that has few powers of ten; so numbers begin that stand at it."""
+"""The ratio of the ends of a logarithmic axis with few powers of ten, and the leading digits of its numbers."""
 
 NARROW = 1.5
 """A logarithmic axis goes to this many times its beginning at least."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SIZE_PT = 8.0
 LONGEST = 28
-"""Names are cut beyond so many letters."""
+"""The most letters of a name."""
 
 SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 """Where a name may stand, seen from its node, best first."""

@@ -1,4 +1,4 @@
-"""The network as a weather map: each link is half of an edge, coloured by its utilisation.
+"""The network as a weather map: each link is half of a cable, coloured by its utilisation.
 
 Traffic leaves the node at whose side the half lies; the arrows of both directions meet in the middle. Width is
 capacity. A saturated link has a dark rim and a white line inside, so that it shows without colour. All geometry is in
@@ -55,7 +55,7 @@ def draw_network(
     width_in: float = 10.0,
     names: bool | None = None,
 ) -> Figure:
-    """Draw the network, and what an allocation or a run makes of it.
+    """Draw the network, coloured by the utilisation in an allocation or a run.
 
     Parameters
     ----------

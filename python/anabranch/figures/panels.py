@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     Results: TypeAlias = Result | Mapping[str, Result]
 
 MOST_LINES = len(COLOURS)
-"""So many lines are told apart in a panel."""
+"""The most lines that a reader can distinguish in a panel."""
 
 WIDTHS = (2.8, 2.3, 1.9, 1.6, 1.3, 1.1, 0.9)
 """Of the lines in the order of drawing: where several lie on each other, all are seen."""
 
 IN_A_ROW = 3
-"""So many panels stand side by side."""
+"""The most panels side by side."""
 
 LONGEST = 40
-"""Names in legends are cut beyond so many letters."""
+"""The most letters of a name in a legend."""
 
 PREFIXES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 
@@ -87,7 +87,7 @@ def check_window(window_s: tuple[float, float] | None) -> None:
 
 
 def rate_unit(most_bps: float) -> tuple[float, str]:
-    """Give the unit that suits rates up to so much, as bit/s in it and its name."""
+    """Give the unit that suits rates up to a greatest one: its size in bit/s and its name."""
     return next(((scale, unit) for scale, unit in PREFIXES if most_bps >= scale), PREFIXES[-1])
 
 

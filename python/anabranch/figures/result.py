@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw_result(result: Result, folder: str | os.PathLike[str]) -> None:
-    """Draw what a result has to show, each figure as SVG and as PNG.
+    """Draw all figures of a result, each as SVG and as PNG.
 
     They are called ``rates``, ``errors``, ``queues``, ``loads`` and ``network``; rates and errors are left out where
     they were not recorded.

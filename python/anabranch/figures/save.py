@@ -72,7 +72,7 @@ def save(figure: Figure, file: str | os.PathLike[str], *, dpi: float = 150.0) ->
 
 @contextmanager
 def any_glyph() -> Iterator[None]:
-    """Draw names in any script: a letter that the font lacks becomes a box, without a warning for each."""
+    """Draw a letter that the font lacks as a box, without a warning for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         yield

@@ -1,4 +1,4 @@
-"""What the figures have in common: colours, and how methods are called in them."""
+"""Colours and names of methods, for all figures."""
 
 INK = "#1b2430"
 SOFT_INK = "#4a5563"

@@ -1,4 +1,4 @@
-"""Protocols as difference and differential equations: where rates rest, whether they stay there, how soon they come.
+"""Protocols as difference and differential equations: equilibria of rates, their stability, and convergence times.
 
 Loops that join (`chain`, `tree`, `Loops`), senders (`Logistic`, `Deflated`, `Jump`, ...) and prices (`Price`, `red`)
 make a `Control`. It is followed step by step (`iterate`, `through_phases`) or over time (`integrate`); `equilibrium`

@@ -1,4 +1,4 @@
-"""What is checked of the numbers that a fluid model is given."""
+"""Checks of the numbers that a fluid model takes."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 
 
 def positive(name: str, values: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
-    """Give numbers over 0; finite, unless infinity is allowed."""
+    """Check that numbers are over 0, and finite unless infinity is allowed."""
     must = "over 0" if infinite else "over 0 and finite"
     return _numbers(name, values, lambda v: (v > 0.0) & (infinite | np.isfinite(v)), must)
 
 
 def not_negative(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Give numbers of 0 or more, finite."""
+    """Check that numbers are finite, and 0 or more."""
     return _numbers(name, values, lambda v: (v >= 0.0) & np.isfinite(v), "0 or more and finite")
 
 
 def probability(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Give numbers from 0 to 1."""
+    """Check that numbers are from 0 to 1."""
     return _numbers(name, values, lambda v: (v >= 0.0) & (v <= 1.0), "from 0 to 1")
 
 
 def base(name: str, value: float) -> float:
-    """Give the base of a logarithm."""
+    """Check the base of a logarithm."""
     return float(_numbers(name, value, lambda v: (v > 1.0) & np.isfinite(v), "over 1 and finite"))
 
 
 def count(name: str, value: int, *, least: int = 1) -> int:
-    """Give a whole number."""
+    """Check that a number is whole."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} is {value}; it must be a whole number, {least} or more")
     return int(value)
 
 
 def one_for_each(name: str, values: ArrayLike, length: int, of: str) -> NDArray[np.float64]:
-    """Give one number for each of so many things; a single one counts for all."""
+    """Give one number for each of `count` things; a single number counts for all."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (length,)):
         raise ValueError(f"{name} has shape {array.shape}; it must be one number, or one for each of {length} {of}")

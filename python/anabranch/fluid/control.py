@@ -51,7 +51,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """What makes rates and prices move.
+    """The model of a control: loops, senders and prices, which make rates and prices change.
 
     Attributes
     ----------
@@ -146,12 +146,12 @@ class Control:
         return np.asarray(share * np.maximum(np.minimum(next_rate, loops.own_limit), LEAST_CAPACITY))
 
     def felt(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give what each loop feels of the prices: marks on any of its links, or their sum."""
+        """Give the price of each loop: the probability of a mark on any of its links, or the sum of prices."""
         own = self._over_links(prices)
         return own / self.loops.weight if self.weighting == "marks" else own
 
     def load(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give what comes to each link."""
+        """Give the load of each link."""
         return np.asarray(rates @ self.loops.crosses.astype(np.float64))
 
     def drain(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -203,7 +203,7 @@ class Control:
 
 
 def iterate(control: Control, state: State, steps: int, *, at_once: bool = False) -> list[State]:
-    """Give the state at first and after each of so many intervals."""
+    """Give the state at the beginning and after each interval."""
     states = [state]
     for _ in range(steps):
         states.append(control.step(states[-1], at_once=at_once))

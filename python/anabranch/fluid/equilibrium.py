@@ -1,4 +1,4 @@
-"""Where loops come to rest: rates and prices at which nothing changes [teymoori2023, eq. 8, 19-22, 29, 30]."""
+"""Equilibria of loops: rates and prices at which nothing changes [teymoori2023, eq. 8, 19-22, 29, 30]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HIGHEST = 1e300
 
 
 def marking(loops: int, phi_1: float = 10.0, phi_2: float = 5.0) -> float:
-    """Give the probability with which so many loops at a link are marked at rest [teymoori2023, eq. 8, 22].
+    """Give the marking probability at rest for a number of loops at a link [teymoori2023, eq. 8, 22].
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def residual(control: Control, state: State) -> float:
 def _clearing_price(
     control: Control, carrying: NDArray[np.float64], dulled: NDArray[np.float64], drain: float, link: int
 ) -> float:
-    """Give the price at which so many loops use just what drains."""
+    """Give the price at which the loops of a link use its capacity exactly."""
     from scipy.optimize import brentq
 
     def excess(price: float) -> float:

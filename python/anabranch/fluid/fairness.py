@@ -1,4 +1,4 @@
-"""Which fairness loops come to: theorems 8.3 and 8.4, and logarithmic proportional fairness.
+"""The fairness that loops converge to: theorems 8.3 and 8.4, and logarithmic proportional fairness.
 
 All of it is from [teymoori2023, sec. VIII-C].
 

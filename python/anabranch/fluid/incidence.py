@@ -1,4 +1,4 @@
-"""A problem as a matrix of links by paths: what differential equations over a network work on."""
+"""A problem as a matrix of links by paths, for differential equations over a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
-    """Paths and what limits them.
+    """Paths and the links and demands that limit them.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def growth(population: ArrayLike, gamma: float, capacity: float = 1.0) -> NDArray[np.float64]:
-    """Give how fast a population grows [teymoori2023, eq. 1, 2].
+    """Give the growth rate of a population [teymoori2023, eq. 1, 2].
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Control loops, and how they join: chains, aggregation trees, and whatever else has no way back.
+"""Control loops and how they join: chains, aggregation trees, and any other arrangement without a cycle.
 
 A **loop** is a part of a connection's way on which a rate of its own is set: x with two indices in [teymoori2023]. It
 crosses links, and goes on into another loop, or ends at the destination. What the loop that it goes on into sends is
@@ -31,7 +31,7 @@ LAST = -1
 
 
 class Loops:
-    """Loops, the links they cross, and the loops they go on into; checked when made.
+    """Loops, the links that they cross, and the loops that they continue into; checked when made.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Loops:
         return [(np.flatnonzero(level == n), np.flatnonzero(of_link == n)) for n in range(int(level.max()) + 1)]
 
     def with_capacity(self, capacity: ArrayLike) -> Loops:
-        """Give the same loops with other capacities of links."""
+        """Give these loops with other capacities of links."""
         links = [np.flatnonzero(own).tolist() for own in self.crosses]
         return Loops(links, self.onward.tolist(), capacity, self.weight)
 
@@ -148,7 +148,7 @@ def one_link(loops: int, capacity: float = 1.0, weight: ArrayLike = 1.0) -> Loop
 
 
 def chain(length: int, sharing: int = 1, capacity: float = 1.0) -> Loops:
-    """Make a chain in which so many loops share each link and are aggregated into one loop of the next.
+    """Make a chain: on each link a number of loops, which are aggregated into one loop of the next link.
 
     Parameters
     ----------
@@ -198,6 +198,6 @@ def tree(breadth: int, depth: int, capacity: float = 1.0) -> Loops:
 
 
 def row_of_links(links: int, capacity: float = 1.0) -> Loops:
-    """Make a loop over so many links, and for each link one that crosses it alone [teymoori2023, sec. VIII-C]."""
+    """Make a loop over several links, and for each link a loop that crosses it alone [teymoori2023, sec. VIII-C]."""
     each = range(count("links", links))
     return Loops([list(each), *([link] for link in each)], [LAST] * (links + 1), [capacity] * links)

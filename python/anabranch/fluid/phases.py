@@ -55,12 +55,12 @@ def through_phases(control: Control, state: State, phases: Phases) -> Followed:
 
 
 def with_factor(control: Control, factor: float) -> Control:
-    """Give the same control with all capacities times a factor."""
+    """Give this control with all capacities multiplied by a factor."""
     return replace(control, loops=control.loops.with_capacity(positive("factor", factor) * control.loops.capacity))
 
 
 def settling_steps(control: Control, rates: NDArray[np.float64], phases: Phases, within: float) -> NDArray[np.float64]:
-    """Give after how many steps of each phase all rates stay near where they rest.
+    """Give the convergence time of each phase: the steps after which all rates stay near their equilibrium.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def tuned(
     phases: Phases,
     within: float,
 ) -> tuple[float, float]:
-    """Give the step sizes of rates and prices with which loops settle soonest, in the phase that takes longest.
+    """Give the step sizes of rates and prices with the shortest convergence time in the slowest phase.
 
     Every pair is tried. A phase in which rates do not settle counts as its steps. Of equal ones that wins whose rates
     are nearer to rest: the farthest rate's distance, relative and at most 1, its mean in the phase where that is most.

@@ -1,4 +1,4 @@
-"""How links turn what waits, or what comes beyond their capacity, into a marking probability or a price.
+"""Prices of links: marking probabilities or prices, from the backlog or from the excess over the capacity.
 
 ```text
 p' = beta (y - C) / C      from 0 to 1: Dual1                                     [teymoori2023, eq. 6, 16]
@@ -52,14 +52,14 @@ class Price:
         positive("most", self.most, infinite=True)
 
     def change(self, load: NDArray[np.float64], drain: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give how fast prices rise, where nothing holds them."""
+        """Give the growth rate of prices that are not at a bound."""
         excess = load - drain
         return np.asarray(
             np.asarray(self.beta) * (excess / np.maximum(drain, LEAST_DRAIN) if self.relative else excess)
         )
 
     def held(self, price: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which prices are at an end and would go beyond it."""
+        """Tell which prices are at a bound and would cross it."""
         return np.asarray(((price <= 0.0) & (change < 0.0)) | ((price >= self.most) & (change > 0.0)))
 
     def stepped(self, price: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -70,7 +70,7 @@ class Price:
 def slowed(
     price: NDArray[np.float64], change: NDArray[np.float64], most: float, scale: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give how fast prices change that come to rest at their ends, and not with a jerk, which integrators stumble over.
+    """Give price changes that slow down near the bounds of prices, since integrators need smooth functions.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def slowed(
 
 
 def red(max_threshold: float) -> Price:
-    """Give RED as a dual algorithm: what waits, by the threshold from which on all is marked [teymoori2023, eq. 17].
+    """Give RED as a dual algorithm: the price is the backlog over its greatest threshold [teymoori2023, eq. 17].
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How senders set the rates of their loops: by carrying capacity and marks, or by prices alone.
+"""Senders, which set the rates of loops: by carrying capacity and marks, or by prices alone.
 
 ```text
 Logistic     x' = gamma x (1 - x / k - p)                                                  [teymoori2023, eq. 4, 9]
@@ -37,7 +37,7 @@ MOST_MARKED = 0.999
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """Logistic growth towards what is not marked [teymoori2023, eq. 4, 9].
+    """Logistic growth towards the unmarked part of the carrying capacity [teymoori2023, eq. 4, 9].
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Logistic:
 
 @dataclass(frozen=True, eq=False)
 class Jump:
-    """The rate that Deflated comes to, at once: the sender of the dual algorithm [teymoori2023, eq. 15].
+    """The equilibrium rate of Deflated, without delay: the sender of the dual algorithm [teymoori2023, eq. 15].
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Deflated:
 
 @dataclass(frozen=True, eq=False)
 class LogUtility:
-    """The controller of a logarithmic utility, which knows of no carrying capacity [teymoori2023, eq. 18].
+    """The controller of a logarithmic utility, without a carrying capacity [teymoori2023, eq. 18].
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class LogUtility:
 
 @dataclass(frozen=True, eq=False)
 class LogJump:
-    """The rate that LogUtility comes to, at once.
+    """The equilibrium rate of LogUtility, without delay.
 
     Attributes
     ----------

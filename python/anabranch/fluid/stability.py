@@ -44,7 +44,7 @@ IDLE = 1e-9
 
 
 def jacobian(control: Control, state: State) -> NDArray[np.float64]:
-    """Give how the derivatives change with rates and prices, from formulas [teymoori2023, eq. 31-33].
+    """Give the derivatives of the changes by rates and prices, from formulas [teymoori2023, eq. 31-33].
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def eigenvalues(control: Control, state: State | None = None) -> NDArray[np.comp
 
 
 def multipliers(control: Control, *, at_once: bool = False) -> NDArray[np.complex128]:
-    """Give by what a small distance from rest is multiplied in an interval of the difference equation.
+    """Give the factors of a small distance from rest in an interval of the difference equation.
 
     The eigenvalues of `Control.step` at rest: with one greater than 1, loops do not come to rest. All at once it is
     1 + s for each of the `eigenvalues`. In turn, each part of a step is a step of its own with the rest as it is.
@@ -115,7 +115,7 @@ def multipliers(control: Control, *, at_once: bool = False) -> NDArray[np.comple
 
 
 def swing_bound(gamma: float, breadth: int, depth: int, level: int, capacity: float = 1.0) -> float:
-    """Give the greatest step size of prices with which loops of a tree come to rest without swinging.
+    """Give the greatest step size of prices with which a tree converges without oscillation.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def swing_bound(gamma: float, breadth: int, depth: int, level: int, capacity: fl
 
 
 def tree_at_bound(breadth: int, depth: int, gamma: float, times: float, capacity: float = 1.0) -> Control:
-    """Give an aggregation tree as theorem 8.2 has it, with so many times the bound as step sizes of prices.
+    """Give the aggregation tree of theorem 8.2, with step sizes of prices that are multiples of the bound.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Aggregation trees over step sizes of prices: from where on rates swing, and from where on they do not come to rest.
+"""Aggregation trees over step sizes of prices: where oscillation begins, and where convergence ends.
 
 Step sizes are counted in times the bound of theorem 8.2 [teymoori2023, eq. 23], alike at all levels. In that unit
 
@@ -41,7 +41,7 @@ SWINGS = 1e-2
 """An imaginary part over this, by gamma / (2 zeta), is one; less is rounding, since eigenvalues of levels are equal."""
 
 ROUNDS, WITHIN_A_ROUND = 3, 17
-"""In each round so many step sizes are tried, between the last that holds and the first that does not."""
+"""The number of step sizes that each round tries, between the last that holds and the first that does not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +53,16 @@ class Tree:
     gamma: float
 
     def at(self, times: float) -> NDArray[np.complex128]:
-        """Give the eigenvalues with step sizes of so many times the bound."""
+        """Give the eigenvalues with step sizes that are multiples of the bound."""
         return eigenvalues(tree_at_bound(self.breadth, self.depth, self.gamma, times))
 
     def swinging(self, times: float) -> NDArray[np.complex128]:
-        """Give those of them that have an imaginary part."""
+        """Give the eigenvalues that have an imaginary part."""
         found = self.at(times)
         return found[np.abs(found.imag) > SWINGS * self.gamma / (2.0 * self.breadth)]
 
     def modulus(self, times: float, *, at_once: bool) -> float:
-        """Give the greatest modulus of the `multipliers` with such step sizes."""
+        """Give the greatest modulus of the `multipliers` with these step sizes."""
         control = tree_at_bound(self.breadth, self.depth, self.gamma, times)
         return float(np.abs(multipliers(control, at_once=at_once)).max())
 
@@ -75,7 +75,7 @@ class Tree:
         return complex(half * (-1.0 + np.emath.sqrt(1.0 - times)))
 
     def printed_pair(self, times: float) -> complex:
-        """Give the same as it is printed, with 1/4 for 1 / (2 zeta)."""
+        """Give the eigenvalue by the printed formula, with 1/4 for 1 / (2 zeta)."""
         return self.pair(times) * self.breadth / 2.0
 
     @property
@@ -84,7 +84,7 @@ class Tree:
         return 4.0 * self.breadth / self.gamma
 
     def rests(self, times: ArrayLike, *, at_once: bool) -> NDArray[np.bool_]:
-        """Follow the difference equation from near its rest, and tell with which step sizes it comes nearer.
+        """Follow the difference equation from near its rest, and tell for which step sizes it converges.
 
         Parameters
         ----------
@@ -115,13 +115,13 @@ class Tree:
         return first_beyond(lambda times: np.array([self.swinging(own).size > 0 for own in times]), 0.1, 10.0)
 
     def unstable_from(self, *, at_once: bool) -> float:
-        """Give the step size from which the difference equation, followed, does not come nearer to rest."""
+        """Give the step size from which on the difference equation does not converge."""
         most = 100.0 * self.breadth**2 / self.gamma**2
         return first_beyond(lambda times: ~self.rests(times, at_once=at_once), 0.1, most)
 
 
 def first_beyond(is_beyond: Callable[[NDArray[np.float64]], NDArray[np.bool_]], low: float, high: float) -> float:
-    """Give where something begins that is not at `low` and is at `high`, both over 0."""
+    """Give the point between `low` and `high`, both over 0, at which a condition becomes true."""
     for _ in range(ROUNDS):
         tried = np.geomspace(low, high, WITHIN_A_ROUND)
         first = int(np.argmax(is_beyond(tried)))

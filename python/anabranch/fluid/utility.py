@@ -1,4 +1,4 @@
-"""The utility that LGCC senders maximise, and its derivative, what a rate is worth at the margin.
+"""The utility that LGCC senders maximise, and its derivative, the marginal utility.
 
 ```text
 U(x)  = x (1 / ln phi1 - log_phi1(x / k))                              [teymoori2023, eq. 12]
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def utility(rate: ArrayLike, carrying: ArrayLike = 1.0, phi_1: float = 10.0) -> NDArray[np.float64]:
-    """Give what a rate is worth [teymoori2023, eq. 12].
+    """Give the utility of a rate [teymoori2023, eq. 12].
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from anabranch.model.problem import Problem
 
 FARTHEST = 1e4
-"""Rates count as at most so many times the greatest capacity."""
+"""The limit on rates, as a multiple of the greatest capacity."""
 
 
 def wvegas(

@@ -272,7 +272,7 @@ def transit_stub(
     delay : (time, time)
         Each link draws its delay between these, in seconds or as text.
     hosts : int
-        So many on each stub router, with links of capacity `host` (bit/s or text) and delay `host_delay` (seconds or
+        Hosts on each stub router, with links of capacity `host` (bit/s or text) and delay `host_delay` (seconds or
         text).
     seed : int
         The same seed gives the same network.

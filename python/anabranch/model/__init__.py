@@ -1,1 +1,1 @@
-"""What is solved and simulated: networks, demands, paths, and problems made of them."""
+"""The model: networks, demands, paths, and the problems made of them."""

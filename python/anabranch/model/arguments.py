@@ -1,4 +1,4 @@
-"""What generators take: whole numbers, rates and times."""
+"""Arguments of generators: whole numbers, rates and times."""
 
 from __future__ import annotations
 

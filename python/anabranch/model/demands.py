@@ -1,4 +1,4 @@
-"""Demands: who wants to send how much to whom, with what weight, and when."""
+"""Demands: the sources, targets, rates, weights and times of connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of paths: how full they are, and the links that packets take because of them beside their paths."""
+"""LIPSIN filters of paths: their fill, and the stray links that packets take because of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where nodes lie in a picture: on the map if they have coordinates, else so that hops look like distances.
+"""The layout of nodes in a picture: by coordinates if there are any, else by distances in hops.
 
 The map is equirectangular: x = longitude * cos(mean latitude), y = latitude, cut where the widest gap in longitude is.
 Without any coordinates the stress ``sum over pairs of (|p_i - p_j| - d_ij)^2 / d_ij^2``, d_ij in hops, is made small
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.model.network import Network
 
 MOST_FOR_STRESS = 1000
-"""Beyond so many nodes the start by pivots is the answer; the stress needs all pairs."""
+"""The number of nodes beyond which the start by pivots is the answer; the stress needs all pairs."""
 
 PIVOTS = 60
 CLOSE = 1e-12

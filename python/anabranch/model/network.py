@@ -42,7 +42,7 @@ def span_s(span: float | str, what: str = "time") -> float:
 
 @dataclass
 class Edge:
-    """An edge as a file has it: one-way or two-way, perhaps without capacity or delay.
+    """An edge of a file: one-way or two-way, perhaps without capacity or delay.
 
     ``twin`` is the number of the edge that leads back; only for one-way edges among themselves.
     """
@@ -58,7 +58,7 @@ class Edge:
 
 @dataclass
 class Draft:
-    """What a reader found in a file, before missing capacities and delays are filled in."""
+    """The contents of a file, before missing capacities and delays are filled in."""
 
     name: str = ""
     node_names: list[str] = field(default_factory=list)
@@ -197,7 +197,7 @@ class Network:
         return self.core.parts()
 
     def with_capacities(self, capacity_bps: ArrayLike) -> Self:
-        """Give the same network with other capacities.
+        """Give this network with other capacities.
 
         Parameters
         ----------

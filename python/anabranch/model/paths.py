@@ -72,13 +72,13 @@ class Paths:
         return np.flatnonzero(np.diff(self.connection_offsets) == 0)
 
     def serves(self, demands: Demands) -> bool:
-        """Tell whether other demands are of connections between the same nodes, in the same order."""
+        """Tell whether other demands have the same pairs of nodes, in the same order."""
         own, other = self.demands.core, demands.core
         is_same = np.array_equal(own.source, other.source) and np.array_equal(own.target, other.target)
         return is_same and demands.network is self.demands.network
 
     def serving(self, demands: Demands) -> Paths:
-        """Give the same paths to other demands of connections between the same nodes, in the same order.
+        """Give these paths to other demands between the same pairs of nodes, in the same order.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What is to be shared among whom, as index arrays: what every solver takes."""
+"""The problem that every solver takes: capacities, paths and demands as index arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topology manager: who asks for paths gets them, with what they have in common, while links fail and return."""
+"""A topology manager: it answers requests for paths, with their groups and filters, while links fail and return."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TopologyManager:
         return self.core.requests()
 
     def request(self, receiver: str, publishers: Sequence[str], paths: int = 4) -> int:
-        """Find up to so many paths from each publisher to the receiver, around what is down; the request's number.
+        """Find paths from each publisher to the receiver that avoid failed links; give the request's number.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class TopologyManager:
         self.core.set_publishers(whole("request", request), self._nodes(publishers))
 
     def find_again(self, request: int) -> bool:
-        """Find the paths of a request anew over the links that are up now; whether any is another than before."""
+        """Find the paths of a request again over the links that are up; tell whether any path changed."""
         return self.core.find_again(whole("request", request))
 
     def _nodes(self, names: Sequence[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""How networks, demands, paths, allocations and results look in a notebook: at a glance, in one piece of HTML.
+"""Cards for notebooks: networks, demands, paths, allocations and results at a glance, as HTML.
 
 Nothing is asked of the net, no script runs, and colours are readable on light and dark pages. Names come from files, so
 all text is escaped.

@@ -1,4 +1,4 @@
-"""What is worth seeing at a glance of a network, of demands, of paths, of an allocation, of a result."""
+"""The contents of the cards of networks, demands, paths, allocations and results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARM = 0.01
 
 
 def network_html(network: Network) -> str:
-    """Show a network: how much there is of it, and where."""
+    """Show a network: its size and a map."""
     capacity = network.core.capacity_bps
     facts = [f"{count(len(network), 'node')}, {count(len(capacity), 'directed link')}"]
     if len(capacity):
@@ -44,7 +44,7 @@ def _delays(delay_s: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
 
 
 def demands_html(demands: Demands) -> str:
-    """Show demands: how many, how much in all, and the largest."""
+    """Show demands: their number, their sum, and the largest."""
     frame = demands.connections
     limited = frame.drop_nulls("demand_bps")
     facts = [f"{count(len(demands), 'connection')} on {demands.network.name or 'a network'}"]
@@ -63,7 +63,7 @@ def demands_html(demands: Demands) -> str:
 
 
 def paths_html(paths: Paths) -> str:
-    """Show paths: how many, how long, and the first."""
+    """Show paths: their number, their lengths, and the first paths."""
     connections = len(paths.connection_offsets) - 1
     facts = [f"{count(len(paths), 'path')} of {count(connections, 'connection')}"]
     hops = np.diff(paths.path_offsets)
@@ -79,7 +79,7 @@ def paths_html(paths: Paths) -> str:
 
 
 def allocation_html(allocation: Allocation) -> str:
-    """Show an allocation: the proof in words, links by utilisation, and who has least."""
+    """Show an allocation: the certificate in words, links by utilisation, and the connections with the least level."""
     facts = allocation.summary()
     title = allocation.how
     lines = [
@@ -136,7 +136,7 @@ def _least(allocation: Allocation) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Show what came out of a run: rates and errors over time, links by mean load, and the first connections."""
+    """Show a result: rates and errors over time, links by mean load, and the first connections."""
     meta = result.meta
     state = "" if meta["finished"] else f", stopped before {meta['duration_s']:g} s"
     protocols = ", ".join(result.connections["protocol"].unique().sort())

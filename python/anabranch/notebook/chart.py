@@ -24,7 +24,7 @@ COLOURS = ("#2f7fc1", "#d5702e", "#2a9d76", "#c2679d", "#c29a1d", "#7a8794")
 
 
 def chart(lines: Mapping[str, Line], label: str) -> str:
-    """Draw lines, each of times and values, from 0 up; what is no number is a gap.
+    """Draw lines of values over time, from 0 up; a value that is no number leaves a gap.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A network as a small map: nodes where figures have them, each link as the half of an edge that is its own."""
+"""A network as a small map: nodes at the places of the figures, each link as half of its cable."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ CELL = "text-align: {}; padding: 1px 14px 1px 0; white-space: nowrap"
 
 
 def card(title: str, facts: Iterable[str], *pieces: str) -> str:
-    """Put a title, lines of facts, and pieces that are HTML already one below the other."""
+    """Put a title, lines of facts, and pieces of HTML below each other."""
     lines = "".join(f"<div>{escape(fact)}</div>" for fact in facts)
     return f'<div style="{TEXT}"><div><b>{escape(title)}</b></div>{lines}{"".join(pieces)}</div>'
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], of: int) -> str:
-    """Make a table of the first rows of so many; numbers stand to the right."""
+    """Make a table of the first rows; numbers are aligned to the right."""
     if not rows:
         return ""
     sides = ["right" if all(_is_number(text) for text in column) else "left" for column in zip(*rows, strict=True)]
@@ -56,23 +56,23 @@ def _cell(text: str) -> str:
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """Say what colours mean."""
+    """Make a legend of colours."""
     one = '<span style="white-space: nowrap; margin-right: 14px"><span style="color: {}">&#9632;</span> {}</span>'
     return "<div>" + "".join(one.format(colour, escape(text)) for colour, text in entries) + "</div>"
 
 
 def svg(width: int, height: int, label: str, shapes: str) -> str:
-    """Put shapes into a picture that is as wide as there is room, and no wider than `width`."""
+    """Put shapes into a picture that fills the available width, up to `width`."""
     style = f"display: block; width: 100%; max-width: {width}px; margin: 5px 0"
     head = f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}" fill="none" style="{style}">'
     return f"{head}{shapes}</svg>"
 
 
 def rate(bps: float | None) -> str:
-    """Write a rate, or nothing."""
+    """Write a rate, or an empty text if there is none."""
     return "" if bps is None else _core.format_rate(float(f"{bps:.4g}"))
 
 
 def count(number: int, what: str) -> str:
-    """Write how many there are of something."""
+    """Write a number with its noun."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,4 +1,4 @@
-"""What the page is given of a run: a header in JSON, and a blob with all that was sampled.
+"""The data of a run for the page: a header in JSON, and a blob with all samples.
 
 The header has columns: ``nodes``, ``links``, ``connections`` and ``subflows`` are lists of equal length by name, and
 refer to each other by number. ``series`` says of each array in the blob ``of`` what it is, its ``name`` (that of the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VALUE_BYTES = 4
 
 DROPPED_BITS = 11
-"""Of the 23 bits of the mantissa so many are rounded away."""
+"""The number of low bits, of the 23 of the mantissa, that are rounded away."""
 
 NOTHING = 0x7FC00000
 """The bits of the one value that is not a number."""
@@ -32,7 +32,7 @@ NOTHING = 0x7FC00000
 
 @dataclass
 class Content:
-    """A run as the page shows it.
+    """The data of a finished run for the page.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Content:
         self.header.setdefault("series", [])
 
     def add(self, of: str, name: str, values: ArrayLike) -> None:
-        """Add what was sampled of all things of a kind: a row each, with a column for each sample."""
+        """Add the samples of all things of a kind: a row for each thing, a column for each sample."""
         table = np.atleast_2d(np.asarray(values, dtype="<f4"))
         place = {"of": of, "name": name, "rows": table.shape[0], "columns": table.shape[1], "start": self.size}
         self.header["series"].append(place)
@@ -63,7 +63,7 @@ class Content:
 
 
 def read_series(header: dict[str, Any], blob: bytes) -> dict[tuple[str, str], NDArray[np.float32]]:
-    """Give the arrays of a blob by what they are of and their name, as the page reads them."""
+    """Give the arrays of a blob by kind of thing and name, as the page reads them."""
     arrays = {}
     for place in header["series"]:
         rows, columns = place["rows"], place["columns"]

@@ -1,4 +1,4 @@
-"""An allocation as the page shows it: a run of one instant, with its proof."""
+"""The data of an allocation for the page: a run of one instant, with its certificate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def allocation_content(allocation: Allocation, *, name: str = "") -> Content:
-    """Give what the page shows of an allocation.
+    """Give the data of an allocation for the page.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a folder holds, as the page shows it: a run or an allocation."""
+"""The data of a folder for the page: a run or an allocation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_folder(folder: Path) -> Result | Allocation:
-    """Read what a folder holds.
+    """Read the run or the allocation in a folder.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def read_folder(folder: Path) -> Result | Allocation:
 
 
 def title_of(shown: Result | Allocation) -> str:
-    """Give what people call it; empty if it has no title."""
+    """Give the title; empty if there is none."""
     if isinstance(shown, Result):
         return str(shown.meta["title"])
     network = shown.paths.demands.network.name if shown.paths else ""
@@ -50,5 +50,5 @@ def title_of(shown: Result | Allocation) -> str:
 
 
 def shown_content(shown: Result | Allocation, *, name: str = "") -> Content:
-    """Give what the page shows of it, under this name."""
+    """Give the data for the page, under this name."""
     return result_content(shown, name=name) if isinstance(shown, Result) else allocation_content(shown, name=name)

@@ -1,4 +1,4 @@
-"""The network as the page's header has it."""
+"""The network in the header of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that still goes on, as the page shows it: what its plan says, and samples as they come."""
+"""The data of an unfinished run for the page: its plan, and samples as they arrive."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _subflows(demands: Demands, paths: Paths) -> dict[str, list[Any]]:
 
 
 class Growing:
-    """What was sampled until now of a run that goes on.
+    """The samples until now of an unfinished run.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Growing:
         return len(self.times_s)
 
     def add(self, samples: dict[str, NDArray[Any]]) -> None:
-        """Take in what a run has told: arrays of a row for each sample and a column for each thing."""
+        """Add samples of the run: arrays with a row for each sample and a column for each thing."""
         tables = {
             (of, name): table
             for of, name, table in _shown(samples, self.capacity_bps)

@@ -1,4 +1,4 @@
-"""A run as the page shows it."""
+"""The data of a finished run for the page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PATH_SIGN = " > "
 
 
 def result_content(result: Result, *, name: str = "") -> Content:
-    """Give what the page shows of a run.
+    """Give the data of a run for the page.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The colours of the page, which are those of the figures, and how each protocol looks."""
+"""The colours of the page, which figures use too, and the look of each protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def looks(protocols: Iterable[str]) -> dict[str, dict[str, str]]:
 
     What is no protocol, as the method of a solver, looks like the first.
     """
-    from anabranch.figures.looks import protocol_looks
+    from anabranch.figures.protocol_styles import protocol_looks
 
     known = protocol_looks()
     first = next(iter(known.values()))

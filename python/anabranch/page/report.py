@@ -52,7 +52,7 @@ def report_html(contents: Sequence[Content]) -> str:
 
 
 def write_report(contents: Sequence[Content], file: Path) -> None:
-    """Write a report; it is there whole or not at all, and takes the place of one that was there.
+    """Write a report, completely or not at all; an existing one is replaced.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A simulation and a live run of one scenario, set beside each other."""
+"""The comparison of a simulation with a live run of one scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOTAL = "(total)"
 
 
 def compared(simulated: Result, live: Result) -> pl.DataFrame:
-    """Give what both measured of each connection, and of all together.
+    """Compare the measurements of both for each connection, and for all together.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def check_live(plan: Plan) -> None:
 
 
 def live_plan(plan: Plan, *, progress: Progress | None = None) -> Result:
-    """Run live what `read_plan` made ready; see `live`."""
+    """Run live a plan that `read_plan` prepared; see `live`."""
     check_live(plan)
     with held_interrupts() as interrupts:
         begin = time.perf_counter()

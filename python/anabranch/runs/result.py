@@ -1,4 +1,4 @@
-"""What came out of a run: tables, what is to be known of the run itself, and the scenario that it came from."""
+"""The result of a run: tables, facts about the run, and its scenario."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ OF_MACHINE = ("threads", "wall_s", "events_per_s")
 """What is to be known of the computer's time: all of `Result.meta` that does not follow from scenario and seed."""
 
 GROUP_ROWS = 1 << 18
-"""So many rows of a table stand together in a file; readers may skip those where nothing can be that they look for."""
+"""The number of rows in a row group of a file; readers skip groups that cannot hold what they search."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of a run; immutable.
+    """The result of a run; immutable.
 
     Nothing in the tables is infinite or not a number: what did not come to be, or was not recorded, is null.
 
@@ -60,7 +60,7 @@ class Result:
     connections : DataFrame
         A row for each connection: ``connection``, ``source``, ``target``, ``protocol``; ``start_s``, ``stopped_s`` (the
         last byte was sent, or it was told to stop), ``finished_s`` (it has stopped, and all that it sent was delivered
-        or lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
+        or lost), ``left_s`` (its protocol had finished its leave); ``amount_bytes`` (null for as long as it stays),
         ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``; ``strays``, how many links copies of its packets, and of
         those on their way back, entered beside their paths, 0 without filters; ``mean_rate_bps``, what was delivered
         after the warm-up by the time from the start or the end of the warm-up, whichever is later, until it finished,
@@ -131,7 +131,7 @@ class Result:
         return float(samples["residual"][-1])
 
     def rates(self, *, subflows: bool = False) -> pl.DataFrame:
-        """Give what was granted over time, each value until the next.
+        """Give granted rates over time, each value until the next.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Result:
         return steps(self, subflows=subflows)
 
     def errors(self, percentiles: Sequence[float] = (10, 50, 90), *, of: str = "connection") -> pl.DataFrame:
-        """Give percentiles of how far granted rates were from fair, at each sample.
+        """Give percentiles of the errors of granted rates, relative to fair rates, at each sample.
 
         Of the connections that are granted a rate: one whose rate is 0 is left out, since it may only have begun. The
         error of a connection is (granted - fair) / fair, and left out where the fair rate is 0. The error of a link
@@ -179,7 +179,7 @@ class Result:
         return error_percentiles(self.series, percentiles, of)
 
     def settling(self, tolerance: float = 0.01, *, of: str = "fair", hold_s: float = HOLD_S) -> pl.DataFrame:
-        """Give how long rates took to settle after each instant at which connections came or went.
+        """Give the convergence time of rates after each instant at which connections came or went.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to do: a network, and the connections on it with their paths.
+    """A scenario for solvers: a network, and connections with their paths.
 
     Attributes
     ----------

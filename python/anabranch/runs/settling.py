@@ -1,4 +1,4 @@
-"""How far granted rates are from fair, and how soon they settle after connections come and go."""
+"""Errors of granted rates, and convergence times after connections come and go."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: st
 
 
 BINS = 20
-"""Amounts are put into so many bins with about as many connections each."""
+"""The number of bins of amounts, each with about as many connections."""
 
 
 def by_amount(result: Result) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""A scenario simulated, in one call: packets, links, protocols."""
+"""Simulation of a scenario in one call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Onlooker = Callable[[dict[str, NDArray[Any]]], None]
 
 MOST_NAMED = 3
-"""So many links are named in a warning."""
+"""The most links that a warning names."""
 
 
 def run(
@@ -91,7 +91,7 @@ def run_plan(
     progress: Progress | None = None,
     samples: Onlooker | None = None,
 ) -> Result:
-    """Simulate what `read_plan` made ready; see `run`."""
+    """Simulate a plan that `read_plan` prepared; see `run`."""
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}; it must be 1 or more")
     with held_interrupts() as interrupts:
@@ -109,7 +109,7 @@ def run_plan(
 
 @dataclass(frozen=True)
 class Ended:
-    """A simulation at its end: what came of it, not yet as tables.
+    """A simulation at its end, before its results become tables.
 
     Attributes
     ----------
@@ -127,14 +127,14 @@ class Ended:
     wall_s: float
 
     def result(self) -> Result:
-        """Give what came of it as tables."""
+        """Give the results as tables."""
         return _result(self.plan, self.outcome, self.wall_s)
 
 
 def end_of(
     plan: Plan, threads: int | None, tell: Callable[[float, int], None], samples: Onlooker | None = None
 ) -> Ended:
-    """Simulate what `read_plan` made ready, without the lock of the interpreter.
+    """Simulate a plan that `read_plan` prepared, without the lock of the interpreter.
 
     Parameters
     ----------

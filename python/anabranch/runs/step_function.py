@@ -32,18 +32,18 @@ class StepFunction:
         return self._value(int(np.searchsorted(self.time_s, time_s, side="right")))
 
     def within(self, start_s: float, end_s: float) -> StepFunction:
-        """Give what it is from one time until before another; it begins with the value at the first."""
+        """Give the function from one time until before another; it begins with the value at the first."""
         inside = (self.time_s > start_s) & (self.time_s < end_s)
         time, value = self.time_s[inside], self.value[inside]
         return StepFunction(np.concatenate([[start_s], time]), np.concatenate([[self.at(start_s)], value]))
 
     def until(self, end_s: float) -> StepFunction:
-        """Give what it is from its first change until before a time."""
+        """Give the function from its first change until before a time."""
         inside = self.time_s < end_s
         return StepFunction(self.time_s[inside], self.value[inside])
 
     def mean(self, start_s: float, end_s: float) -> float:
-        """Give its mean from one time until a later one."""
+        """Give the mean from one time until a later one."""
         inside = self.within(start_s, end_s)
         spans = np.diff(inside.time_s, append=end_s)
         return float((inside.value * spans).sum() / (end_s - start_s))

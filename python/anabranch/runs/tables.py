@@ -1,4 +1,4 @@
-"""What came of a run, as tables: connections, subflows, links, and how they fared over time."""
+"""The tables of a run: connections, subflows, links, and their samples over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: what the server knows, and its routes put together."""
+"""The application: the state of the server and all its routes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DESCRIPTION = "Runs of a folder, the scenarios that they may begin from, and the
 
 @dataclass(frozen=True)
 class Settings:
-    """What a server is started with.
+    """The settings of a server.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Settings:
     scenarios : Path, optional
         Where scenario files are.
     at_once : int
-        So many jobs run at a time.
+        Number of jobs that run at a time.
     token : str, optional
         What everybody must know who asks for anything.
     memory : str, optional
@@ -83,7 +83,7 @@ class Settings:
 
 @dataclass
 class Desk:
-    """What all routes share."""
+    """The state that all routes share."""
 
     runs: Runs
     jobs: Jobs

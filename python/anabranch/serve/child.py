@@ -1,4 +1,4 @@
-"""Processes of their own for what scenarios ask: whatever these take or break, the server goes on.
+"""Child processes for the work of scenarios: the server survives their crashes and their use of memory.
 
 A child is kinder to others than the server (`nice`), has a session of its own, so that no Ctrl-C of a terminal reaches
 it, and may take no more memory than is free when it begins. It tells by a pipe, and is told by it to stop; when the
@@ -56,7 +56,7 @@ class ChildError(RuntimeError):
 
 
 class Teller:
-    """What a child's work has: a way to tell the server something."""
+    """The messenger of a child's work to the server."""
 
     def __init__(self, pipe: Connection) -> None:
         self.pipe = pipe

@@ -1,4 +1,4 @@
-"""Connections that are closed if no whole request comes: whoever only holds one open keeps nobody else out."""
+"""Connections that are closed if no complete request comes, so that open connections cannot block others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BODY_S = 30.0
 """And its body; the longest that is served needs some 1.1 Mbit/s."""
 
 MOST_WAITING = 200
-"""So many connections may be without a whole request; for one more, that which has waited longest is closed."""
+"""The most connections without a complete request; for one more, the connection that has waited longest is closed."""
 
 WAITED_FOR = {h11.IDLE: HEAD_S, h11.SEND_BODY: BODY_S}
 

@@ -1,8 +1,8 @@
-"""What happens to a job, as server-sent events.
+"""The events of a job, as server-sent events.
 
 ``progress`` is how far it is; ``samples`` that there are more of them (the data are asked for apart, since they are
 numbers by the thousand); ``done`` and ``failed`` end the stream. The id of each event is how many samples are known by
-then: whoever comes back with it is told of those since, and without it of all.
+then: a client that reconnects with it receives the later ones, and all without it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUIET_S = 15.0
 
 
 async def events(job: Job, known: int, is_closing: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """Give the events of a job to somebody who knows so many samples, until it is over."""
+    """Give the events of a job to a client that knows some samples, until the job ends."""
     known = known if 0 <= known <= job.count or job.is_over else 0
     told, said = -PROGRESS_S, time.monotonic()
     last = ""

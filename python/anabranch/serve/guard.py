@@ -1,4 +1,4 @@
-"""Who may ask for what: everything that is refused before a route sees it, and the headers that all answers carry.
+"""Access control: requests that are refused before a route sees them, and the headers of all answers.
 
 On a loopback address no token is needed, so only pages of this server itself may ask. A name in ``Host`` that is none
 of this computer is how another site's name is bound to this address (DNS rebinding), and a request that changes
@@ -50,11 +50,11 @@ HEADERS = {
 
 
 class Refused(HTTPException):
-    """A request that goes no further."""
+    """A request that is refused."""
 
 
 class Guard:
-    """Lets through what may go through.
+    """The guard in front of all routes: it refuses requests or passes them on.
 
     Parameters
     ----------

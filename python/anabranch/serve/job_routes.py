@@ -1,4 +1,4 @@
-"""Jobs: scenarios that run, and what comes of them meanwhile."""
+"""Routes of jobs: scenarios that run, and their results until now."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from anabranch.serve import work
-from anabranch.serve.apart import apart
 from anabranch.serve.events import events, known_samples
 from anabranch.serve.models import JobDetails, JobFacts, JobList, NewJob, Problem
 from anabranch.serve.run_routes import BLOB, packed
+from anabranch.serve.worker import apart
 
 if TYPE_CHECKING:
     from anabranch.page import Content
@@ -35,7 +35,7 @@ SIZE_BYTES = 4
 
 @router.get("/api/jobs", summary="All jobs, the newest first")
 def jobs(request: Request) -> JobList:
-    """Give how far each is."""
+    """Give the progress of each job."""
     own: Jobs = request.app.state.desk.jobs
     return JobList(jobs=[job.facts() for job in own.all()], at_once=own.at_once)
 
@@ -51,7 +51,7 @@ async def start(request: Request, new: NewJob) -> JobFacts:
 
 @router.get("/api/jobs/{id}", summary="A job, and the header of its growing run", responses=NO_JOB)
 def job(request: Request, id: str) -> JobDetails:
-    """Give how far it is, and what the page shows but for samples."""
+    """Give the progress of a job, and all data for the page but samples."""
     own = _job(request, id)
     return JobDetails(header=own.header(), job=own.facts())
 
@@ -61,9 +61,11 @@ def data(
     request: Request,
     id: str,
     first: Annotated[int, Query(ge=0, le=MOST_SAMPLES, description="The first sample that is wanted.")] = 0,
-    count: Annotated[int, Query(ge=0, le=MOST_SAMPLES, description="So many samples are known to be.")] = MOST_SAMPLES,
+    count: Annotated[
+        int, Query(ge=0, le=MOST_SAMPLES, description="Number of samples that the client knows.")
+    ] = MOST_SAMPLES,
 ) -> Response:
-    """Give a size of four bytes, so many bytes of header (``first``, ``times_s``, ``series``), and a blob."""
+    """Give the size of the header in four bytes, the header (``first``, ``times_s``, ``series``), and a blob."""
     samples = _job(request, id).samples
     if samples is None:
         return Response(status_code=204)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 50
 MOST_KEPT = 100
-"""Of jobs that are over so many are remembered."""
+"""The number of ended jobs that are remembered."""
 
 OVER = ("done", "stopped", "failed")
 NAMES_TO_TRY = 20
@@ -48,7 +48,7 @@ LEFT_S = 3600.0
 
 @dataclass
 class Job:
-    """A scenario that runs, has run, or waits for it.
+    """A scenario that waits, runs or has run.
 
     Attributes
     ----------
@@ -78,11 +78,11 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether the job has ended."""
         return self.state in OVER
 
     def facts(self) -> JobFacts:
-        """Give how far it is."""
+        """Give the progress of the job."""
         now = time.monotonic() if self.end is None else self.end
         wall_s = 0.0 if self.begin is None else max(now - self.begin, 1e-9)
         share = self.time_s / self.duration_s if self.duration_s > 0 else 0.0
@@ -111,7 +111,7 @@ class Jobs:
     folder : Path
         Where runs are written.
     at_once : int
-        So many run at a time.
+        Number of jobs that run at a time.
     memory : str or None
         The most that each may take; 70 % of what is free when it begins if None.
     """
@@ -130,7 +130,7 @@ class Jobs:
             thread.start()
 
     def start(self, prepared: Prepared, name: str | None) -> Job:
-        """Take in a job.
+        """Add a job.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class Jobs:
         return job
 
     def stop(self, job: Job) -> None:
-        """Call a job off: one that waits is over at once, one that runs soon."""
+        """Cancel a job: a waiting job ends at once, a running one soon."""
         with self.changed:
             job.is_called_off = True
             if job in self.waiting:
@@ -162,7 +162,7 @@ class Jobs:
                 _end(job, "stopped")
 
     def close(self) -> None:
-        """Call all jobs off, and wait until what they have is written."""
+        """Cancel all jobs, and wait until their results are written."""
         with self.changed:
             self.is_closed = True
             for job in list(self.known.values()):
@@ -262,6 +262,6 @@ def _remove_left(folder: Path) -> None:
 
 def _end(job: Job, state: State, error: str | None = None) -> None:
     job.error, job.end = error, time.monotonic()
-    # Last, since whoever sees the state may look at the rest.
+    # Last, since other threads read the rest once they see the state.
     job.state = state
     job.prepared, job.samples = None, None

@@ -1,4 +1,4 @@
-"""What goes over the wire as JSON."""
+"""The JSON bodies of requests and answers."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ State = Literal["waiting", "running", "done", "stopped", "failed"]
 
 
 class Strict(BaseModel):
-    """What a caller sends: unknown fields are mistakes."""
+    """The base of request bodies: unknown fields are mistakes."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Problem(BaseModel):
-    """What was wrong, where, and what would do."""
+    """A mistake: what is wrong, where, and what would be accepted."""
 
     error: str
     line: int | None = Field(default=None, description="In the scenario's text, from 1.")
@@ -45,7 +45,7 @@ class Problem(BaseModel):
 
 
 class RunFacts(BaseModel):
-    """What the list says of a run, or of an allocation, which has neither seed nor time."""
+    """A run in the list, or an allocation, which has neither seed nor time."""
 
     id: str
     kind: Literal["run", "allocation"]
@@ -79,7 +79,7 @@ class RunList(BaseModel):
 
 
 class ScenarioFacts(BaseModel):
-    """A scenario file that a run may begin from."""
+    """A scenario file that a new run can start from."""
 
     id: str
     file: str = Field(description="Seen from the folder of scenarios.")
@@ -138,7 +138,7 @@ class NewJob(Source):
 
 
 class CheckAnswer(BaseModel):
-    """Whether a scenario is right."""
+    """The outcome of the check of a scenario."""
 
     right: bool
     facts: dict[str, Any] | None = Field(default=None, description="What it has, if it is right.")
@@ -148,7 +148,7 @@ class CheckAnswer(BaseModel):
 
 
 class JobFacts(BaseModel):
-    """How far a job is."""
+    """The progress of a job."""
 
     id: str
     name: str
@@ -169,7 +169,7 @@ class JobList(BaseModel):
     """Jobs, the newest first."""
 
     jobs: list[JobFacts]
-    at_once: int = Field(description="So many run at a time; the others wait.")
+    at_once: int = Field(description="Number of jobs that run at a time; others wait.")
 
 
 class JobDetails(BaseModel):

@@ -1,4 +1,4 @@
-"""What files and folders are called in addresses, and what new runs are called in the folder.
+"""Names of files and folders in addresses, and names of new runs in the folder.
 
 An address has letters, digits, ``.``, ``_`` and ``-`` as they are, ``:`` between folders, and ``~`` with two digits for
 each byte of anything else. So one segment of a path names a file at any depth, and nothing in it can lead elsewhere.

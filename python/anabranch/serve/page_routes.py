@@ -12,7 +12,7 @@ router = APIRouter(tags=["page"])
 
 @router.get("/", summary="The page over all runs", response_class=HTMLResponse)
 def page(request: Request) -> HTMLResponse:
-    """Send the page; it asks for the rest itself."""
+    """Send the page, which requests its data."""
     text = request.app.state.desk.page
     return HTMLResponse(text, headers={"content-security-policy": policy(text), "cache-control": "no-cache"})
 

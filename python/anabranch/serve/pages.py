@@ -1,4 +1,4 @@
-"""What the pages that the server sends may do, and plain ones: the list of routes, and what is refused."""
+"""Content security policies, and plain pages: the list of routes, and refusals."""
 
 from __future__ import annotations
 

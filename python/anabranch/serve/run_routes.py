@@ -1,4 +1,4 @@
-"""Runs of the folder."""
+"""Routes of the runs in the folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOB: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-st
 
 @router.get("/api/runs", summary="All runs of the folder, and the folders that are none")
 def runs(request: Request) -> RunList:
-    """Look through the folder; what has not changed is not read again."""
+    """List the folder; unchanged runs are not read again."""
     found: RunList = request.app.state.desk.runs.list()
     return found
 
@@ -36,7 +36,7 @@ def header(request: Request, id: str) -> Response:
 
 @router.get("/api/runs/{id}/data", summary="The samples of a run, as arrays", responses=NO_RUN | SAME | BLOB)
 def data(request: Request, id: str) -> Response:
-    """Give the blob that the header speaks of."""
+    """Give the blob that the header describes."""
     return _part(request, id, "application/octet-stream", lambda run: run.blob)
 
 
@@ -54,7 +54,7 @@ def _part(request: Request, id: str, kind: str, of: Any) -> Response:
 
 
 def packed(request: Request, content: bytes, kind: str, headers: dict[str, str]) -> Response:
-    """Send what was packed with gzip as it is, or unpacked to those who do not take that."""
+    """Send data packed with gzip, or unpacked to clients that do not accept gzip."""
     takes = (part.partition(";") for part in request.headers.get("accept-encoding", "").split(","))
     if any(name.strip() in ("gzip", "*") and rest.strip() != "q=0" for name, _, rest in takes):
         return Response(content, media_type=kind, headers=headers | {"content-encoding": "gzip"})

@@ -1,4 +1,4 @@
-"""The runs in a folder: found, listed, and made ready for the page."""
+"""The runs in a folder: found, listed, and prepared for the page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run as the page asks for it: header and blob, compressed."""
+    """The compressed header and blob of a run, for the page."""
 
     etag: str
     header: bytes
@@ -64,7 +64,7 @@ class Prepared:
 
 @dataclass
 class Runs:
-    """What is known of the folder.
+    """The known runs of a folder.
 
     Attributes
     ----------
@@ -102,14 +102,14 @@ class Runs:
         return RunList(folder=_shown(str(self.root)), runs=runs, unreadable=unreadable, whole=whole)
 
     def etag(self, id: str) -> str | None:
-        """Give what changes when a run does; nothing if there is no folder of that id."""
+        """Give a tag that changes with the run; nothing if there is no folder of that id."""
         folder = place(self.root, id)
         if folder is None or not folder.is_dir():
             return None
         return f'W/"{hashlib.sha256(repr((id, _stamp(folder))).encode()).hexdigest()[:24]}"'
 
     def prepared(self, id: str, etag: str) -> Prepared:
-        """Give a run made ready for the page.
+        """Give a prepared run for the page.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Runs:
 
 
 def prepare(_teller: Teller, root: Path, id: str, etag: str) -> Prepared:
-    """Make a run ready for the page; in a process of its own, since it may take as much memory as its tables.
+    """Prepare a run for the page, in a child process, since it may take as much memory as its tables.
 
     Raises
     ------

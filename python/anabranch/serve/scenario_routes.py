@@ -1,4 +1,4 @@
-"""Scenarios: their schema, the files that there are, and whether one is right."""
+"""Routes of scenarios: their schema, the files, and checks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from anabranch import _core
 from anabranch.serve import work
-from anabranch.serve.apart import apart
 from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText, Source
+from anabranch.serve.worker import apart
 
 router = APIRouter(tags=["scenarios"])
 
@@ -20,7 +20,7 @@ def schema() -> Response:
 
 @router.get("/api/scenarios", summary="The scenario files that a run may begin from")
 def scenarios(request: Request) -> list[ScenarioFacts]:
-    """Look through the folder of scenarios."""
+    """List the folder of scenarios."""
     found: list[ScenarioFacts] = request.app.state.desk.scenarios.all()
     return found
 

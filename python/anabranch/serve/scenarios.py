@@ -1,4 +1,4 @@
-"""The scenario files that a run may begin from, and whether a scenario is right."""
+"""The scenario files for new runs, and the check of scenarios."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Scenarios:
         return read_plan(f"{text}\n", seed=source.seed, sets=source.sets, folder=folder, within=self.within)
 
     def check(self, source: Source) -> CheckAnswer:
-        """Say what a scenario has, or what is wrong with it and where."""
+        """Check a scenario: give its facts, or its first mistake and where it is."""
         keys, text = None, None
         value = _plain(source.scenario) if isinstance(source.scenario, str) else None
         try:
@@ -98,7 +98,7 @@ class Scenarios:
 
 
 def problem_of(error: Exception, keys: list[str] | None = None) -> Problem:
-    """Say what is wrong with a scenario: with its place in the text, and its key where lines have keys."""
+    """Describe the mistake of a scenario: its place in the text, and its key where lines have keys."""
     message = _shown(str(error)).removeprefix("scenario: ")
     found = PLACE.search(message)
     if found is None:

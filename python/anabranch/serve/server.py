@@ -58,7 +58,7 @@ class Server(uvicorn.Server):
 
 
 def serve(settings: Settings, *, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; then all jobs are stopped, and what they have is kept.
+    """Serve until Ctrl-C; then all jobs are stopped, and their results are kept.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What children of the server do: check a scenario, make one ready, run it."""
+"""The work of child processes: check a scenario, prepare it, run it."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class Prepared:
 
 
 def check(_teller: Teller, scenarios: Scenarios, source: Source) -> CheckAnswer:
-    """Say what a scenario has, or what is wrong with it and where."""
+    """Check a scenario: give its facts, or its first mistake and where it is."""
     return scenarios.check(source)
 
 
 def prepare(_teller: Teller, scenarios: Scenarios, source: Source) -> Prepared:
-    """Make a scenario ready.
+    """Prepare a scenario for a run.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def prepare(_teller: Teller, scenarios: Scenarios, source: Source) -> Prepared:
 
 
 def run(teller: Teller, scenario: bytes, place: Path, threads: int | None) -> dict[str, Any]:
-    """Run a scenario, tell how far it is and what is sampled, write what comes of it to a new folder, and give facts.
+    """Run a scenario: report progress and samples, write the result to a new folder, and give its facts.
 
     It tells that it has begun once the scenario is read. When it is told to stop, what there is until then is written.
     """

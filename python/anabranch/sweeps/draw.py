@@ -1,4 +1,4 @@
-"""Figures over the runs of a sweep, drawn of their numbers."""
+"""Figures over the runs of a sweep, drawn from their numbers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ METHODS = {"student": "Student's t", "bootstrap": "bootstrap"}
 def draw_numbers(
     numbers: pl.DataFrame, plan: SweepFigure, file: str | os.PathLike[str] | None = None, *, pooled: Sequence[str] = ()
 ) -> Figure:
-    """Draw the numbers of a figure, as `anabranch.sweeps.drawn.drawn_numbers` gives them; saved if `file` is given.
+    """Draw the numbers of a figure, and save the figure if `file` is given.
 
-    Below lines stands over which columns the means are: `pooled`, as `anabranch.sweeps.drawn.pooled` gives it.
+    `anabranch.sweeps.figure_data.drawn_numbers` gives `numbers`. A line below the figure names the columns that the
+    means are over: `pooled`, as `anabranch.sweeps.figure_data.pooled` gives it.
 
     Raises
     ------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.quantity import SweepQuantity
 
 PROBE = 3
-"""So many rows show whether an expression takes each by itself."""
+"""The number of rows that show whether an expression treats each row separately."""
 
 NUMBERS = "`value` must be a number in every row, or true or false"
 CONDITION = "`where` must be true or false in every row, such as start_s < 5"

@@ -65,7 +65,7 @@ class Sample(BaseModel):
 
 
 class Repeat(Strict):
-    """Until when runs are repeated with more seeds: until means are sure."""
+    """The rule by which runs are repeated with more seeds until intervals are small enough."""
 
     margin: float = Field(default=0.01, gt=0.0, lt=1.0)
     """The most that the half-width of a 95 % interval may be of its mean."""
@@ -73,7 +73,7 @@ class Repeat(Strict):
     most: int = Field(default=100, ge=2, le=1_000_000)
     """Seeds at each point."""
     step: int = Field(default=5, ge=1)
-    """So many seeds are added at a time."""
+    """The number of seeds that are added at a time."""
     of: tuple[SweepQuantity, ...] = ()
     """What is to be sure; the numbers of all tables if not given."""
 
@@ -85,7 +85,7 @@ class Repeat(Strict):
 
 
 class SweepFile(Strict):
-    """All that stands in a sweep file."""
+    """The contents of a sweep file."""
 
     title: str = ""
     scenario: str

@@ -1,4 +1,4 @@
-"""Means over runs and how far they may be from the truth, for many groups of runs at once.
+"""Means over runs and their confidence intervals, for many groups of runs at once.
 
 By Student's t the interval of a mean reaches as far down as up. That suits numbers that are somehow normal, and others
 once there are many: how many depends above all on their skewness, since mean and deviation of skewed samples grow and
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.quantity import Interval
 
 ENOUGH = 10
-"""So many runs show how their numbers are distributed."""
+"""The least number of runs that show the distribution of their numbers."""
 
 SKEWED = 1.0
 """From here on the skewness of a sample counts; that of exponential numbers is 2."""

@@ -22,9 +22,7 @@ from anabranch.interrupts import kept_handlers
 from anabranch.runs.result import read_result
 from anabranch.runs.scenario import read_plan
 from anabranch.runs.simulate import run_plan
-from anabranch.sweeps.store import Store
-from anabranch.sweeps.version import code_version, run_name
-from anabranch.sweeps.work import (
+from anabranch.sweeps.single_run import (
     TOGETHER,
     Failed,
     FileChangedError,
@@ -35,18 +33,20 @@ from anabranch.sweeps.work import (
     files_of,
     tables_of,
 )
+from anabranch.sweeps.store import Store
+from anabranch.sweeps.version import code_version, run_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from anabranch.sweeps.points import Point
-    from anabranch.sweeps.work import Base, Digests
+    from anabranch.sweeps.single_run import Base, Digests
 
 RETRIES = 10
 """So often a run is done again whose node has died."""
 
 AHEAD = 3
-"""So many tasks wait for each processor of the cluster: enough that none is idle, few enough to plan in time."""
+"""The number of tasks that wait for each processor: enough that none is idle, few enough to plan in time."""
 
 LOOK_S = 0.5
 
@@ -56,7 +56,7 @@ REACH_S = 5.0
 
 @dataclass(frozen=True)
 class Sent:
-    """What a node sends back of a run.
+    """The answer of a node about a run.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def run_on_ray(
     shared: bool,
     tell: Any,
 ) -> Iterator[SweptRun | Failed]:
-    """Make the runs of points on a cluster, and give each as soon as it is there.
+    """Make the runs of points on a cluster, and give each as soon as it is done.
 
     Raises
     ------

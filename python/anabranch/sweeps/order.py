@@ -1,4 +1,4 @@
-"""The order in which groups of runs stand in tables and figures, and what they are called there."""
+"""The order and the names of groups of runs in tables and figures."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Varied:
 
 @dataclass(frozen=True)
 class Axis:
-    """What takes its values together; axes are crossed."""
+    """The values of a sweep that are varied together; axes are crossed."""
 
     varied: tuple[Varied, ...]
 

@@ -1,4 +1,4 @@
-"""What is to be known of the runs of a sweep: a number for each run, and the tables and figures made of these.
+"""Quantities of a sweep: a number for each run, and the tables and figures made of these numbers.
 
 As in a file::
 
@@ -130,12 +130,12 @@ class SweepQuantity(BaseModel):
 
     @property
     def place(self) -> str:
-        """What it is called in messages."""
+        """The name in messages."""
         return f"quantity of `{self.of}`"
 
     @property
     def words(self) -> str:
-        """What stands at an axis."""
+        """The label of an axis."""
         return self.label or self.value
 
 
@@ -148,7 +148,7 @@ class SweepTable(SweepQuantity):
 
     @property
     def place(self) -> str:
-        """What it is called in messages."""
+        """The name in messages."""
         return f"table `{self.file}`"
 
     @model_validator(mode="after")
@@ -176,12 +176,12 @@ class SweepFigure(SweepQuantity):
 
     @property
     def place(self) -> str:
-        """What it is called in messages."""
+        """The name in messages."""
         return f"figure `{self.file}`"
 
     @property
     def drawn(self) -> list[str]:
-        """The columns whose values differ to the eye."""
+        """The columns that a reader of the figure can distinguish."""
         return [column for column in (self.panels, self.lines, self.x) if column is not None]
 
     @property

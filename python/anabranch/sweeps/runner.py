@@ -1,4 +1,4 @@
-"""A sweep: every point run once, here or on a cluster, so that it can be ended at any time and goes on later."""
+"""The runner of sweeps: every point is run once, here or on a cluster; an interrupted sweep continues later."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
 from anabranch.runs.result import read_result
 from anabranch.sweeps.file import Sweep, read_file
-from anabranch.sweeps.here import run_here
+from anabranch.sweeps.local import run_here
+from anabranch.sweeps.more_seeds import first_seeds, unsure
+from anabranch.sweeps.outputs import check_columns, write_all
 from anabranch.sweeps.points import axes_of, column_of_seed, points_of
-from anabranch.sweeps.rounds import first_seeds, unsure
+from anabranch.sweeps.results import POINTS, Swept, alone, joined, read_sweep, runs_together, together
+from anabranch.sweeps.single_run import Base, Digests, Failed, SweptRun, read_base, tables_of
 from anabranch.sweeps.store import Store, opened
-from anabranch.sweeps.summaries import check_columns, write_all
-from anabranch.sweeps.swept import POINTS, Swept, alone, joined, read_sweep, runs_together, together
 from anabranch.sweeps.turns import Turns
 from anabranch.sweeps.version import code_version
-from anabranch.sweeps.work import Base, Digests, Failed, SweptRun, read_base, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     On = Literal["here", "ray"]
 
 MOST_PLANNED = 500
-"""So many values are planned before a sweep begins; all are read."""
+"""The number of values that are planned before a sweep begins; all are read."""
 
 RUNS, ROWS = 1_000, 1_000_000
-"""Tables of so many runs, or rows, are written together."""
+"""The number of runs, or of rows, whose tables are written together."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ def sweep(
     out : path
         The folder of the sweep; made if it is not there.
     threads : int, optional
-        So many runs at a time; as many as there are processors if not given.
+        Number of runs at a time; by default the number of processors.
     on : {"here", "ray"}
         On this machine, or on a Ray cluster. The runs are the same, byte for byte.
     address : str, optional

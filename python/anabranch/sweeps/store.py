@@ -1,4 +1,4 @@
-"""The folder of a sweep: a folder for each run, there whole or not at all, and a journal of what was done.
+"""The folder of a sweep: a complete folder for each run, and a journal of finished runs.
 
 ::
 
@@ -53,7 +53,7 @@ ASIDE = "."
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Store]:
-    """Give the folder of a sweep to write to; nobody else may meanwhile.
+    """Give the folder of a sweep for writing, locked against other writers.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _lock(lock: Any, folder: Path) -> None:
 
 
 class Store:
-    """What is in the folder of a sweep.
+    """The contents of the folder of a sweep.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ class Store:
                     yield own
 
     def note_failure(self, key: str, failure: Mapping[str, Any]) -> None:
-        """Keep why a run failed."""
+        """Keep the reason of a failed run."""
         self.put_text(f"failed/{key}.json", json.dumps(failure, indent=1, ensure_ascii=False) + "\n")
 
     def forget_failure(self, key: str) -> None:
@@ -292,7 +292,7 @@ class Store:
                 self.forget_failure(entry.name.removesuffix(".json"))
 
     def failures(self) -> dict[str, dict[str, Any]]:
-        """Give what is known of runs that failed, by key."""
+        """Give the failures of runs, by key."""
         found = {}
         if self.failed.is_dir():
             for entry in sorted(_entries(self.failed), key=lambda entry: entry.name):
@@ -304,7 +304,7 @@ class Store:
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """Give a digest of files by their names and what is in them."""
+    """Give a digest of files: of their names and contents."""
     digest = blake2b(digest_size=DIGEST_BYTES)
     for name in sorted(files):
         digest.update(blake2b(name.encode(), digest_size=DIGEST_BYTES).digest())

@@ -1,16 +1,16 @@
-"""What came of points, in the order of the points, however it comes."""
+"""Results of points, put into the order of the points."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anabranch.sweeps.work import SweptRun
+from anabranch.sweeps.single_run import SweptRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anabranch.sweeps.work import Failed
+    from anabranch.sweeps.single_run import Failed
 
 
 class Turns:
@@ -33,7 +33,7 @@ class Turns:
         self.waiting: dict[str, SweptRun | Failed] = {}
 
     def after(self, outcome: SweptRun | Failed) -> Iterator[SweptRun]:
-        """Take in what came of a point, and give the runs whose turn it is."""
+        """Add the result of a point, and give the runs whose turn it is."""
         is_next = self.keys[self.next : self.next + 1] == [outcome.key]
         if isinstance(outcome, SweptRun) and not is_next and self.rows + _rows(outcome) > self.most_rows:
             outcome = replace(outcome, tables={})
@@ -47,7 +47,7 @@ class Turns:
                 yield own
 
     def rest(self) -> Iterator[SweptRun]:
-        """Give the runs that still wait, where no more come."""
+        """Give the runs that still wait after the last result."""
         for key in self.keys[self.next :]:
             own = self.waiting.pop(key, None)
             if isinstance(own, SweptRun):

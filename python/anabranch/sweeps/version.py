@@ -1,4 +1,4 @@
-"""Which code results are of: the version, and a digest of what they go through."""
+"""The version of the code that made results: the release, and a digest of its sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One kind of trace made of the other."""
+"""Conversion between the two kinds of traces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_MS = 7 * 24 * 3600 * 1000
 """A trace that is longer, a week, is not looked at millisecond by millisecond."""
 
 MS_AT_ONCE = 1 << 20
-"""So many milliseconds are in memory together."""
+"""The number of milliseconds that are in memory together."""
 
 ROUNDING_BITS = 1e-3
 """By so much a sum of bits may fall short of an opportunity that it is to fill."""

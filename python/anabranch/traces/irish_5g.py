@@ -26,7 +26,7 @@ COLUMNS = ("Timestamp", "DL_bitrate", "State")
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What is left out of a recording, and how time goes on in the rest.
+    """The rule for cleaning a recording: what is left out, and how time continues in the rest.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class Opportunities:
 
     @property
     def duration_s(self) -> float:
-        """When it begins again."""
+        """The time at which the trace begins again."""
         return float(self.times_ms[-1]) / 1e3
 
 
@@ -41,7 +41,7 @@ class Capacities:
 
     @property
     def duration_s(self) -> float:
-        """The last time."""
+        """The last time of the trace."""
         return float(self.time_s[-1])
 
     def bits_by(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ LOOK_S = 0.1
 
 @dataclass(frozen=True)
 class FetchState:
-    """How far a fetch is.
+    """The progress of a fetch.
 
     ``sources`` has a row for each: ``source``, its address; ``standing``, one of awaited, preparing, waiting for what
     others have, sending, lost and refused; ``why`` of the last two; ``brought_bytes``; and ``paths``, a row for each:
@@ -42,19 +42,19 @@ class FetchState:
 
     @property
     def brought_bytes(self) -> int:
-        """Bytes of the file that have come, and were verified."""
+        """The bytes of the file that arrived and were verified."""
         brought: int = sum(source["brought_bytes"] for source in self.sources)
         return brought
 
     @property
     def there_bytes(self) -> int:
-        """Bytes of the file that are there."""
+        """The bytes of the file that are on the disk."""
         return self.was_there_bytes + self.brought_bytes
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that was fetched: ``hash`` is what ``b3sum`` prints, ``state`` how things stood at the end."""
+    """A file that was fetched: ``hash`` is the hash that ``b3sum`` prints, ``state`` the state at the end."""
 
     path: Path
     hash: str
@@ -64,7 +64,7 @@ class Fetched:
 
     @property
     def rate_bps(self) -> float:
-        """How fast what was not there came, in bits of the file per second."""
+        """The throughput of the missing part, in bits of the file per second."""
         return 8 * (self.size_bytes - self.was_there_bytes) / max(self.state.time_s, 1e-9)
 
 
@@ -80,7 +80,7 @@ def fetch(
     patience_s: float = 60.0,
     progress: Callable[[FetchState], None] | None = None,
 ) -> Fetched:
-    """Fetch a file from all of its sharers at once.
+    """Fetch a file from all servers that share it at once.
 
     Every chunk is verified when it comes, by the BLAKE3 hash of the file. What is there stays there whatever happens:
     the same call goes on from there.

@@ -1,4 +1,4 @@
-"""Fetches in the shape of iperf3's JSON, so that what reads that reads them: a stream there is a path here."""
+"""Fetches in iperf3's JSON format, for programs that read it: a stream of iperf3 is a path."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ export function Home({ route, replace }: Props) {
       ) : null}
       {shown.length ? <RunTable runs={shown} chosen={chosen} choose={choose} /> : null}
       {list && !list.whole ? (
-        <p class="warning">There are more folders than are searched; serve a part of them.</p>
+        <p class="warning">There are more folders than the server searches; serve a subfolder.</p>
       ) : null}
       {list?.unreadable.length ? (
         <details class="unreadable">

@@ -42,7 +42,7 @@ export function JobCard({ job, linked }: Props) {
 
 /** Progress in words: time, rate of events, time left. */
 export function progressText(job: JobFacts): string {
-  if (job.state === "waiting") return "waits until another job is over";
+  if (job.state === "waiting") return "waits for another job to end";
   const parts = [`${spanText(job.time_s)} of ${spanText(job.duration_s)}`];
   if (job.events_per_s > 0) parts.push(`${roughText(job.events_per_s)} events/s`);
   if (job.left_s !== null) parts.push(`${leftText(job.left_s)} left`);

@@ -1,4 +1,4 @@
-/** A job while it runs: its run grows before one's eyes; when it is over, the run as it was kept. */
+/** A job: while it runs, the growing run; after its end, the kept run. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -39,7 +39,7 @@ export function JobView({ id, palette, replace }: Props) {
       {run && run.times.length > 1 ? (
         <App runs={[run]} palette={palette} />
       ) : (
-        <p class="empty waiting">{isOver(job) ? "It left no run." : "No sample yet …"}</p>
+        <p class="empty waiting">{isOver(job) ? "The job left no run." : "No sample yet …"}</p>
       )}
     </>
   );
@@ -101,7 +101,7 @@ function useJob(id: string): { job: JobFacts | null; run: Run | null; failed: st
       });
       stream.onerror = () => {
         // The browser tries again by itself, unless the server says that there is nothing to follow.
-        if (stream?.readyState === EventSource.CLOSED) setFailed("the server knows it no longer; look at the runs");
+        if (stream?.readyState === EventSource.CLOSED) setFailed("the server does not know this job; look at the list of runs");
       };
     };
 

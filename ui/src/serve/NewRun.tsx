@@ -119,7 +119,7 @@ export function NewRun({ origin }: { origin: string }) {
             <input
               value={name}
               maxLength={200}
-              placeholder="of its folder; the title"
+              placeholder="of the folder; default: the title"
               onInput={(e) => setName(e.currentTarget.value)}
             />
           </label>
@@ -128,7 +128,7 @@ export function NewRun({ origin }: { origin: string }) {
             <input
               inputMode="numeric"
               value={seed}
-              placeholder="of the scenario"
+              placeholder="default: of the scenario"
               aria-invalid={seedFault !== null}
               onInput={(e) => setSeed(e.currentTarget.value)}
             />
@@ -137,7 +137,7 @@ export function NewRun({ origin }: { origin: string }) {
             start
           </button>
           <span class="verdict" role="status">
-            {!isWhole ? "not right yet" : checking || !answer ? "checking …" : verdictText(answer)}
+            {!isWhole ? "not valid yet" : checking || !answer ? "checking …" : verdictText(answer)}
           </span>
         </div>
         {seedFault ? <p class="failed">{seedFault}</p> : null}
@@ -196,10 +196,10 @@ function sourceOf(draft: Draft, seed: string, origin: string): Source {
 }
 
 function verdictText(answer: CheckAnswer): string {
-  if (!answer.right) return "not right yet";
+  if (!answer.right) return "not valid yet";
   const facts = answer.facts;
   if (!facts) return "right";
-  return `right: ${facts.nodes} nodes, ${facts.links} links, ${facts.connections} connections, ${spanText(facts.duration_s)}`;
+  return `valid: ${facts.nodes} nodes, ${facts.links} links, ${facts.connections} connections, ${spanText(facts.duration_s)}`;
 }
 
 /** Asks whether a scenario is right, a moment after the last change. */

@@ -85,7 +85,7 @@ function Choice({
       value={shown(value)}
       onChange={(event) => put(event.currentTarget.value)}
     >
-      <option value="">{standard ? `${standard} (if not said)` : "not said"}</option>
+      <option value="">{standard ? `${standard} (default)` : "not set"}</option>
       {choices.map((choice) => (
         <option key={choice} value={choice}>
           {choice}

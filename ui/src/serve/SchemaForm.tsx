@@ -153,7 +153,7 @@ function Section({ name, path, there, count, help, children, onChange }: Section
         {children}
         {there && count === undefined ? (
           <button type="button" class="remove" onClick={() => onChange(undefined)}>
-            leave {name} out
+            remove {name}
           </button>
         ) : null}
       </div>
@@ -283,7 +283,7 @@ function Forms({ field, value, path, onChange, name }: FieldProps & { field: Fie
         value={number}
         onChange={(event) => choose(Number(event.currentTarget.value))}
       >
-        <option value={-1}>not said</option>
+        <option value={-1}>not set</option>
         {field.forms.map((form, i) => (
           <option key={form.label + i} value={i} title={form.schema.description}>
             {form.label}
@@ -319,7 +319,7 @@ function Labelled({ name, path, required, help, children }: LabelledProps) {
     <div class={problem ? "field wrong" : "field"} data-key={path}>
       <label for={`field ${path}`}>
         <code>{name}</code>
-        {required ? <span title="must be there"> *</span> : null}
+        {required ? <span title="required"> *</span> : null}
       </label>
       <div class="value">
         {children}

@@ -29,7 +29,7 @@ export function withFault(faults: Faults, path: string, fault: string | null): F
 }
 
 export const NO_LIST = 'this is no list yet; write it like ["a", "b"]';
-export const NO_NUMBER = "this is no number yet";
+export const NO_NUMBER = "this is not a number yet";
 export const TOO_LARGE = "the form cannot hold whole numbers beyond 2^53 exactly; write it as text (TOML)";
 
 /** What is wrong with a list as it is written; what is empty is left out. */

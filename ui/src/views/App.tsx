@@ -78,7 +78,7 @@ export function App({ runs, palette }: Props) {
           <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, own, scales }} />
         ))}
       </div>
-      <footer>space: play or pause · ← →: a sample · /: filter · Esc: choose nothing · ?: all keys</footer>
+      <footer>space: play or pause · ← →: a sample · /: filter · Esc: clear the choice · ?: all keys</footer>
       {help ? <Help onClose={() => setHelp(false)} /> : null}
     </main>
   );

@@ -16,7 +16,7 @@ export function Bottlenecks({ run, update }: { run: Run; update: Update }) {
   return (
     <section class="details" aria-label="bottlenecks">
       <h3>{isPriced ? "The dearest links" : "The tightest bottlenecks"}</h3>
-      <p class="facts">Choose a connection to see why it gets no more, or a link to see whom it serves.</p>
+      <p class="facts">Choose a connection to see why it gets no more, or a link to see its connections.</p>
       {found.length ? (
         <div class="scroll">
           <table class="wide">
@@ -43,7 +43,7 @@ export function Bottlenecks({ run, update }: { run: Run; update: Update }) {
           </table>
         </div>
       ) : (
-        <p class="empty">no link holds anybody back: all have what they asked for</p>
+        <p class="empty">no link limits a connection: all demands are met</p>
       )}
       {found.length > MOST ? <p class="more">and {found.length - MOST} more, on the map with a rim</p> : null}
     </section>

@@ -93,7 +93,7 @@ export function Chart(props: Props) {
     <figure class="chart">
       <Caption {...props} canvas={() => plot.current?.ctx.canvas} />
       {lines.length ? <div ref={place} role="img" aria-label={chart.title} /> : null}
-      {lines.length ? null : <p class="empty">{chart.empty ?? "nothing of this was recorded"}</p>}
+      {lines.length ? null : <p class="empty">{chart.empty ?? "this was not recorded"}</p>}
       {useMemo(
         () => (
           <Keys {...{ lines, sample, text, onChoose, onLine: (label) => latest.current.onLine(label) }} />

@@ -4,19 +4,19 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 const KEYS: [string, string][] = [
   ["space", "play or pause"],
-  ["← →", "a sample back or forward"],
-  ["Home End", "to the first or the last sample"],
-  ["/", "to the filter"],
-  ["Esc", "choose nothing; all of the time"],
-  ["?", "these keys"],
+  ["← →", "previous or next sample"],
+  ["Home End", "first or last sample"],
+  ["/", "go to the filter"],
+  ["Esc", "clear the choice; show the whole time"],
+  ["?", "show the keys"],
   ["on the map: arrows + − 0", "move, zoom, the whole network"],
 ];
 const POINTER: [string, string][] = [
-  ["click on a connection", "its paths, its subflows, what holds it back"],
-  ["click on a link", "who crosses it, its load and its queue"],
+  ["click on a connection", "its paths, subflows and bottlenecks"],
+  ["click on a link", "its connections, load and queue"],
   ["drag, wheel, pinch on the map", "move and zoom"],
   ["click into a chart", "go to that time"],
-  ["drag over a chart", "zoom into a part of the time; double click: all of it"],
+  ["drag over a chart", "zoom into a part of the time; double click: the whole time"],
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {

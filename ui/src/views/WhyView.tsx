@@ -19,7 +19,7 @@ const MOST = 6;
 export function WhyView({ run, connection, update }: Props) {
   const why = whyOf(run, connection);
   const { connections } = run.header;
-  const asked = why.demand === null ? "with no limit to what it can use" : `of ${rateText(why.demand)} asked for`;
+  const asked = why.demand === null ? "and has no demand limit" : `of its demand of ${rateText(why.demand)}`;
   return (
     <section class="details" aria-label="chosen connection">
       <h3>{connections.name[connection]}: why no more?</h3>
@@ -32,7 +32,7 @@ export function WhyView({ run, connection, update }: Props) {
         .
       </p>
       {why.isPriced ? <Worth run={run} connection={connection} why={why} /> : null}
-      {why.isMet ? <p class="because">It has all that it asked for.</p> : null}
+      {why.isMet ? <p class="because">Its demand is met.</p> : null}
       {why.reasons.length ? null : <p class="because">It has no path.</p>}
       {groups(why).map((reasons) => (
         <div key={reasons[0]?.subflow}>
@@ -65,7 +65,7 @@ function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why
   const { bottleneck, others } = reason;
   if (bottleneck === null) {
     return (
-      <p class="because held">No link holds it back to the tolerance: to this subflow the allocation is not fair.</p>
+      <p class="because held">This subflow has no bottleneck to the tolerance: the allocation is not fair to it.</p>
     );
   }
   const lower = others.length - reason.level;

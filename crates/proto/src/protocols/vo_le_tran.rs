@@ -2,7 +2,8 @@
 //!
 //! Links raise their price while their load is over the capacity and lower it while it is under. In turns a connection
 //! tells its links its new rates and asks for their prices; of each path the largest price q counts. When all answers
-//! are there, the connection divides what that price leaves it by its portions:
+//! are there, the connection divides what that price leaves it by its portions. The turns are needed because portions and
+//! prices both integrate: a price that does not yet know the rates of its own round makes the loop swing for ever.
 //!
 //! ```text
 //! link:    price <- max(0, price + gain / n (load - capacity))     whenever one of its n subflows asks

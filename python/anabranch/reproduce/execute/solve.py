@@ -14,6 +14,7 @@ from anabranch.reproduce.execute.pseudo_code import run_pseudo_code
 from anabranch.reproduce.execute.weight_steps import first_weights, weight_steps
 from anabranch.reproduce.outcomes.kinds import Solved, Trace, WeightAllocated
 from anabranch.runs.scenario import read_scenario
+from anabranch.solvers.methods import takers_of
 from anabranch.solvers.solve import solve
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Sums of the values of groups that are the same bit for bit, in whatever order and on however many threads.
+"""Sums of groups that are equal bit for bit, in any order and on any number of threads.
 
 Rounding makes a sum of floating-point numbers depend on the order of adding, and streams have none. Therefore whole
 numbers are added: values are parted by their exponent into layers, each `HEIGHT` binary digits high, and within a layer

@@ -1,8 +1,9 @@
-"""Tables and figures over the runs of a sweep, and the files that these become."""
+"""Outputs of a sweep: tables and figures over all its runs, and the files that hold them."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,13 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import put_file
-from anabranch.sweeps.drawn import drawn_numbers, pooled
 from anabranch.sweeps.expression import check_table
+from anabranch.sweeps.figure_data import drawn_numbers, pooled
 from anabranch.sweeps.intervals import estimates
-from anabranch.sweeps.numbers import all_numbers
 from anabranch.sweeps.order import in_order
-from anabranch.sweeps.quantity import SweepFigure
+from anabranch.sweeps.points import column_of_seed
+from anabranch.sweeps.quantity import SweepFigure, SweepTable
+from anabranch.sweeps.reduce import all_numbers, numbers
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +25,47 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from anabranch.sweeps.quantity import SweepTable
+    from anabranch.sweeps.file import Sweep
+    from anabranch.sweeps.results import Swept
+
+SUMMARY = "summary"
+"""The folder of tables and figures, in that of the sweep."""
+
+
+def write_all(sweep: Sweep, swept: Swept) -> None:
+    """Write tables and figures into the folder of the sweep, if any run is there."""
+    if not swept.points["run"].count():
+        return
+    plans = [with_groups(plan, sweep, swept.varied) for plan in sweep.file.table]
+    wanted = {plan.of for plan in (*plans, *sweep.file.figure)}
+    frames: dict[str, Callable[[], pl.LazyFrame]] = {of: partial(swept.numbered, of) for of in wanted}
+    write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY, varied=swept.varied)
+
+
+def check_columns(sweep: Sweep, swept: Swept) -> None:
+    """Check, as soon as a run is done, that its tables have the columns of the sweep file.
+
+    Raises
+    ------
+    ScenarioError
+        A column that is not there, or a value that is no number.
+    """
+    for plan in (*sweep.file.table, *sweep.file.figure, *(sweep.file.repeat.of if sweep.file.repeat else ())):
+        if isinstance(plan, SweepTable):
+            groups: Sequence[str] = with_groups(plan, sweep, swept.varied).by
+        else:
+            groups = plan.groups if isinstance(plan, SweepFigure) else plan.by
+        frame = swept.numbered(plan.of)
+        check_table(plan, swept.varied, frame.collect_schema())
+        numbers(frame, plan, groups)
+
+
+def with_groups(plan: SweepTable, sweep: Sweep, varied: Sequence[str]) -> SweepTable:
+    """Give a plan with its groups: without any, all that was varied but the seed."""
+    if plan.by:
+        return plan
+    seed = column_of_seed(sweep)
+    return plan.model_copy(update={"by": tuple(name for name in varied if name != seed)})
 
 
 def make_table(frame: pl.LazyFrame, plan: SweepTable) -> pl.DataFrame:
@@ -32,7 +74,7 @@ def make_table(frame: pl.LazyFrame, plan: SweepTable) -> pl.DataFrame:
     Parameters
     ----------
     frame : LazyFrame
-        The rows of all runs; see `anabranch.sweeps.numbers.numbers`.
+        The rows of all runs; see `anabranch.sweeps.reduce.numbers`.
     plan : SweepTable
 
     Returns
@@ -69,7 +111,7 @@ def draw_figure(
     Parameters
     ----------
     frame : LazyFrame
-        The rows of all runs; see `anabranch.sweeps.numbers.numbers`.
+        The rows of all runs; see `anabranch.sweeps.reduce.numbers`.
     plan : SweepFigure
     file : path, optional
         Saved there, as SVG or PNG by suffix.

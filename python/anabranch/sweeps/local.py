@@ -1,4 +1,4 @@
-"""Runs on the threads of this machine: simulations need no lock of the interpreter, so they go side by side.
+"""Local runs: simulations in parallel on the threads of this machine, since they do not need the interpreter's lock.
 
 What does need it is done by one thread at a time: others that wait for it would take it at each call that gives it up,
 and the one that did would wait for them again and again.
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import StorageError
 from anabranch.runs.simulate import end_of
+from anabranch.sweeps.single_run import Failed, FileChangedError, SweptRun, error_text, facts_of, files_of, tables_of
 from anabranch.sweeps.version import run_name
-from anabranch.sweeps.work import Failed, FileChangedError, SweptRun, error_text, facts_of, files_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from anabranch.sweeps.points import Point
+    from anabranch.sweeps.single_run import Base, Digests
     from anabranch.sweeps.store import Store
-    from anabranch.sweeps.work import Base, Digests
 
     Outcome = SweptRun | Failed
     Tell = Callable[[dict[int, float]], None]
@@ -36,7 +36,7 @@ LOOK_S = 0.2
 def run_here(
     base: Base, points: Iterable[Point], store: Store, digests: Digests, *, threads: int, tell: Tell
 ) -> Iterator[Outcome]:
-    """Make the runs of points, so many at a time, and give each as soon as it is there.
+    """Make the runs of points on a number of threads, and give each as soon as it is done.
 
     Parameters
     ----------

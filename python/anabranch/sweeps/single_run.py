@@ -1,4 +1,4 @@
-"""One run of a sweep: planned, named, and, if it is not there yet, simulated."""
+"""One run of a sweep: planned, named, and simulated if it is missing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Base:
         return blake2b(f"{code_version()}\n{self.file.resolve().parent}\n{self.text}".encode()).digest()
 
     def key(self, point: Point) -> str:
-        """Give what a point of this scenario is known by, before it is planned."""
+        """Give the key of a point of this scenario, before it is planned."""
         return blake2b(self._digest + "\n".join(point.sets).encode(), digest_size=KEY_BYTES).hexdigest()
 
     def plan(self, point: Point) -> Plan:
@@ -103,7 +103,7 @@ class Digests:
                 return plan, found
 
     def hold(self, noted: dict[str, str]) -> bool:
-        """Tell whether files are what they were."""
+        """Tell whether files are unchanged."""
         return all(self._of(name) == digest for name, digest in noted.items())
 
     def _of(self, name: str) -> str:
@@ -139,7 +139,7 @@ def _digest(name: str) -> str:
 
 @dataclass(frozen=True)
 class SweptRun:
-    """A run that is there.
+    """A finished run.
 
     Attributes
     ----------

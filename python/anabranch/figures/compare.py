@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import check_window, draw_legend, draw_words, heading, named, shortened
+from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
 from anabranch.runs.settling import by_amount
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from anabranch.figures.looks import Look
     from anabranch.figures.panels import Results
+    from anabranch.figures.protocol_styles import Look
     from anabranch.runs.result import Result
 
     Style = tuple[Look, str]

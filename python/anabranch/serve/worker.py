@@ -1,4 +1,4 @@
-"""Work that may take long, in processes of its own that do not keep the server from ending."""
+"""Threads for long work that do not keep the server from ending."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUSY = "the server is busy with what others ask for; ask again in some minutes"
 REMEDY = "make it smaller, or run it by `anabranch run --out` in this folder"
 
 _places = BoundedSemaphore(2)
-"""So many scenarios are read at a time; the others wait."""
+"""The number of scenarios that are read at a time; others wait."""
 
 
 async def apart(work: Callable[..., T], *arguments: object, memory: str | None = None) -> T:

@@ -13,8 +13,8 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.runs.result import read_result
 from anabranch.sweeps.quantity import Of
+from anabranch.sweeps.single_run import TOGETHER, tables_of
 from anabranch.sweeps.store import Store, is_whole_of_many, tables_folders
-from anabranch.sweeps.work import TOGETHER, tables_of
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +33,7 @@ FILE = "file of the run"
 
 @dataclass(frozen=True)
 class Swept:
-    """What came of a sweep.
+    """The results of a sweep.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ def alone(folder: Path, point: Point, run: str) -> Swept:
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> Swept:
-    """Read what came of a sweep, as far as it is there.
+    """Read the results of a sweep that are there.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The numbers that figures over the runs of a sweep are drawn of."""
+"""The data of figures over the runs of a sweep."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.sweeps.expression import expression
 from anabranch.sweeps.intervals import estimates
-from anabranch.sweeps.numbers import RUN, numbers
 from anabranch.sweeps.order import in_order
+from anabranch.sweeps.reduce import RUN, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def drawn_numbers(frame: pl.LazyFrame, plan: SweepFigure) -> pl.DataFrame:
 
 
 def pooled(frame: pl.LazyFrame, plan: SweepFigure, varied: Sequence[str]) -> list[str]:
-    """Give what differs among runs that a figure does not tell apart: some of the columns of what was varied."""
+    """Give the varied columns that differ among runs which a figure does not distinguish."""
     schema = frame.collect_schema()
     columns = plan.drawn
     others = [column for column in varied if column in schema and column not in columns]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anabranch.runs.result import Result
 
 FEW = 40
-"""Lines of so many points or fewer have markers."""
+"""The most points of a line with markers."""
 
 
 def draw_repeated(

@@ -1,4 +1,4 @@
-"""How protocols look: a colour and a marker each, the same in every figure, on every page and in every report."""
+"""The styles of protocols: each has one colour and one marker in all figures, pages and reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RIVALS = (
 
 @dataclass(frozen=True)
 class Look:
-    """A colour, as matplotlib and the page write it, the name of a marker, and how what has no marker is hatched."""
+    """The look of a protocol: a colour for matplotlib and the page, the name of a marker, and a hatch for bars."""
 
     colour: str
     marker: str
@@ -46,13 +46,13 @@ class Look:
 
     @property
     def style(self) -> dict[str, Any]:
-        """What matplotlib needs to draw a line so."""
+        """The arguments with which matplotlib draws a line in this look."""
         fill = "none" if self.marker == OPEN else "full"
         return {"color": self.colour, "marker": DRAWN[self.marker], "fillstyle": fill}
 
     @property
     def fill(self) -> dict[str, Any]:
-        """What matplotlib needs to fill a bar so."""
+        """The arguments with which matplotlib fills a bar in this look."""
         return {"facecolor": self.colour, "edgecolor": "white", "hatch": self.hatch or None}
 
 
@@ -66,7 +66,7 @@ def protocol_looks() -> dict[str, Look]:
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """Give the names in a figure their looks: to protocols their own, to others the colours that these leave.
+    """Give each name in a figure a look: protocols have fixed looks, and other names get the remaining colours.
 
     Protocols are known by title or by their names in files. One that has the colour of another before it is hatched.
     """

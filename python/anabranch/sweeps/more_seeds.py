@@ -1,4 +1,4 @@
-"""Repetition until means are sure: more seeds for the points whose numbers are not.
+"""More seeds for the points whose intervals are too wide.
 
 The margin of error of a mean is the half-width of its 95 % interval, relative to the mean. A point is run with the
 least number of seeds, then with some more at a time, until the margin of each of its numbers is small enough or it has
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.sweeps.intervals import estimates
-from anabranch.sweeps.numbers import numbers
 from anabranch.sweeps.points import frame_of
+from anabranch.sweeps.reduce import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.file import Repeat, Sweep
     from anabranch.sweeps.points import Point
     from anabranch.sweeps.quantity import SweepQuantity
-    from anabranch.sweeps.swept import Swept
+    from anabranch.sweeps.results import Swept
 
 
 def first_seeds(points: Sequence[Point], repeat: Repeat) -> list[Point]:
@@ -30,7 +30,7 @@ def first_seeds(points: Sequence[Point], repeat: Repeat) -> list[Point]:
 
 
 def unsure(sweep: Sweep, points: Sequence[Point], swept: Swept) -> list[Point]:
-    """Give the points whose numbers are not sure yet, with the next seeds of each."""
+    """Give the points whose intervals are still too wide, with the next seeds of each."""
     repeat = sweep.file.repeat
     assert repeat is not None, "it is asked for"
     own = frame_of(points).with_row_index("point")

@@ -1,8 +1,8 @@
-"""Numbers of the runs of a sweep: of each run and group one, or several that stay apart.
+"""Reduction of the tables of runs to numbers: one for each run and group, or several that stay apart.
 
 The rows of all runs are read in streams and never held at once. Percentiles and values that stay apart need the values
 themselves: for these the rows are read twice, and a value and the number of its group are kept of each. The same runs
-give the same numbers, bit for bit: streams come in no order, so sums are taken as in `anabranch.sweeps.sums`.
+give the same numbers, bit for bit: streams come in no order, so sums are taken as in `anabranch.sweeps.exact_sums`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.errors import ScenarioError
+from anabranch.sweeps.exact_sums import COUNT, SQUARES, SUM, sums
 from anabranch.sweeps.expression import check_columns, expression
 from anabranch.sweeps.quantity import EACH, PERCENTILE
-from anabranch.sweeps.sums import COUNT, SQUARES, SUM, sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
