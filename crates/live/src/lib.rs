@@ -11,6 +11,7 @@ mod marks;
 mod messages;
 mod paths;
 pub mod perf;
+pub mod quic;
 mod reach;
 #[cfg(target_os = "linux")]
 pub mod run;

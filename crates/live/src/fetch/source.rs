@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
-use noq::{Connection, ConnectionError, ReadExactError};
 use thiserror::Error;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
@@ -15,6 +14,7 @@ use super::{Order, Wanted};
 use crate::control::named;
 use crate::messages::{AskError, answer, ask};
 use crate::paths::numbered;
+use crate::quic::{Connection, ConnectionError, ReadExactError};
 use crate::reach::{Reached, Way};
 use crate::session::{Session, SessionError};
 use crate::sockets::SocketError;

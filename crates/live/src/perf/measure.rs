@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use noq::{RecvStream, SendStream};
-
 use super::PerfError;
 use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
@@ -12,6 +10,7 @@ use super::running::Event;
 use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
 use crate::control::{check_groups, named};
 use crate::paths::{PathReport, numbered};
+use crate::quic::{RecvStream, SendStream};
 use crate::reach::{Reached, Way};
 use crate::running::Events;
 use crate::session::Session;
