@@ -21,7 +21,7 @@ from solver_methods import EXACT, METHODS, Found
 from upward_max_min import read_problem
 
 import anabranch as ab
-from anabranch.comparison import compare_rates
+from anabranch.allocation.comparison import compare_rates
 
 LIMIT_S = 60
 """CPU time that a method may take; then the kernel ends the process."""

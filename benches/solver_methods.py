@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anabranch import _core
-from anabranch.approximate.methods import approximate
+from anabranch.solvers.approximate.methods import approximate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from solver_methods import BUDGET_S, Found, c_slen, max_min
 from upward_max_min import INSTANCES, print_table, read_problem
 
 import anabranch as ab
-from anabranch.comparison import compare_rates
+from anabranch.allocation.comparison import compare_rates
 
 NAMES = ("b4_k8", "uninett_k16_s640", "uninett_k16")
 DEMANDS = ("gravity", "uniform")

@@ -11,7 +11,7 @@ import numpy as np
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.methods import START_RATIO
+from anabranch.solvers.methods import START_RATIO
 
 INSTANCES = Path(__file__).parents[2] / "shared" / "data" / "te"
 MULTIPATH = ("b4_k8", "uninett_k16_s640", "uninett_k16", "gtsce_k16", "uscarrier_k16", "cogentco_k16", "kdl_k16_s62500")

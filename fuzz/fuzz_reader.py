@@ -9,7 +9,7 @@ from functools import partial
 import atheris
 
 with atheris.instrument_imports(
-    include=["anabranch.formats", "anabranch.traces", "anabranch.sweeps", "anabranch.read"]
+    include=["anabranch.formats", "anabranch.traces", "anabranch.sweeps", "anabranch.model"]
 ):
     from readers import TARGETS, once
 

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 import anabranch as ab
-from anabranch.methods import METHODS
+from anabranch.solvers.methods import METHODS
 from fairness_judge import infeasible, max_min_levels, unfair_paths
 
 LONGEST_S = 20.0

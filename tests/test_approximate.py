@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
-from anabranch.approximate import OPTIONS
-from anabranch.approximate.entries import Entries
-from anabranch.approximate.swan import lowest_level
+from anabranch.solvers.approximate import OPTIONS
+from anabranch.solvers.approximate.entries import Entries
+from anabranch.solvers.approximate.swan import lowest_level
 
 METHODS = list(OPTIONS)
 

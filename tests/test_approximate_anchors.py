@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.comparison import compare_rates
+from anabranch.allocation.comparison import compare_rates
 
 THETA = 1e-4
 """By the capacity of a link; all links of a network have the same."""

@@ -17,7 +17,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import cli, generate
-from anabranch.methods import METHODS
+from anabranch.solvers.methods import METHODS
 
 EVERY = [(fairness, method) for fairness, methods in METHODS.items() for method in methods]
 

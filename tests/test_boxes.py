@@ -10,10 +10,10 @@ from matplotlib.patches import PathPatch
 
 from anabranch import figures
 from anabranch.errors import ScenarioError
-from anabranch.experiment import read_experiment
-from anabranch.reproduce import reproduce
-from anabranch.rows import Rows
-from anabranch.site import report
+from anabranch.reproduce.report import report
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.rows import Rows
+from anabranch.reproduce.spec.experiment import read_experiment
 
 SCENARIO = """
 [run]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.comparison import compare_rates
+from anabranch.allocation.comparison import compare_rates
 
 PAIR = ab.Problem([4.0, 6.0], [0, 1, 2, 3], [0, 1, 1], [0, 0, 1])
 

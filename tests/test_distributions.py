@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.percentiles import Recording, pooled
-from anabranch.simulated import Simulated, simulate
-from anabranch.simulated_means import UnmeasuredError
-from anabranch.simulated_samples import backlogs_kb, jain_indices, rate_differences_bps
+from anabranch.reproduce.execute.simulated import Simulated, simulate
+from anabranch.reproduce.measures.of_simulations import UnmeasuredError
+from anabranch.reproduce.measures.percentiles import Recording, pooled
+from anabranch.reproduce.measures.samples import backlogs_kb, jain_indices, rate_differences_bps
 
 EVER = (0.0, 4.0)
 

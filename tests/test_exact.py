@@ -5,7 +5,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.errors import SolverError
-from anabranch.exact import _failure
+from anabranch.solvers.lp_chain import _failure
 
 
 def max_min(problem):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import ScenarioError
-from anabranch.experiment import read_experiment
-from anabranch.reproduce import reproduce
-from anabranch.site import report
+from anabranch.reproduce.report import report
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.spec.experiment import read_experiment
 
 SCENARIO = """
 [run]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from anabranch.transfer import fetch
+from anabranch.transfer.files import fetch
 from labs import PROGRAM
 
 if TYPE_CHECKING:

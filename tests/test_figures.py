@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anabranch.demands import demands
 from anabranch.errors import ScenarioError
 from anabranch.figures import draw_convergence, draw_network
 from anabranch.figures.network import UTILISATION
-from anabranch.layout import node_positions
-from anabranch.network import Draft, Edge, Network, from_networkx
-from anabranch.solve import solve
+from anabranch.model.demands import demands
+from anabranch.model.layout import node_positions
+from anabranch.model.network import Draft, Edge, Network, from_networkx
+from anabranch.solvers.solve import solve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.allocation import Allocation
+    from anabranch.allocation.allocation import Allocation
 
 CITIES = {"Oslo": (10.75, 59.91), "Bergen": (5.32, 60.39), "Trondheim": (10.4, 63.43), "Tromsø": (18.96, 69.65)}
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from anabranch.errors import ScenarioError
-from anabranch.experiment import read_experiment
-from anabranch.experiment_figure import item_name
 from anabranch.figures import draw_fluid
-from anabranch.reproduce import reproduce
-from anabranch.rows import Rows
-from anabranch.site import report
+from anabranch.reproduce.report import report
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.rows import Rows
+from anabranch.reproduce.spec.experiment import read_experiment
+from anabranch.reproduce.spec.figure import item_name
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 ITEMS = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]

@@ -13,8 +13,8 @@ import pytest
 
 import anabranch
 from anabranch import cli
-from anabranch.live_run import check_live
-from anabranch.scenario import read_plan
+from anabranch.runs.live import check_live
+from anabranch.runs.scenario import read_plan
 from labs import ATTEMPTS, NOT_VALID, punctual
 
 ROOT = Path(__file__).parents[1]

@@ -24,7 +24,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.transfer import fetch
+from anabranch.transfer.files import fetch
 from labs import PROGRAM, RED, emulate, measured_bps, python, refusal, serve_perf, sharer
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ BOTH = ("10.0.0.2=10.0.0.1", "10.0.1.2=10.0.1.1")
 FETCH = """
 import json, sys, time
 from pathlib import Path
-from anabranch.transfer import fetch
+from anabranch.transfer.files import fetch
 control, via, *names = sys.argv[1:]
 urls = []
 for name in names:

@@ -38,7 +38,7 @@ FETCHES = """
 import json, os, sys, threading, time
 from pathlib import Path
 from anabranch import _core
-from anabranch.transfer import fetch
+from anabranch.transfer.files import fetch
 wanted, lasts_s, servers = json.loads(sys.argv[1]), float(sys.argv[2]), ("near", "far", "url")
 while not all(Path(name).exists() and Path(name).read_text().endswith("\\n") for name in servers):
     time.sleep(0.01)

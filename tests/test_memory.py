@@ -9,9 +9,9 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core, memory
-from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
-from anabranch.scenario import plan_facts, read_plan
+from anabranch.number_labels import bytes_text
+from anabranch.runs.scenario import plan_facts, read_plan
 from labs import PAIR, told
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -71,7 +71,7 @@ def test_estimates_are_right_to_a_factor_of_two(tmp_path, text):
 import re, sys
 from pathlib import Path
 import anabranch as ab
-from anabranch.scenario import plan_facts, read_plan
+from anabranch.runs.scenario import plan_facts, read_plan
 def most():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 file = Path(sys.argv[1])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.approximate import OPTIONS
-from anabranch.comparison import compare_rates
+from anabranch.allocation.comparison import compare_rates
+from anabranch.solvers.approximate import OPTIONS
 
 CASES = Path(__file__).parents[2] / "shared" / "data" / "peers" / "cases.json"
 

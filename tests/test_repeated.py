@@ -9,13 +9,13 @@ import pytest
 
 from anabranch.errors import ScenarioError
 from anabranch.estimate import estimate, student_t
-from anabranch.experiment import read_experiment
-from anabranch.optimum import Optimum
-from anabranch.reproduce import reproduce
-from anabranch.rows import Rows
-from anabranch.scenario import read_plan
-from anabranch.site import report
-from anabranch.site.table import columns, seeds_note
+from anabranch.reproduce.execute.optimum import Optimum
+from anabranch.reproduce.report import report
+from anabranch.reproduce.report.table import columns, seeds_note
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.rows import Rows
+from anabranch.reproduce.spec.experiment import read_experiment
+from anabranch.runs.scenario import read_plan
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 

@@ -10,11 +10,11 @@ import pytest
 from anabranch import figures
 from anabranch.errors import ScenarioError
 from anabranch.estimate import Estimate, estimate
-from anabranch.experiment import read_experiment
-from anabranch.repetition import STEP, margin_of
-from anabranch.reproduce import reproduce
-from anabranch.rows import Rows
-from anabranch.site import report
+from anabranch.reproduce.repeat import STEP, margin_of
+from anabranch.reproduce.report import report
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.rows import Rows
+from anabranch.reproduce.spec.experiment import read_experiment
 
 SCENARIO = """
 [run]

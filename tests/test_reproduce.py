@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch import outcome
-from anabranch.as_printed import run_pseudo_code
 from anabranch.errors import ScenarioError
-from anabranch.experiment import find_experiments, list_experiments, read_experiment
-from anabranch.experiment_quantity import MEASURES, is_like
-from anabranch.outcome_measures import quotient
-from anabranch.problem import Problem
-from anabranch.reproduce import reproduce
-from anabranch.rows import Rows, verdicts
-from anabranch.scenario import read_plan
-from anabranch.simulated import simulate
-from anabranch.simulated_means import OF_STAY, OF_TIME, OF_WAITS
-from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, OF_SPREAD
-from anabranch.simulated_samples import OF_SAMPLES
-from anabranch.site import report
+from anabranch.model.problem import Problem
+from anabranch.reproduce.execute import outcome
+from anabranch.reproduce.execute.pseudo_code import run_pseudo_code
+from anabranch.reproduce.execute.simulated import simulate
+from anabranch.reproduce.measures.dynamics import OF_CONNECTION, OF_RUN, OF_SPREAD
+from anabranch.reproduce.measures.of_simulations import OF_STAY, OF_TIME, OF_WAITS
+from anabranch.reproduce.measures.registry import quotient
+from anabranch.reproduce.measures.samples import OF_SAMPLES
+from anabranch.reproduce.report import report
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.rows import Rows, verdicts
+from anabranch.reproduce.spec.experiment import find_experiments, list_experiments, read_experiment
+from anabranch.reproduce.spec.quantity import MEASURES, is_like
+from anabranch.runs.scenario import read_plan
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"

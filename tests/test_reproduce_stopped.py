@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import reproduce as module
 from anabranch.cli import main
-from anabranch.experiment import read_experiment
-from anabranch.experiment_size import sized
-from anabranch.outcome import execute
-from anabranch.reproduce import reproduce
-from anabranch.rows import ReproductionInterrupted
-from anabranch.scenario import read_plan
-from anabranch.site import all_papers, reproduce_all, reproduce_to
+from anabranch.reproduce import reproduction as module
+from anabranch.reproduce.execute.outcome import execute
+from anabranch.reproduce.report import all_papers, reproduce_all, reproduce_to
+from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.rows import ReproductionInterrupted
+from anabranch.reproduce.spec.experiment import read_experiment
+from anabranch.reproduce.spec.size import sized
+from anabranch.runs.scenario import read_plan
 from labs import PROGRAM
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"

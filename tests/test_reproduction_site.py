@@ -14,15 +14,15 @@ from typer.testing import CliRunner
 
 from anabranch.cli import app
 from anabranch.errors import ScenarioError
-from anabranch.experiment import read_experiment
-from anabranch.experiment_figure import Figure
-from anabranch.papers import read_papers
-from anabranch.reproduce import _forget, reproduce
-from anabranch.rows import Row, Rows, verdicts
-from anabranch.site import all_papers, report, reproduce_all
-from anabranch.site.html import from_markdown
-from anabranch.site.paper import counts
-from anabranch.site.table import columns
+from anabranch.reproduce.papers import read_papers
+from anabranch.reproduce.report import all_papers, report, reproduce_all
+from anabranch.reproduce.report.html import from_markdown
+from anabranch.reproduce.report.paper import counts
+from anabranch.reproduce.report.table import columns
+from anabranch.reproduce.reproduction import _forget, reproduce
+from anabranch.reproduce.rows import Row, Rows, verdicts
+from anabranch.reproduce.spec.experiment import read_experiment
+from anabranch.reproduce.spec.figure import Figure
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 BIBLIOGRAPHY = EXPERIMENTS.parent / "docs" / "references.bib"

@@ -187,7 +187,7 @@ def test_ctrl_c_while_tables_are_made_and_written_loses_nothing(tmp_path, monkey
 
         return made
 
-    for place in ("anabranch.simulate._result", "anabranch.result.Result.write"):
+    for place in ("anabranch.runs.simulate._result", "anabranch.runs.result.Result.write"):
         out = tmp_path / place
         with monkeypatch.context() as patch:
             patch.setattr(place, pressed(resolve_name(place)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.scenario import read_plan
+from anabranch.runs.scenario import read_plan
 
 EXAMPLE = (Path(__file__).parents[1] / "scenarios" / "two-paths.toml").read_text(encoding="utf-8")
 

@@ -12,8 +12,8 @@ import anabranch as ab
 from anabranch.errors import ScenarioError
 from anabranch.page import allocation_content, result_content
 from anabranch.page.content import read_series
-from anabranch.result import read_result
-from anabranch.scenario import read_plan
+from anabranch.runs.result import read_result
+from anabranch.runs.scenario import read_plan
 from anabranch.serve import runs as serve_runs
 from anabranch.serve.as_toml import as_toml
 from anabranch.serve.names import address, new_name, place

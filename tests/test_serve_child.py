@@ -16,8 +16,8 @@ import pytest
 from anabranch import _core
 from anabranch.folder import new_folder
 from anabranch.memory import room_bytes
+from anabranch.runs.simulate import held_interrupts
 from anabranch.serve.child import NICE, SPARE_BYTES, Child, ChildError
-from anabranch.simulate import held_interrupts
 from labs import PAIR
 from served import AS_JSON, JOIN, LONG, command, ran, served, wait_for
 from test_memory import WINDOWS

@@ -11,7 +11,7 @@ import uvicorn
 from playwright.sync_api import expect
 
 import anabranch as ab
-from anabranch.result import read_result
+from anabranch.runs.result import read_result
 from anabranch.serve import Settings, make_app
 from served import AS_JSON, LONG, SCENARIOS
 

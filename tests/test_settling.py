@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.measured import SERIES, relative_errors
-from anabranch.result import Result
+from anabranch.runs.result import Result
+from anabranch.runs.tables import SERIES, relative_errors
 
 
 def result_of(connections, grants=None, samples=(), fair=None, end=10.0):

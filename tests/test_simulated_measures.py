@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import ScenarioError
-from anabranch.simulated import Simulated, simulate
-from anabranch.simulated_means import UnmeasuredError, jain_index, marked_share, mean_backlog_kb, waited_ms
-from anabranch.simulated_measures import OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
+from anabranch.reproduce.execute.simulated import Simulated, simulate
+from anabranch.reproduce.measures.dynamics import OF_CONNECTION, OF_RUN, agreeing, most_turns, turning, turns
+from anabranch.reproduce.measures.of_simulations import (
+    UnmeasuredError,
+    jain_index,
+    marked_share,
+    mean_backlog_kb,
+    waited_ms,
+)
 
 SCENARIO_1, SCENARIO_2 = (
     Path(__file__).resolve().parents[1] / "experiments" / f"upward-max-min-scenario-{number}" / "scenario.toml"

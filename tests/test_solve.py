@@ -356,6 +356,6 @@ def test_how_long_passes_take_decides_nothing(monkeypatch, method, passes):
     paths = [0, 1, 1, 2, 2, 3, 2, 4]
     shared = ab.Problem([6.0, 9.0, 8.0, 4.0, 5.0], range(9), paths, [0, 0, 1, 1, 2, 2, 3, 3])
     for look_s in (1e-9, 1e9):
-        monkeypatch.setattr("anabranch.passes.LOOK_S", look_s)
+        monkeypatch.setattr("anabranch.solvers.iterate.LOOK_S", look_s)
         solved = ab.solve(shared, method=method, stop_change=1e-9, tolerance=0.02, max_passes=500)
         assert (solved.passes, look_s) == (passes, look_s)

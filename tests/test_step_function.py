@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.step_function import StepFunction, longest_still
+from anabranch.runs.step_function import StepFunction, longest_still
 
 
 def steps(*changes: tuple[float, float]) -> StepFunction:

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from anabranch import _core
 from anabranch.cli import app
 from anabranch.errors import ScenarioError, StorageError
-from anabranch.result import read_result
-from anabranch.simulate import run
+from anabranch.runs.result import read_result
+from anabranch.runs.simulate import run
 from anabranch.sweeps import other_versions, read_sweep, runner, sweep, version
 from anabranch.sweeps.points import Point
 from anabranch.sweeps.store import Store, opened
@@ -210,7 +210,7 @@ def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
             raise Panic("broken promise")
         return real(plan, *rest)
 
-    from anabranch.simulate import end_of as real
+    from anabranch.runs.simulate import end_of as real
 
     monkeypatch.setattr("anabranch.sweeps.here.end_of", panics)
     swept = sweep(written(tmp_path), tmp_path / "out")
@@ -220,6 +220,13 @@ def test_a_panic_is_a_run_that_failed(tmp_path, monkeypatch):
     swept = sweep(tmp_path / "sweep.toml", tmp_path / "out")
     assert len(swept.failed) == 0
     assert not os.listdir(tmp_path / "out" / "failed")
+
+
+def test_a_pattern_of_sources_that_names_no_module_is_an_error():
+    package = Path(version.__file__).parents[1]
+    assert all(file.is_file() for file in version.modules(package, version.MODULES))
+    with pytest.raises(AssertionError, match="no module is called moved/away"):
+        version.modules(package, [*version.MODULES, "moved/away.py"])
 
 
 def test_runs_of_another_version_are_left_aside(tmp_path, monkeypatch):

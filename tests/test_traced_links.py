@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.simulated import Simulated, simulate
-from anabranch.simulated_means import UnmeasuredError, mean_capacity_bps, mean_utilisation
+from anabranch.reproduce.execute.simulated import Simulated, simulate
+from anabranch.reproduce.measures.of_simulations import UnmeasuredError, mean_capacity_bps, mean_utilisation
 
 SCENARIO = """
 [run]

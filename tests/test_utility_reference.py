@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 import anabranch as ab
-from anabranch.approximate.entries import Entries
-from anabranch.comparison import compare_rates
+from anabranch.allocation.comparison import compare_rates
+from anabranch.solvers.approximate.entries import Entries
 from test_approximate import random_problem
 
 clarabel = pytest.importorskip("clarabel", reason="Clarabel, the reference for alpha fairness, is not installed")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.reproduce import reproduce
-from anabranch.site import report
+from anabranch.reproduce.report import report
+from anabranch.reproduce.reproduction import reproduce
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from anabranch.papers import Paper, read_papers
+from anabranch.reproduce.papers import Paper, read_papers
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"

@@ -6,20 +6,15 @@ everything that was measured; `sweep` simulates it with many values. Move files 
 protocols: `share`, `send`, `fetch`.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch import generate
-    from anabranch.allocation import Allocation
-    from anabranch.allocation_folder import read_allocation
-    from anabranch.allocator import Allocator
-    from anabranch.batch import Solved, solve_many
-    from anabranch.case_table import summarise
-    from anabranch.cases import Case, single_failures
-    from anabranch.demands import Demands, demands
+    from anabranch.allocation.allocation import Allocation
+    from anabranch.allocation.levelled import LevelledAllocation
+    from anabranch.allocation.priced import PricedAllocation
+    from anabranch.allocation.saved import read_allocation
     from anabranch.errors import (
         CertificateError,
         ConvergenceWarning,
@@ -30,24 +25,27 @@ if TYPE_CHECKING:
         StorageError,
     )
     from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates
-    from anabranch.filters import filters
+    from anabranch.formats.read import read_demands, read_network
+    from anabranch.formats.write import write_network
     from anabranch.generate import gravity, hot_spots, random_pairs, uniform
-    from anabranch.levelled import LevelledAllocation
-    from anabranch.live_run import live
     from anabranch.memory import allow_memory
-    from anabranch.network import Network, from_networkx
-    from anabranch.paths import Paths, find_paths, given_paths, groups
-    from anabranch.priced import PricedAllocation
-    from anabranch.problem import Problem, problem_of
-    from anabranch.read import read_demands, read_network
-    from anabranch.result import Result, read_result
-    from anabranch.scenario import Scenario, read_scenario
-    from anabranch.simulate import run
-    from anabranch.solve import solve
+    from anabranch.model.demands import Demands, demands
+    from anabranch.model.filters import filters
+    from anabranch.model.network import Network, from_networkx
+    from anabranch.model.paths import Paths, find_paths, given_paths, groups
+    from anabranch.model.problem import Problem, problem_of
+    from anabranch.model.topology_manager import TopologyManager
+    from anabranch.runs.live import live
+    from anabranch.runs.result import Result, read_result
+    from anabranch.runs.scenario import Scenario, read_scenario
+    from anabranch.runs.simulate import run
+    from anabranch.solvers.allocator import Allocator
+    from anabranch.solvers.case_table import summarise
+    from anabranch.solvers.cases import Case, single_failures
+    from anabranch.solvers.many import Solved, solve_many
+    from anabranch.solvers.solve import solve
     from anabranch.sweeps import Swept, read_sweep, sweep
-    from anabranch.topology_manager import TopologyManager
-    from anabranch.transfer import Fetched, FetchState, fetch, send, share
-    from anabranch.write import write_network
+    from anabranch.transfer.files import Fetched, FetchState, fetch, send, share
 
 __all__ = [
     "Allocation",
@@ -112,13 +110,13 @@ __all__ = [
 
 
 _NAMES = {
-    "allocation": ("Allocation",),
-    "allocation_folder": ("read_allocation",),
-    "allocator": ("Allocator",),
-    "batch": ("Solved", "solve_many"),
-    "case_table": ("summarise",),
-    "cases": ("Case", "single_failures"),
-    "demands": ("Demands", "demands"),
+    "allocation.allocation": ("Allocation",),
+    "allocation.saved": ("read_allocation",),
+    "solvers.allocator": ("Allocator",),
+    "solvers.many": ("Solved", "solve_many"),
+    "solvers.case_table": ("summarise",),
+    "solvers.cases": ("Case", "single_failures"),
+    "model.demands": ("Demands", "demands"),
     "errors": (
         "CertificateError",
         "ConvergenceWarning",
@@ -129,26 +127,26 @@ _NAMES = {
         "StorageError",
     ),
     "figures": ("draw_errors", "draw_loads", "draw_network", "draw_queues", "draw_rates"),
-    "filters": ("filters",),
+    "model.filters": ("filters",),
     "generate": ("gravity", "hot_spots", "random_pairs", "uniform"),
-    "levelled": ("LevelledAllocation",),
-    "live_run": ("live",),
+    "allocation.levelled": ("LevelledAllocation",),
+    "runs.live": ("live",),
     "memory": ("allow_memory",),
-    "network": ("Network", "from_networkx"),
-    "paths": ("Paths", "find_paths", "given_paths", "groups"),
-    "priced": ("PricedAllocation",),
-    "problem": ("Problem", "problem_of"),
-    "read": ("read_demands", "read_network"),
-    "result": ("Result", "read_result"),
-    "scenario": ("Scenario", "read_scenario"),
-    "simulate": ("run",),
-    "solve": ("solve",),
+    "model.network": ("Network", "from_networkx"),
+    "model.paths": ("Paths", "find_paths", "given_paths", "groups"),
+    "allocation.priced": ("PricedAllocation",),
+    "model.problem": ("Problem", "problem_of"),
+    "formats.read": ("read_demands", "read_network"),
+    "runs.result": ("Result", "read_result"),
+    "runs.scenario": ("Scenario", "read_scenario"),
+    "runs.simulate": ("run",),
+    "solvers.solve": ("solve",),
     "sweeps": ("Swept", "read_sweep", "sweep"),
-    "topology_manager": ("TopologyManager",),
-    "transfer": ("Fetched", "FetchState", "fetch", "send", "share"),
-    "write": ("write_network",),
+    "model.topology_manager": ("TopologyManager",),
+    "transfer.files": ("Fetched", "FetchState", "fetch", "send", "share"),
+    "formats.write": ("write_network",),
 }
-"""What each module has of these; `generate` is one itself."""
+"""What each module has of these; `generate` is a package itself."""
 
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -167,15 +165,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Give the names that are loaded when they are asked for, too."""
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """A package whose functions keep their names where a module is called the same, as `solve`."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, unless Python would put a module that it has loaded in the place of a function."""
-        if not (isinstance(value, ModuleType) and name in _MODULES):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

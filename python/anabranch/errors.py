@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anabranch.allocation import Allocation
-    from anabranch.result import Result
+    from anabranch.allocation.allocation import Allocation
+    from anabranch.runs.result import Result
 
 
 LONGEST_WORD, LONGEST_MESSAGE = 300, 2000

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch import _core
-from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
+from anabranch.number_labels import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

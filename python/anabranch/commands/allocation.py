@@ -22,7 +22,7 @@ from anabranch.page import allocation_content, write_report
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.allocation import Allocation
+    from anabranch.allocation.allocation import Allocation
 
 PROGRAM = "linear program"
 

@@ -15,23 +15,23 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import _core
-from anabranch.batch import Solved, solve_many
-from anabranch.case_table import summarise
-from anabranch.cases import Case, single_failures
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder, put_parquet
-from anabranch.paths import Paths
-from anabranch.problem import problem_of
-from anabranch.solve import paths_of, refuse_unreachable
+from anabranch.model.paths import Paths
+from anabranch.model.problem import problem_of
+from anabranch.solvers.case_table import summarise
+from anabranch.solvers.cases import Case, single_failures
+from anabranch.solvers.many import Solved, solve_many
+from anabranch.solvers.solve import paths_of, refuse_unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from anabranch.demands import Demands
-    from anabranch.network import Network
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
 
 INTACT = "nothing"
 """The case in which nothing fails, by what fails."""

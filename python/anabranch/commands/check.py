@@ -12,11 +12,11 @@ from anabranch import _core
 from anabranch.commands.inputs import Memory
 from anabranch.commands.run import Seed, Sets
 from anabranch.commands.text import printable, time_text
-from anabranch.digits import bytes_text
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.memory import allow_memory, ask_for_memory
-from anabranch.scenario import plan_facts, read_plan
+from anabranch.number_labels import bytes_text
+from anabranch.runs.scenario import plan_facts, read_plan
 
 HELP = """Check a scenario, or a sweep file, without running it: say what it has, or the first mistake.
 

@@ -19,7 +19,7 @@ from anabranch.commands import INTERRUPTED
 from anabranch.commands.run import Scenario, Seed, Sets
 from anabranch.commands.text import count_text, printable, time_text
 from anabranch.errors import ScenarioError
-from anabranch.scenario import read_plan
+from anabranch.runs.scenario import read_plan
 
 HELP = """Run programs over the network of a scenario, in real time and with real packets.
 

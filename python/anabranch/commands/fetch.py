@@ -16,9 +16,9 @@ from rich.text import Text
 
 from anabranch.commands.groups import Groups, path_groups
 from anabranch.commands.text import printable, rate_text
-from anabranch.digits import bytes_text
-from anabranch.iperf import iperf_report
-from anabranch.transfer import Fetched, FetchState, fetch
+from anabranch.number_labels import bytes_text
+from anabranch.transfer.files import Fetched, FetchState, fetch
+from anabranch.transfer.iperf import iperf_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable

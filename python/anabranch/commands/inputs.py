@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from anabranch import generate
-from anabranch.demands import Demands
 from anabranch.errors import ScenarioError
 from anabranch.formats.detect import find_format
+from anabranch.formats.read import NETWORKS, read_demands, read_network
 from anabranch.formats.source import load
-from anabranch.network import Network
-from anabranch.read import NETWORKS, read_demands, read_network
-from anabranch.scenario import read_scenario
-from anabranch.solve import DEFAULT_PATHS
+from anabranch.model.demands import Demands
+from anabranch.model.network import Network
+from anabranch.runs.scenario import read_scenario
+from anabranch.solvers.solve import DEFAULT_PATHS
 
 Input = Annotated[Path, typer.Argument(help="Topology (GraphML, GML, SNDlib, RFC 8345, CSV, ...) or scenario (TOML).")]
 Capacity = Annotated[

@@ -28,16 +28,16 @@ from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted
 from anabranch.folder import check_new, check_place, new_folder
 from anabranch.interrupts import held_interrupts
-from anabranch.live_run import check_live, live_plan
-from anabranch.scenario import read_plan
-from anabranch.simulate import run_plan
-from anabranch.simulated_and_live import compared
+from anabranch.runs.compare import compared
+from anabranch.runs.live import check_live, live_plan
+from anabranch.runs.scenario import read_plan
+from anabranch.runs.simulate import run_plan
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from anabranch.result import Result
-    from anabranch.scenario import Plan
+    from anabranch.runs.result import Result
+    from anabranch.runs.scenario import Plan
 
 HELP = """Run a scenario with real packets, in real time, and print what `anabranch run` prints.
 
@@ -112,7 +112,7 @@ def _write(result: Result, simulated: Result | None, out: Path) -> None:
         result.write(out)
         return
     # Only now: matplotlib takes long to load.
-    from anabranch.site.simulated_and_live import simulated_and_live_page
+    from anabranch.reproduce.report.simulated_and_live import simulated_and_live_page
 
     with new_folder(out) as aside:
         simulated.write(aside / "simulated")

@@ -28,15 +28,15 @@ from anabranch.commands.inputs import (
 )
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.text import more_text, printable
-from anabranch.demands import demands as make_demands
 from anabranch.errors import ScenarioError
-from anabranch.filters import filters
-from anabranch.paths import Kind, Metric, Paths, find_paths, groups
-from anabranch.solve import DEFAULT_PATHS
+from anabranch.model.demands import demands as make_demands
+from anabranch.model.filters import filters
+from anabranch.model.paths import Kind, Metric, Paths, find_paths, groups
+from anabranch.solvers.solve import DEFAULT_PATHS
 
 if TYPE_CHECKING:
-    from anabranch.demands import Demands
-    from anabranch.network import Network
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
 
 HELP = """Find the paths of connections, and say which of them may share a bottleneck.
 

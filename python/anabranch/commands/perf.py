@@ -11,7 +11,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.groups import Groups, path_groups
-from anabranch.transfer import check_groups
+from anabranch.transfer.files import check_groups
 
 HELP = """Measure how fast data go between two machines, over several paths, memory to memory.
 

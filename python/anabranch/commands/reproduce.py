@@ -15,13 +15,13 @@ from rich.text import Text
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.progress import runs_bar
 from anabranch.errors import ScenarioError
-from anabranch.experiment import find_experiments
 from anabranch.folder import check_new, check_place
-from anabranch.papers import read_papers
-from anabranch.reproduce import reproduce as run
-from anabranch.rows import ReproductionInterrupted, Row, Rows, verdicts
-from anabranch.site import reproduce_all, reproduce_to
-from anabranch.site.table import RIGHT, cell_text, columns, seeds_note
+from anabranch.reproduce.papers import read_papers
+from anabranch.reproduce.report import reproduce_all, reproduce_to
+from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
+from anabranch.reproduce.reproduction import reproduce as run
+from anabranch.reproduce.rows import ReproductionInterrupted, Row, Rows, verdicts
+from anabranch.reproduce.spec.experiment import find_experiments
 
 HELP = """Reproduce a published result: every printed number or claim beside ours.
 

@@ -21,12 +21,12 @@ from anabranch.errors import RunInterrupted, ScenarioError
 from anabranch.folder import check_new, check_place
 from anabranch.interrupts import held_interrupts
 from anabranch.memory import allow_memory
-from anabranch.scenario import read_plan
-from anabranch.simulate import run_plan
+from anabranch.runs.scenario import read_plan
+from anabranch.runs.simulate import run_plan
 
 if TYPE_CHECKING:
-    from anabranch.result import Result
-    from anabranch.scenario import Plan
+    from anabranch.runs.result import Result
+    from anabranch.runs.scenario import Plan
 
 HELP = """Simulate a scenario, packet by packet.
 

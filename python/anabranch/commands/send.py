@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.commands.share import Certificate, Host, Key, Listen, served, tell_of_reading
-from anabranch.transfer import PORT, send
+from anabranch.transfer.files import PORT, send
 
 HELP = """Send a file over QUIC, over as many paths as who fetches it asks for.
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.digits import bytes_text
-from anabranch.transfer import PORT, share
+from anabranch.number_labels import bytes_text
+from anabranch.transfer.files import PORT, share
 
 HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 

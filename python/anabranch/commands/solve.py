@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from anabranch.choice import DEFAULT_TOLERANCE, EXACT_TOLERANCE, MOST_PASSES
 from anabranch.commands.allocation import check_places, print_allocation, write_allocation
 from anabranch.commands.cases import check_cases, give_cases, solve_cases
 from anabranch.commands.inputs import (
@@ -28,17 +27,18 @@ from anabranch.commands.inputs import (
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.errors import ConvergenceWarning, ScenarioError, SolveInterrupted
 from anabranch.memory import allow_memory
-from anabranch.methods import REASONS, START_RATIO, Method
-from anabranch.paths import find_paths
-from anabranch.solve import DEFAULT_PATHS
-from anabranch.solve import solve as solve_network
+from anabranch.model.paths import find_paths
+from anabranch.solvers.methods import REASONS, START_RATIO, Method
+from anabranch.solvers.options import DEFAULT_TOLERANCE, EXACT_TOLERANCE, MOST_PASSES
+from anabranch.solvers.solve import DEFAULT_PATHS
+from anabranch.solvers.solve import solve as solve_network
 
 if TYPE_CHECKING:
-    from anabranch.allocation import Allocation
-    from anabranch.demands import Demands
-    from anabranch.network import Network
-    from anabranch.paths import Kind, Metric
-    from anabranch.solve import Progress
+    from anabranch.allocation.allocation import Allocation
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
+    from anabranch.model.paths import Kind, Metric
+    from anabranch.solvers.solve import Progress
 
 HELP = """Divide a network's capacity fairly among demands over several paths each.
 

@@ -22,10 +22,10 @@ from anabranch.commands.inputs import (
     NetworkId,
     load_network,
 )
-from anabranch.write import write_network
+from anabranch.formats.write import write_network
 
 if TYPE_CHECKING:
-    from anabranch.network import Network
+    from anabranch.model.network import Network
 
 app = typer.Typer(
     help="Look at networks, convert them, make them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None

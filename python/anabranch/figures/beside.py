@@ -14,7 +14,7 @@ from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import check_window, draw_legend, draw_words, heading, named, shortened
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
-from anabranch.settling import by_amount
+from anabranch.runs.settling import by_amount
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from anabranch.figures.looks import Look
     from anabranch.figures.panels import Results
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
     Style = tuple[Look, str]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
 MOST_BARS = 16
 """So many links are drawn as bars, those with the greatest numbers."""

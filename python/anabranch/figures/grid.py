@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from anabranch.digits import told_apart
 from anabranch.errors import ScenarioError
 from anabranch.figures.looks import looks_of
 from anabranch.figures.panels import IN_A_ROW, draw_legend, draw_words, shortened, size_in
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
+from anabranch.number_labels import told_apart
 
 if TYPE_CHECKING:
     import os

@@ -17,12 +17,12 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from anabranch import _core
-from anabranch.allocation import Allocation
+from anabranch.allocation.allocation import Allocation
 from anabranch.errors import ScenarioError
 from anabranch.figures.labels import place_labels
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GREY, INK, PALE, SOFT_INK, method_name
-from anabranch.layout import node_positions
+from anabranch.model.layout import node_positions
 
 if TYPE_CHECKING:
     import os
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from anabranch.network import Network
-    from anabranch.result import Result
+    from anabranch.model.network import Network
+    from anabranch.runs.result import Result
 
 UTILISATION = LinearSegmentedColormap.from_list("utilisation", ["#c6cfda", "#eac567", "#ec9a3c", "#d4502e", "#7f1842"])
 """From idle to full; lightness never rises, so that it reads without hue."""

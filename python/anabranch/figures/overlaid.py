@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
 
 def draw_overlaid(

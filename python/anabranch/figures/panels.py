@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
     Results: TypeAlias = Result | Mapping[str, Result]
 

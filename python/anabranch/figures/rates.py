@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from anabranch.figures.panels import Results
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
 
 def draw_rates(

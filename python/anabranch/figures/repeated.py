@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
 FEW = 40
 """Lines of so many points or fewer have markers."""

@@ -14,7 +14,7 @@ from anabranch.figures.rates import draw_rates
 if TYPE_CHECKING:
     import os
 
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
 
 def draw_result(result: Result, folder: str | os.PathLike[str]) -> None:

@@ -32,7 +32,7 @@ from anabranch.fluid.loops import LAST
 from anabranch.fluid.prices import slowed
 from anabranch.fluid.senders import MOST_MARKED
 from anabranch.fluid.trajectory import Trajectory, checked_times, follow
-from anabranch.problem import Problem
+from anabranch.model.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anabranch.problem import Problem
+    from anabranch.model.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

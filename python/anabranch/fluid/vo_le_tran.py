@@ -25,7 +25,7 @@ from anabranch.fluid.trajectory import Trajectory, checked_times, follow
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from anabranch.problem import Problem
+    from anabranch.model.problem import Problem
 
 
 def vo_le_tran(

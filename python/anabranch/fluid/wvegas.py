@@ -25,7 +25,7 @@ from anabranch.fluid.trajectory import Trajectory, checked_times, follow
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from anabranch.problem import Problem
+    from anabranch.model.problem import Problem
 
 FARTHEST = 1e4
 """Rates count as at most so many times the greatest capacity."""

@@ -12,9 +12,9 @@ from anabranch.formats.csv_table import Row, read_table
 from anabranch.formats.demand_rows import DemandRow, build
 
 if TYPE_CHECKING:
-    from anabranch.demands import Demands
     from anabranch.formats.source import Source
-    from anabranch.network import Network
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
 
 NEEDED = ("source", "target")
 KNOWN = ("name", "demand_bps", "demand", "weight", "qos", "start_s", "start", "stop_s", "stop")

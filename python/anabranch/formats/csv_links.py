@@ -16,13 +16,13 @@ from anabranch.formats.attributes import is_on_globe
 from anabranch.formats.csv_table import Row, read_table
 from anabranch.formats.source import excerpt
 from anabranch.formats.twins import pair_stated
-from anabranch.network import Draft, Edge
+from anabranch.model.network import Draft, Edge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anabranch.formats.source import Source
-    from anabranch.network import Network
+    from anabranch.model.network import Network
 
 NEEDED = ("source", "target")
 KNOWN = ("name", "capacity_bps", "capacity", "delay_s", "delay", "two_way", "twin")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.demands import Demands, demands
 from anabranch.formats.source import excerpt
+from anabranch.model.demands import Demands, demands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anabranch.formats.source import Place
-    from anabranch.network import Network
+    from anabranch.model.network import Network
 
 LONGEST_NAME = 200
 """Names beyond this get no hint of a similar one: it would take long to find."""

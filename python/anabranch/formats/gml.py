@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anabranch.formats.source import Place, Source
-    from anabranch.network import Draft, Network
+    from anabranch.model.network import Draft, Network
 
 TOKEN = re.compile(
     r"""(?P<blank>\s+|\#[^\n]*)

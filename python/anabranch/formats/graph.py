@@ -23,7 +23,7 @@ from anabranch.formats.attributes import (
 from anabranch.formats.labels import unique_names
 from anabranch.formats.source import excerpt
 from anabranch.formats.twins import pair_stated
-from anabranch.network import Draft, Edge
+from anabranch.model.network import Draft, Edge
 
 if TYPE_CHECKING:
     from anabranch.formats.source import Place, Source

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from anabranch.formats.source import Place, Source
-    from anabranch.network import Draft, Network
+    from anabranch.model.network import Draft, Network
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 

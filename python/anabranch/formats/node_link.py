@@ -18,7 +18,7 @@ from anabranch.formats.source import excerpt
 
 if TYPE_CHECKING:
     from anabranch.formats.source import Place, Source
-    from anabranch.network import Draft, Network
+    from anabranch.model.network import Draft, Network
 
 
 def read(source: Source) -> Draft:

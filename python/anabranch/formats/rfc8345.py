@@ -24,11 +24,11 @@ from anabranch.formats.attributes import is_missing, name_of, number, position_o
 from anabranch.formats.node_link import finite_or_text
 from anabranch.formats.source import excerpt
 from anabranch.formats.twins import pair_stated
-from anabranch.network import Draft, Edge
+from anabranch.model.network import Draft, Edge
 
 if TYPE_CHECKING:
     from anabranch.formats.source import Place, Source
-    from anabranch.network import Network
+    from anabranch.model.network import Network
 
 
 def read(source: Source, network_id: str | None = None) -> Draft:

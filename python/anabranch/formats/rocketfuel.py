@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.formats.attributes import name_of, number, seconds
 from anabranch.formats.source import excerpt
-from anabranch.network import Draft, Edge
+from anabranch.model.network import Draft, Edge
 
 if TYPE_CHECKING:
     from anabranch.formats.source import Source

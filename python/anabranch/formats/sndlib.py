@@ -19,12 +19,12 @@ from anabranch.formats.attributes import MEGABIT, is_on_globe, name_of, number, 
 from anabranch.formats.demand_rows import DemandRow, build
 from anabranch.formats.sndlib_paths import attach_paths
 from anabranch.formats.source import excerpt
-from anabranch.network import Draft, Edge
+from anabranch.model.network import Draft, Edge
 
 if TYPE_CHECKING:
-    from anabranch.demands import Demands
     from anabranch.formats.source import Source
-    from anabranch.network import Network
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
 
 HEADER = re.compile(r"([A-Z_]{1,40})\s*\(\s*")
 LINE_START = {"NODES": 1, "LINKS": 5, "DEMANDS": 5}

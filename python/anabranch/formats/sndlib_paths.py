@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import excerpt
-from anabranch.paths import given_paths
+from anabranch.model.paths import given_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.demands import Demands
     from anabranch.formats.source import Place, Source
+    from anabranch.model.demands import Demands
 
 Listed = dict[str, list[tuple[int, list[str]]]]
 

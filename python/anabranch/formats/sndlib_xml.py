@@ -16,9 +16,9 @@ from anabranch.formats.source import excerpt
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from anabranch.demands import Demands
     from anabranch.formats.source import Source
-    from anabranch.network import Draft, Network
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Draft, Network
 
 
 def read(source: Source) -> Draft:

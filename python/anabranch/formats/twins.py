@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anabranch.formats.source import Source
-    from anabranch.network import Draft
+    from anabranch.model.network import Draft
 
 
 def pair_stated(draft: Draft, twins: Sequence[str | None], source: Source) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anabranch import _core
-from anabranch.demands import Demands
-from anabranch.generate.arguments import Rate, whole
-from anabranch.network import Network, rate_bps
+from anabranch.model.arguments import Rate, whole
+from anabranch.model.demands import Demands
+from anabranch.model.network import Network, rate_bps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
-from anabranch.generate.arguments import Rate, Time, whole
-from anabranch.network import Network, rate_bps, span_s
+from anabranch.model.arguments import Rate, Time, whole
+from anabranch.model.network import Network, rate_bps, span_s
 
 if TYPE_CHECKING:
     import os

@@ -14,11 +14,11 @@ from anabranch.notebook.map import network_map
 from anabranch.notebook.markup import ROWS, card, count, legend, rate, table
 
 if TYPE_CHECKING:
-    from anabranch.allocation import Allocation
-    from anabranch.demands import Demands
-    from anabranch.network import Network
-    from anabranch.paths import Paths
-    from anabranch.result import Result
+    from anabranch.allocation.allocation import Allocation
+    from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
+    from anabranch.model.paths import Paths
+    from anabranch.runs.result import Result
 
 WARM = 0.01
 """A link that was loaded to within this share of its capacity, in the mean, counts as full."""

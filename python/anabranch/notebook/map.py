@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anabranch.layout import node_positions
+from anabranch.model.layout import node_positions
 from anabranch.notebook.markup import legend, svg
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anabranch.network import Network
+    from anabranch.model.network import Network
 
 WIDTH, MARGIN = 640, 10
 MOST_LINKS = 4500

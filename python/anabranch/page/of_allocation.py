@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anabranch.allocation.priced import PricedAllocation
 from anabranch.errors import ScenarioError
 from anabranch.page.content import Content
 from anabranch.page.of_network import finite, network_header
 from anabranch.page.palette import looks
-from anabranch.priced import PricedAllocation
 
 if TYPE_CHECKING:
-    from anabranch.allocation import Allocation
-    from anabranch.paths import Paths
+    from anabranch.allocation.allocation import Allocation
+    from anabranch.model.paths import Paths
 
 
 def allocation_content(allocation: Allocation, *, name: str = "") -> Content:

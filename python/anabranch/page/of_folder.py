@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.allocation_folder import holds_allocation, read_allocation
+from anabranch.allocation.saved import holds_allocation, read_allocation
 from anabranch.errors import ScenarioError
 from anabranch.page.of_allocation import allocation_content
 from anabranch.page.of_result import result_content
-from anabranch.result import Result, read_result
+from anabranch.runs.result import Result, read_result
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.allocation import Allocation
+    from anabranch.allocation.allocation import Allocation
     from anabranch.page.content import Content
 
 

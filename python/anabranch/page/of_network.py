@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from anabranch.network import Network
+    from anabranch.model.network import Network
 
 
 def network_header(network: Network) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def network_header(network: Network) -> dict[str, Any]:
     Places are those of the figures, y upwards. A capacity without limit and a twin that is not there are null.
     """
     # Only now: with the figures comes matplotlib, which takes as long to load as all the rest.
-    from anabranch.layout import node_positions
+    from anabranch.model.layout import node_positions
 
     core = network.core
     places = node_positions(network)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anabranch.demands import Demands
-from anabranch.measured import bottleneck_errors
+from anabranch.model.demands import Demands
+from anabranch.model.paths import Paths
 from anabranch.page.content import Content
 from anabranch.page.of_network import network_header
 from anabranch.page.of_result import PERCENTILES, SHOWN, SPREAD
 from anabranch.page.palette import looks
-from anabranch.paths import Paths
+from anabranch.runs.tables import bottleneck_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anabranch.scenario import Plan
+    from anabranch.runs.scenario import Plan
 
     Tables = dict[tuple[str, str], NDArray[np.float32]]
 

@@ -13,7 +13,7 @@ from anabranch.page.of_network import network_header
 from anabranch.page.palette import looks
 
 if TYPE_CHECKING:
-    from anabranch.result import Result
+    from anabranch.runs.result import Result
 
 SHOWN = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps", "error"),

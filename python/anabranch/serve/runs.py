@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch.allocation_folder import holds_allocation
+from anabranch.allocation.saved import holds_allocation
 from anabranch.errors import ScenarioError
 from anabranch.page import read_folder, shown_content
-from anabranch.result import MAY_LACK, TABLES
+from anabranch.runs.result import MAY_LACK, TABLES
 from anabranch.serve.child import done
 from anabranch.serve.models import RunFacts, RunList, Unreadable
 from anabranch.serve.names import address, place

@@ -11,7 +11,7 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.memory import ask_for_memory
-from anabranch.scenario import plan_facts, read_plan
+from anabranch.runs.scenario import plan_facts, read_plan
 from anabranch.serve.as_toml import as_toml
 from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText
 from anabranch.serve.names import address, place
@@ -19,7 +19,7 @@ from anabranch.serve.names import address, place
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anabranch.scenario import Plan
+    from anabranch.runs.scenario import Plan
     from anabranch.serve.models import Source
 
 DEEPEST = 3

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import RunInterrupted
 from anabranch.memory import ask_for_memory
 from anabranch.page import plan_header
-from anabranch.scenario import read_plan
-from anabranch.simulate import run_plan
+from anabranch.runs.scenario import read_plan
+from anabranch.runs.simulate import run_plan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import StorageError
-from anabranch.simulate import end_of
+from anabranch.runs.simulate import end_of
 from anabranch.sweeps.version import run_name
 from anabranch.sweeps.work import Failed, FileChangedError, Made, error_text, facts_of, files_of, tables_of
 

@@ -19,9 +19,9 @@ import polars as pl
 
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.interrupts import kept_handlers
-from anabranch.result import read_result
-from anabranch.scenario import read_plan
-from anabranch.simulate import run_plan
+from anabranch.runs.result import read_result
+from anabranch.runs.scenario import read_plan
+from anabranch.runs.simulate import run_plan
 from anabranch.sweeps.store import Store
 from anabranch.sweeps.version import code_version, run_name
 from anabranch.sweeps.work import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch import _core
-from anabranch.digits import told_apart
+from anabranch.number_labels import told_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
-from anabranch.result import read_result
+from anabranch.runs.result import read_result
 from anabranch.sweeps.file import Sweep, read_file
 from anabranch.sweeps.here import run_here
 from anabranch.sweeps.points import axes_of, column_of_seed, points_of

@@ -26,7 +26,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError, StorageError
 from anabranch.folder import put_file
-from anabranch.result import read_result
+from anabranch.runs.result import read_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ScenarioError
-from anabranch.result import read_result
+from anabranch.runs.result import read_result
 from anabranch.sweeps.quantity import Of
 from anabranch.sweeps.store import Store, is_whole_of_many, tables_folders
 from anabranch.sweeps.work import TOGETHER, tables_of

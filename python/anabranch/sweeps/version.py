@@ -6,13 +6,17 @@ from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anabranch
 from anabranch import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 MODULES = (
-    *("demands.py", "formats/*.py", "measured.py", "network.py", "paths.py", "read.py", "result.py"),
-    *("scenario.py", "simulate.py"),
+    *("formats/*.py", "model/demands.py", "model/network.py", "model/paths.py"),
+    *("runs/result.py", "runs/scenario.py", "runs/simulate.py", "runs/tables.py"),
 )
 """What results go through, besides the compiled module."""
 
@@ -30,9 +34,17 @@ def code_version() -> str:
     digest = blake2b(_core.SOURCES.encode(), digest_size=4)
     assert anabranch.__file__ is not None, "it is a file"
     package = Path(anabranch.__file__).parent
-    for file in sorted(file for pattern in MODULES for file in package.glob(pattern)):
+    for file in modules(package, MODULES):
         digest.update(file.read_bytes().replace(b"\r\n", b"\n"))
     return f"{version('anabranch')}+{digest.hexdigest()}"
+
+
+def modules(package: Path, patterns: Iterable[str]) -> list[Path]:
+    """Give the files of a package that patterns name; a pattern without a file would hide that code has changed."""
+    found = {pattern: list(package.glob(pattern)) for pattern in patterns}
+    missing = [pattern for pattern, files in found.items() if not files]
+    assert not missing, f"no module is called {' or '.join(missing)}: mend the patterns of sweeps/version.py"
+    return sorted(file for files in found.values() for file in files)
 
 
 def run_name(resolved: str) -> str:

@@ -12,8 +12,8 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
-from anabranch.result import OF_MACHINE
-from anabranch.scenario import read_plan
+from anabranch.runs.result import OF_MACHINE
+from anabranch.runs.scenario import read_plan
 from anabranch.sweeps.store import digest_of
 from anabranch.sweeps.version import code_version
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from anabranch.result import Result
-    from anabranch.scenario import Plan
+    from anabranch.runs.result import Result
+    from anabranch.runs.scenario import Plan
     from anabranch.sweeps.points import Point
 
 KEY_BYTES = 10

@@ -1,0 +1,336 @@
+"""Rates for all, with levels and bottlenecks, and the proof that they are fair."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anabranch import _core
+from anabranch.allocation.comparison import Comparison, compare_rates
+from anabranch.allocation.tables import connection_table, link_table, subflow_table
+from anabranch.errors import CertificateError
+from anabranch.folder import new_folder, put_parquet
+from anabranch.notebook import allocation_html
+from anabranch.solvers.approximate import OPTIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from anabranch.model.paths import Paths
+    from anabranch.model.problem import Problem
+
+FEASIBLE = 1e-9
+"""Relative overload that is rounding."""
+
+THETA = 1e-4
+"""What counts as next to nothing in a comparison, by the median capacity; that of [namyar2024]."""
+
+
+class Allocation:
+    """The rates that a solver found; immutable.
+
+    Attributes
+    ----------
+    problem : Problem
+        What was shared.
+    paths : Paths or None
+        The network's paths, if the problem came from a network.
+    path_rates : ndarray of float64, shape (paths,)
+        In the unit of the problem (bit/s for a network), in the order of its paths.
+    connection_rates : ndarray of float64, shape (connections,)
+        Sums over the paths of each connection.
+    fairness, method : str
+        What was asked for, and how it was found.
+    tolerance : float
+        To which relative tolerance every path has a bottleneck, if `converged`.
+    passes : int
+        Passes over the whole problem (for ``"lp"``: linear programs; for ``"dual-simplex"``: exchanges).
+    is_approximation : bool
+        Whether the method promises no fairness to a tolerance, only rates that overload nothing.
+    converged : bool
+        Whether the method's stop rule was met and the certificate bears the answer out; of an approximation, that
+        nothing is overloaded. IEWF, and c-SLEN with a ``stop_change``, stop where rates cease to change, which may be
+        far from a fair allocation: of these it says only that they did, and `residual` and `certify` say how far.
+    unmet : str or None
+        What would have let the method go on, if it stopped before its stop rule was met.
+    shortcoming : str or None
+        What is wrong with the answer, and what would do, if it did not converge.
+    residual : float
+        The largest shortfall of any path from its best bottleneck; 0 is exactly fair.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        path_rates: NDArray[np.float64],
+        *,
+        fairness: str,
+        method: str,
+        tolerance: float,
+        passes: int,
+        unmet: str | None = None,
+        paths: Paths | None = None,
+    ) -> None:
+        self.problem = problem
+        self.paths = paths
+        self.path_rates = path_rates
+        self.connection_rates = problem.core.sum_by_connection(path_rates)
+        self.fairness = fairness
+        self.method = method
+        self.tolerance = tolerance
+        self.passes = passes
+        self.unmet = unmet
+        for array in (self.path_rates, self.connection_rates):
+            array.flags.writeable = False
+
+    @cached_property
+    def certificate(self) -> _core.Certificate | _core.PriceCertificate:
+        """What an independent check finds, from the definitions alone."""
+        return self.problem.core.certify(self.path_rates, self.tolerance)
+
+    @property
+    def is_approximation(self) -> bool:
+        """Whether the method promises no fairness to a tolerance, only rates that overload nothing."""
+        return self.method in OPTIONS
+
+    @property
+    def how(self) -> str:
+        """What was asked for and how it was found, in words."""
+        by = ", approximated by" if self.is_approximation else " by"
+        return f"{self.fairness}{by} {self.method}"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the method's stop rule was met and the certificate bears the answer out."""
+        return self.shortcoming is None
+
+    @cached_property
+    def shortcoming(self) -> str | None:
+        """What is wrong with the answer, and what would do; None if nothing is."""
+        if self.unmet is not None:
+            passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+            return (
+                f"{self.method} stopped after {passes} with a residual of {self.residual:.3g} (tolerance"
+                f" {self.tolerance:g}): {self.unmet}"
+            )
+        # IEWF overloads by design, and the paper's stop rule asks for no certificate.
+        if self.method in {"iewf", "c-slen"} or self._holds:
+            return None
+        try:
+            self._refuse_infeasible(FEASIBLE)
+            if not self.is_approximation:
+                self._refuse_unfair()
+        except CertificateError as error:
+            return f"{self.method} lost digits to rounding: {error}; bring capacities and weights closer together"
+        return None
+
+    @property
+    def _holds(self) -> bool:
+        """Whether the allocation is proved, to its tolerance."""
+        return self.certificate.holds
+
+    @property
+    def residual(self) -> float:
+        """The largest shortfall of any path from its best bottleneck; 0 is exactly fair."""
+        return self.certificate.residual
+
+    def certify(self, *, allow_overload: float = 0.0) -> _core.Certificate | _core.PriceCertificate:
+        """Prove the allocation feasible and fair.
+
+        Parameters
+        ----------
+        allow_overload : float
+            Relative overload of links and demands to overlook; IEWF makes some by design, the more the greater its
+            unit. It says nothing of fairness: every path must have a bottleneck all the same.
+
+        Returns
+        -------
+        Certificate
+            Overload, residual, and the bottleneck of every path.
+
+        Raises
+        ------
+        CertificateError
+            The worst violation: a bad rate, an overloaded link, an exceeded demand, or a path without a bottleneck.
+        """
+        self._refuse_infeasible(max(allow_overload, FEASIBLE))
+        self._refuse_unfair()
+        return self.certificate
+
+    def _refuse_infeasible(self, allowed: float) -> None:
+        """Raise if the certificate finds rates that cannot be."""
+        found = self.certificate
+        if found.bad_rate is not None:
+            rate = self.path_rates[found.bad_rate]
+            raise CertificateError(f"{self._path(found.bad_rate)}: its rate is {rate}; it must be finite and 0 or more")
+        if found.overloaded_link is not None and found.overload > allowed:
+            load = self._rate(found.loads[found.overloaded_link])
+            raise CertificateError(
+                f"link {self._link(found.overloaded_link)}: its load is {load}, {found.overload:.3g} over its capacity"
+            )
+        if found.over_demand_connection is not None and found.over_demand > allowed:
+            name = self._connection(found.over_demand_connection)
+            raise CertificateError(f"connection {name}: its rate is {found.over_demand:.3g} over its demand")
+
+    def _refuse_unfair(self) -> None:
+        """Raise if the certificate finds that the rates are not fair."""
+        found = self.certificate
+        assert isinstance(found, _core.Certificate)
+        if found.worst_path is not None and not found.residual <= self.tolerance:
+            raise CertificateError(
+                f"{self._path(found.worst_path)}: no link holds it back: its best one is {found.residual:.3g} short of"
+                f" a bottleneck, by slack or by a greater level of others, over the tolerance of {self.tolerance:g}"
+            )
+
+    def compare(self, reference: Allocation, *, theta: float | None = None) -> Comparison:
+        """Say in three numbers how near the rates are to those of a reference: fairness index, total, worst.
+
+        Parameters
+        ----------
+        reference : Allocation
+            Of the same connections; exact max-min fair rates, for example.
+        theta : float, optional
+            Rates under this count as this in the fairness index [namyar2024], in the unit of the rates. If not given,
+            a ten-thousandth of the median capacity of the links that have a limit.
+
+        Raises
+        ------
+        ValueError
+            The allocations are of different numbers of connections, or theta is not positive.
+        """
+        if theta is None:
+            capacity = self.problem.capacity
+            limited = capacity[np.isfinite(capacity) & (capacity > 0)]
+            theta = THETA * float(np.median(limited if len(limited) else self.connection_rates.max(initial=1.0)))
+        return compare_rates(self.connection_rates, reference.connection_rates, theta)
+
+    def _rate(self, rate: float) -> str:
+        return f"{rate:.6g}" if self.paths is None else _core.format_rate(rate)
+
+    def _link(self, link: int) -> str:
+        return str(link) if self.paths is None else f"`{self.paths.demands.network.core.link_names[link]}`"
+
+    def _connection(self, connection: int) -> str:
+        return str(connection) if self.paths is None else f"`{self.paths.demands.core.names[connection]}`"
+
+    def _path(self, path: int) -> str:
+        if self.paths is None:
+            return f"path {path}"
+        connection = int(self.problem.path_connection[path])
+        rank = path - int(self.paths.connection_offsets[connection]) + 1
+        return f"connection {self._connection(connection)}, path {rank}"
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """A row for each connection, in the order given.
+
+        ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate by weight),
+        ``bottleneck`` (the link that holds its largest subflow back; null if none does), ``held_by`` ("link", "demand"
+        or "nothing"), ``paths``. From a network also ``name``,
+        ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``, and
+        the weight is the ``claim``: weight times QoS factor.
+        """
+        return connection_table(self)
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """A row for each path, in the order given.
+
+        ``connection``, ``rank`` (1 for the connection's first path), ``path`` (its nodes), ``rate`` (``rate_bps``),
+        ``portion`` of the connection's rate, ``bottleneck``, ``held_by``.
+        """
+        return subflow_table(self)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """A row for each link: ``capacity``, ``load``, ``utilisation`` and ``subflows`` on it.
+
+        From a network also ``name``, ``source``, ``target``; ``capacity_bps`` and ``load_bps``. The utilisation of a
+        link of capacity 0 is null.
+        """
+        return link_table(self)
+
+    def summary(self) -> dict[str, Any]:
+        """Give what was asked, what came out and how it was proved, as plain values."""
+        found = self.certificate
+        core = self.problem.core
+        unit = "" if self.paths is None else "_bps"
+        return {
+            "fairness": self.fairness,
+            "method": self.method,
+            "connections": core.connections,
+            "subflows": core.paths,
+            "links": core.links,
+            "passes": self.passes,
+            "approximation": self.is_approximation,
+            "converged": self.converged,
+            "tolerance": self.tolerance,
+            "certified": found.holds,
+            "residual": found.residual,
+            "overload": found.overload,
+            f"total_rate{unit}": float(self.connection_rates.sum()),
+            f"least_rate{unit}": float(self.connection_rates.min(initial=np.inf)) if core.connections else 0.0,
+            "saturated_links": int((self.links["utilisation"] >= 1.0 - self.tolerance).sum()),
+        }
+
+    def write(self, folder: str | Path, *, origin: dict[str, Any] | None = None) -> None:
+        """Write ``connections``, ``subflows`` and ``links`` as Parquet tables, and ``meta.json``, to a new folder.
+
+        From a network also ``nodes``, ``paths`` (the numbers of the links of each), and in ``links`` the ``delay_s``
+        and ``twin`` of each: with these `read_allocation` reads it back. The folder appears when it is whole, or not at
+        all.
+
+        Parameters
+        ----------
+        origin : dict, optional
+            Where the numbers come from (files, options, seed), kept in ``meta.json``.
+
+        Raises
+        ------
+        ScenarioError
+            The folder exists or cannot be made.
+        StorageError
+            It cannot be written to its end, as on a full disk.
+        """
+        with new_folder(folder) as aside:
+            for name, table in self._tables().items():
+                put_parquet(table, aside / f"{name}.parquet")
+            meta = {
+                "anabranch": version("anabranch"),
+                "title": "" if self.paths is None else self.paths.demands.network.name,
+                "summary": self.summary(),
+                "unmet": self.unmet,
+                "origin": origin or {},
+            }
+            (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        """Give the tables to write, by name."""
+        tables = {"connections": self.connections, "subflows": self.subflows, "links": self._links_to_write()}
+        if self.paths is not None:
+            tables |= {"nodes": self.paths.demands.network.nodes, "paths": self.paths.links()}
+        return tables
+
+    def _links_to_write(self) -> pl.DataFrame:
+        """Give the table of links with all that the network knows of them."""
+        if self.paths is None:
+            return self.links
+        return self.links.hstack(self.paths.demands.network.links.select("delay_s", "twin"))
+
+    def __repr__(self) -> str:
+        core = self.problem.core
+        state = "certified" if self.certificate.holds else f"not certified, residual {self.residual:.3g}"
+        return (
+            f"<Allocation {self.how}: {core.connections} connections, {core.paths} subflows,"
+            f" {state} at {self.tolerance:g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return allocation_html(self)

@@ -1,0 +1,1 @@
+"""What is solved and simulated: networks, demands, paths, and problems made of them."""

@@ -1,0 +1,210 @@
+"""The paths of each connection: the shortest, all equally short, disjoint, or given by hand."""
+
+from __future__ import annotations
+
+import itertools
+from copy import copy
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import ScenarioError
+from anabranch.memory import ask_for_memory
+from anabranch.notebook import paths_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from anabranch.model.demands import Demands
+
+Kind = Literal["shortest", "equal-cost", "disjoint"]
+Metric = Literal["hops", "delay"]
+Sharing = Literal["links", "nodes"]
+
+
+class Paths:
+    """Paths of the connections of some demands, best first; immutable.
+
+    Attributes
+    ----------
+    demands : Demands
+        Whose connections they serve.
+    core : _core.Paths
+        The same as index arrays, for the core.
+    connection_offsets : ndarray of int64, shape (connections + 1,)
+        Paths of connection c: ``connection_offsets[c]:connection_offsets[c + 1]``.
+    path_offsets : ndarray of int64, shape (paths + 1,)
+        Links of path p: ``path_links[path_offsets[p]:path_offsets[p + 1]]``.
+    path_links : ndarray of uint32
+        Link numbers in order.
+    """
+
+    def __init__(self, demands: Demands, core: _core.Paths) -> None:
+        self.demands = demands
+        self.core = core
+        self.connection_offsets = core.connection_offsets
+        self.path_offsets = core.path_offsets
+        self.path_links = core.path_links
+
+    def __len__(self) -> int:
+        return len(self.path_offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"<Paths {len(self)} paths of {len(self.connection_offsets) - 1} connections>"
+
+    def _repr_html_(self) -> str:
+        return paths_html(self)
+
+    @property
+    def connection(self) -> NDArray[np.uint32]:
+        """The connection that each path belongs to."""
+        counts = np.diff(self.connection_offsets)
+        return np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+
+    @property
+    def without(self) -> NDArray[np.int64]:
+        """The connections that have no path."""
+        return np.flatnonzero(np.diff(self.connection_offsets) == 0)
+
+    def serves(self, demands: Demands) -> bool:
+        """Tell whether other demands are of connections between the same nodes, in the same order."""
+        own, other = self.demands.core, demands.core
+        is_same = np.array_equal(own.source, other.source) and np.array_equal(own.target, other.target)
+        return is_same and demands.network is self.demands.network
+
+    def serving(self, demands: Demands) -> Paths:
+        """Give the same paths to other demands of connections between the same nodes, in the same order.
+
+        Raises
+        ------
+        ValueError
+            The demands are on another network, or of other connections.
+        """
+        if not self.serves(demands):
+            raise ValueError("the demands are of connections between other nodes than the paths; find some for them")
+        served = copy(self)
+        served.demands = demands
+        return served
+
+    def nodes(self) -> pl.Series:
+        """Give the nodes along each path as text: ``Oslo > Bergen > Stavanger``."""
+        core = self.demands.network.core
+        names = np.array(core.node_names, dtype=object)
+        hops = np.diff(self.path_offsets)
+        path = np.repeat(np.arange(len(self), dtype=np.uint32), hops)
+        ends = pl.DataFrame({"path": path, "node": names[core.link_target[self.path_links]].tolist()})
+        if not len(self):
+            return pl.Series("path", [], dtype=pl.String)
+        first = names[core.link_source[self.path_links[self.path_offsets[:-1]]]].tolist()
+        rest = ends.group_by("path", maintain_order=True).agg(pl.col("node").str.join(" > "))
+        return (pl.Series(first) + " > " + rest["node"]).rename("path")
+
+    def links(self) -> pl.DataFrame:
+        """Give a row for each path: the number of its ``connection``, and those of its ``links`` in order."""
+        numbers = [self.path_links[a:b].tolist() for a, b in itertools.pairwise(self.path_offsets.tolist())]
+        return pl.DataFrame(
+            {"connection": self.connection, "links": numbers}, schema_overrides={"links": pl.List(pl.UInt32)}
+        )
+
+
+def find_paths(
+    demands: Demands,
+    count: int = 4,
+    *,
+    kind: Kind = "shortest",
+    metric: Metric | NDArray[np.float64] = "hops",
+    progress: Callable[[int], None] | None = None,
+) -> Paths:
+    """Find paths for every connection.
+
+    Parameters
+    ----------
+    count : int
+        The most for each connection.
+    kind : {"shortest", "equal-cost", "disjoint"}
+        The shortest loopless paths [yen1971]; all of the least metric, ``count`` at the most; or paths that share no
+        link, of the least metric in total [suurballe1974].
+    metric : {"hops", "delay"} or ndarray of float64, shape (links,)
+        What makes a path short; an array has a length for each link, in any unit, 0 or more. Ties go to fewer links,
+        then to the lower link numbers from the first link on, so the answer does not depend on the order of the search.
+    progress : callable, optional
+        Told the number of connections done since it was last told.
+
+    Raises
+    ------
+    ValueError
+        A count of zero, an unknown kind or metric.
+    MemoryError
+        The paths found until then have taken all memory that they may.
+    """
+    ask_for_memory()
+    values = metric if isinstance(metric, str) else np.ascontiguousarray(metric, dtype=float)
+    return Paths(demands, _core.find_paths(demands.network.core, demands.core, kind, count, values, progress))
+
+
+def given_paths(demands: Demands, paths: Sequence[Sequence[Sequence[str]]], *, by: str = "nodes") -> Paths:
+    """Take paths given by hand.
+
+    Parameters
+    ----------
+    paths : sequence
+        For each connection its paths, best first, each the names of the nodes (or links) along it.
+    by : {"nodes", "links"}
+        What the names are. Parallel links can only be told apart by their own names.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown name, a gap, a loop, ends that are not those of the connection.
+    """
+    lists = [[list(path) for path in own] for own in paths]
+    try:
+        return Paths(demands, _core.given_paths(demands.network.core, demands.core, lists, by == "links"))
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
+
+
+def groups(
+    paths: Paths, *, sharing: Sharing = "links", without: Sequence[str] = (), together: bool = False
+) -> NDArray[np.uint32]:
+    """Tell which paths of a connection may have a bottleneck in common [thomas2016, sec. IV-A].
+
+    Two paths are of one group if they share something, or if others between them do: where A and B share a link, and
+    B and C another, all three are of one group.
+
+    Parameters
+    ----------
+    sharing : {"links", "nodes"}
+        A directed link; or also a node that both paths pass through, which the ends of a path are not.
+    without : sequence of str
+        Links that count as shared by nobody, such as an access link that is known to be no bottleneck. Nodes that
+        paths come to or leave by these do not count either.
+    together : bool
+        Number the groups over all connections, as those of one receiver with several sources, rather than for each
+        apart.
+
+    Returns
+    -------
+    ndarray of uint32, shape (paths,)
+        The group of each path, from 0 on in the order of the first paths of groups.
+
+    Raises
+    ------
+    ScenarioError
+        A link that the network has not, or an unknown kind of sharing.
+    """
+    try:
+        return _core.groups(paths.demands.network.core, paths.core, sharing, link_names(without), together)
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
+
+
+def link_names(names: Sequence[str]) -> list[str]:
+    """Take names of links, and refuse a single one that was not put into a list."""
+    if isinstance(names, str):
+        raise ScenarioError(f"the links to leave out are {names!r}; give a list of the names of links")
+    return list(names)

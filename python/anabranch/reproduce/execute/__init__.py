@@ -1,0 +1,1 @@
+"""Runs of published experiments: solved, simulated, followed as fluid models."""

@@ -1,0 +1,121 @@
+"""A simulated run of a published experiment: what came of it, and its rates over time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from anabranch.errors import ScenarioError
+from anabranch.model.demands import Demands
+from anabranch.model.paths import Paths
+from anabranch.runs.scenario import read_plan
+from anabranch.runs.simulate import run_plan
+from anabranch.runs.step_function import StepFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from anabranch.runs.result import Result
+    from anabranch.runs.scenario import Plan
+    from anabranch.runs.simulate import Progress
+
+RECORDED_AS = {"connection": "connections", "subflow": "subflows", "link": "links", "run": "fairness"}
+"""The word under ``record`` for samples of each kind of thing."""
+
+
+def simulate(scenario: Path, sets: Sequence[str], seed: int | None, progress: Progress | None = None) -> Simulated:
+    """Simulate a scenario file; `progress` is told as by `anabranch.run`.
+
+    Raises
+    ------
+    ScenarioError
+        A mistake in the scenario.
+    """
+    plan = read_plan(scenario, seed=seed, sets=sets)
+    return Simulated(plan, run_plan(plan, progress=progress))
+
+
+class Simulated:
+    """A run with its paths and rates.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was run.
+    result : Result
+        What came of it.
+    """
+
+    def __init__(self, plan: Plan, result: Result) -> None:
+        self.result = result
+        self.paths = Paths(Demands(plan.network, plan.core.demands()), plan.core.paths())
+        self.packet_bytes = plan.core.packet_bytes
+        self.capacity_changes = plan.core.capacity_changes
+        frame = result.connections.with_columns(pl.col("stopped_s").fill_null(result.meta["reached_s"]).alias("end_s"))
+        self.connections = {row["connection"]: row for row in frame.rows(named=True)}
+
+    @property
+    def protocol(self) -> str:
+        """The protocols in use, as people read their names."""
+        return ", ".join(self.result.connections["protocol"].unique(maintain_order=True))
+
+    @property
+    def first_leave_s(self) -> float:
+        """When the first connection left, or the run ended."""
+        return float(min(row["end_s"] for row in self.connections.values()))
+
+    @property
+    def path_rates_bps(self) -> NDArray[np.float64]:
+        """What each subflow was granted just before the first connection left."""
+        end = self.first_leave_s
+        return np.array([self.subflow_rates[name].before(end) for name in self.result.subflows["subflow"]])
+
+    @cached_property
+    def rates(self) -> dict[str, StepFunction]:
+        """What each connection was granted over time, in bit/s."""
+        return _by_name(self.result.rates(), self.connections)
+
+    @cached_property
+    def subflow_rates(self) -> dict[str, StepFunction]:
+        """What each subflow was granted over time, in bit/s."""
+        return _by_name(self.result.rates(subflows=True), self.result.subflows["subflow"])
+
+    def subflows_of(self, connection: str) -> list[StepFunction]:
+        """Give what each subflow of a connection was granted over time."""
+        names = self.result.subflows.filter(pl.col("connection") == connection)["subflow"]
+        return [self.subflow_rates[name] for name in names]
+
+    def capacity(self, link: str) -> StepFunction:
+        """Give what a link can carry over time, in bit/s; under a trace of opportunities the rate in each bin."""
+        core = self.paths.demands.network.core
+        number = core.link_names.index(link)
+        changes = [(time, rate) for own, time, rate in self.capacity_changes if own == number]
+        time, rate = zip((0.0, float(core.capacity_bps[number])), *changes, strict=True)
+        return StepFunction(np.array(time), np.array(rate))
+
+    def samples(self, of: str) -> pl.DataFrame:
+        """Give what was sampled of connections, subflows, links or the run.
+
+        Raises
+        ------
+        ScenarioError
+            It was not recorded.
+        """
+        rows = self.result.series.filter(pl.col("of") == of)
+        if not len(rows):
+            title, word = self.result.meta["title"], RECORDED_AS[of]
+            raise ScenarioError(f'{title}: "{word}" was not recorded; add it to record under [run]')
+        return rows
+
+
+def _by_name(rates: pl.DataFrame, names: Iterable[str]) -> dict[str, StepFunction]:
+    parts = rates.partition_by("name", as_dict=True, maintain_order=True)
+    empty = rates.clear()
+    own = {name: parts.get((name,), empty) for name in names}
+    return {n: StepFunction(f["time_s"].to_numpy(), f["granted_bps"].to_numpy()) for n, f in own.items()}

@@ -1,0 +1,1 @@
+"""The numbers measured on runs of published experiments."""

@@ -1,0 +1,150 @@
+"""A run of a published experiment, as its table says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from anabranch.reproduce.spec.fluid import read_fluid
+from anabranch.reproduce.spec.traces import read_followed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anabranch.reproduce.spec.fluid import FluidPlan
+    from anabranch.reproduce.spec.table import Table
+    from anabranch.reproduce.spec.traces import TracePlan
+
+Method = Literal[
+    "c-slen",
+    "iewf",
+    "lp",
+    "progressive-filling",
+    "pseudo-code",
+    "given",
+    "weight-allocation",
+    "proportional",
+    "simulate",
+    "fluid",
+]
+
+OVER_TIME: tuple[Method, ...] = ("simulate", "proportional")
+"""Methods that give rates over time, and take values in place of those in the scenario."""
+
+_FOR_OVER_TIME = f"it is for methods {' and '.join(OVER_TIME)}"
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Until when a run is simulated with more seeds: until all that is measured of it is as sure as that."""
+
+    share: float
+    """The most that the half-width of a 95 % interval may be of its mean."""
+    most: int
+    """Seeds, then it is over in any case."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One computation: a solve, the paper's pseudo-code, rates given to be checked, simulations, or a fluid model."""
+
+    name: str
+    method: Method
+    scenario: Path
+    stop_change_bps: float | None
+    unit_bps: float | None
+    tolerance: float
+    passes: int
+    reading: str
+    path_rates: tuple[float, ...]
+    capacities_times: float = 1.0
+    sets: tuple[str, ...] = ()
+    seed: int | None = None
+    seeds: tuple[int, ...] = ()
+    """It is simulated with each, and numbers are means; once if there are none."""
+    margin: Margin | None = None
+    """More seeds may follow, see `anabranch.reproduce.repeat`."""
+    followed: tuple[tuple[tuple[str, TracePlan], ...], ...] = ()
+    """It is simulated with each of these traces of links, and numbers are means; once if there are none."""
+    weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fluid: FluidPlan | None = None
+    """Of a fluid model, which has no scenario."""
+
+
+def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[str, TracePlan]) -> Run:
+    """Read a ``[[run]]``; `scenario` is that of the experiment, if it has one, and `traces` are its own.
+
+    Raises
+    ------
+    ScenarioError
+        A wrong key or value, or one that the method does not take.
+    """
+    name, method = table.text("name"), table.choice("method", get_args(Method))
+    if not re.fullmatch(r"\S+", name):
+        raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
+    own_scenario = table.text("scenario", "")
+    own_fluid = table.table("fluid")
+    if (method == "fluid") != (own_fluid is not None):
+        raise table.error("fluid", f"the method is {method}", 'give the model with method = "fluid", and only so')
+    if scenario is None and not own_scenario and method != "fluid":
+        raise table.error("scenario", "it is missing", "add it here, or to the experiment for all runs")
+    seeds, margin = _seeds(table)
+    run = Run(
+        name=name,
+        method=method,
+        scenario=folder / own_scenario if own_scenario else scenario or folder,
+        stop_change_bps=table.rate_bps("stop_change"),
+        unit_bps=table.rate_bps("unit"),
+        tolerance=table.positive("tolerance", 1e-3),
+        passes=table.whole("passes", 10_000, least=1),
+        reading=table.choice("reading", ("as-printed", "as-meant"), "as-meant"),
+        path_rates=tuple(table.numbers("path_rates")),
+        capacities_times=table.positive("capacities_times", 1.0),
+        sets=tuple(table.texts("set")),
+        seed=table.optional_whole("seed"),
+        seeds=seeds,
+        margin=margin,
+        followed=read_followed(table, traces),
+        weights=table.lists_of_numbers("weights"),
+        fluid=None if own_fluid is None else read_fluid(own_fluid),
+    )
+    _refuse_seeds(table, run)
+    if run.weights and method != "weight-allocation":
+        raise table.error("weights", f"the method is {method}", 'leave it out; it is for method = "weight-allocation"')
+    if (method == "given") != bool(run.path_rates):
+        raise table.error("path_rates", f"the method is {method}", 'give path_rates with method = "given", and only so')
+    if method == "pseudo-code" and run.stop_change_bps is None:
+        raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
+    if run.sets and method not in OVER_TIME:
+        raise table.error("set", f"the method is {method}", f"leave it out; {_FOR_OVER_TIME}")
+    if method in OVER_TIME and run.capacities_times != 1.0:
+        raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
+    table.finish()
+    return run
+
+
+def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
+    """Take the seeds to begin with, and until when there are to be more."""
+    if not isinstance(table.data.get("seeds"), dict):
+        return table.seeds("seeds"), None
+    own = table.table("seeds")
+    assert own is not None, "it was seen"
+    least = own.whole("least", 10, least=2)
+    margin = Margin(own.positive("margin", 0.01), own.whole("most", 100, least=least))
+    own.finish()
+    return tuple(range(1, least + 1)), margin
+
+
+def _refuse_seeds(table: Table, run: Run) -> None:
+    """Refuse seeds of what draws nothing, and one seed beside several."""
+    key = "seeds" if run.seeds else "seed"
+    if run.method not in OVER_TIME and run.followed:
+        raise table.error("traces", f"the method is {run.method}", f"leave it out; {_FOR_OVER_TIME}")
+    if run.followed and run.margin is not None:
+        raise table.error("traces", "there are as many `seeds` as a margin takes", "give a number of them, or none")
+    if run.method != "simulate" and (run.seeds or run.seed is not None):
+        raise table.error(key, f"the method is {run.method}", 'leave it out; it is for method = "simulate"')
+    if run.seeds and run.seed is not None:
+        raise table.error("seeds", "there is a `seed` besides", "give one of them")

@@ -1,0 +1,293 @@
+"""What came out of a run: tables, what is to be known of the run itself, and the scenario that it came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import ScenarioError
+from anabranch.folder import new_folder
+from anabranch.notebook import result_html
+from anabranch.runs.scenario import read_scenario
+from anabranch.runs.settling import (
+    HOLD_S,
+    SPREAD_PERCENTILES,
+    error_percentiles,
+    settling_times,
+    spread_percentiles,
+    steps,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from anabranch.model.network import Network
+
+TABLES = ("connections", "subflows", "links", "series")
+"""The tables that every result has."""
+
+MAY_LACK = ("spread", "waits", "grants")
+"""The tables that a result has if that was recorded."""
+
+OF_MACHINE = ("threads", "wall_s", "events_per_s")
+"""What is to be known of the computer's time: all of `Result.meta` that does not follow from scenario and seed."""
+
+GROUP_ROWS = 1 << 18
+"""So many rows of a table stand together in a file; readers may skip those where nothing can be that they look for."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out of a run; immutable.
+
+    Nothing in the tables is infinite or not a number: what did not come to be, or was not recorded, is null.
+
+    Attributes
+    ----------
+    meta : dict
+        ``anabranch`` (the version), ``title``, ``seed``, ``finished`` (false for a run that was stopped),
+        ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``strays`` (how many of
+        these were of copies beside their paths), ``warnings``, and of the computer's time ``threads``, ``wall_s`` and
+        ``events_per_s``, which are None where a folder does not tell.
+    scenario : str
+        The scenario as it was run, with every default written out.
+    network : Network
+    connections : DataFrame
+        A row for each connection: ``connection``, ``source``, ``target``, ``protocol``; ``start_s``, ``stopped_s`` (the
+        last byte was sent, or it was told to stop), ``finished_s`` (it has stopped, and all that it sent was delivered
+        or lost), ``left_s`` (its protocol had taken leave); ``amount_bytes`` (null for as long as it stays),
+        ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``; ``strays``, how many links copies of its packets, and of
+        those on their way back, entered beside their paths, 0 without filters; ``mean_rate_bps``, what was delivered
+        after the warm-up by the time from the start or the end of the warm-up, whichever is later, until it finished,
+        or else the run ended; ``completion_s``, from start to finish of one that sent its whole amount; ``granted_bps``
+        and ``fair_bps`` at the last sample at which it was there, and ``error``, how far the former is from the latter,
+        relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
+    subflows : DataFrame
+        A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
+        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``; packets that
+        arrived ``marked``, 0 under protocols that set rates; ``strays``,
+        ``mean_rate_bps`` and ``granted_bps`` as for connections; ``mean_delay_s``, ``most_delay_s`` of its packets.
+    links : DataFrame
+        A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
+        packets ``dropped`` or lost on the way; ``most_packets`` that waited at a time, the one in transmission
+        included; ``utilisation``, the mean after the warm-up.
+    series : DataFrame
+        A row for each thing and sample: ``time_s``; ``of``, one of "connection", "subflow", "link" and "run"; ``name``;
+        and what was recorded of it. Of connections and subflows ``granted_bps`` at the instant and ``delivered_bps``
+        since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there, and
+        ``error`` also where the fair rate is 0 and the granted one is not. Of subflows ``window_bytes``, ``rtt_s``,
+        ``pace_bps`` and ``marked_share`` (the window, the smoothed round trip, how fast packets may be sent, and the
+        smoothed share of marked packets that the protocol goes by, at the instant) if windows are recorded, null where
+        a subflow keeps no window, ``rtt_s`` until it is known, and the last two where there is none. Of links
+        ``granted_bps`` (the sum of all subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample
+        before), ``capacity_bps`` (at the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at
+        the instant), ``fair_bps`` (the load under the fair rates), and, if that fills the link, so that it is a
+        bottleneck, ``error``: how far ``granted_bps`` is from the capacity, relative to that. Of the run, whose name is
+        empty, ``residual`` (the largest shortfall of a subflow from its best bottleneck; 0 is exactly fair),
+        ``overload`` (the largest excess of granted rates over a capacity, relative to that), connections ``present``,
+        and ``peak_packets``, the most at any link since the sample before.
+    grants : DataFrame or None
+        If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
+    spread : DataFrame or None
+        If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
+        that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
+        ``p10``, ``p50``, ``p90`` and ``most``.
+    waits : DataFrame or None
+        If recorded, a row for each link and subflow that carried data after the warm-up: ``of``, "link" or "subflow";
+        ``name``; how many ``packets``; of how long they waited ``mean_s``, ``least_s``, percentiles ``p1_s``, ``p5_s``,
+        ``p10_s``, ``p25_s``, ``p50_s``, ``p75_s``, ``p90_s``, ``p95_s``, ``p99_s``, and ``most_s``. At a link a packet
+        waits from when it comes until the link begins to send it; a packet of a subflow in all queues on its way, those
+        of the loops before included: what it takes beyond propagation and transmission.
+    """
+
+    meta: dict[str, Any]
+    scenario: str
+    network: Network
+    connections: pl.DataFrame
+    subflows: pl.DataFrame
+    links: pl.DataFrame
+    series: pl.DataFrame
+    grants: pl.DataFrame | None = None
+    spread: pl.DataFrame | None = None
+    waits: pl.DataFrame | None = None
+
+    @property
+    def residual(self) -> float | None:
+        """How far granted rates were from fair at the last sample at which a connection was there; 0 is exactly fair.
+
+        The largest shortfall of a subflow from its best bottleneck: 0 at every fair allocation, of which there may be
+        several over several paths. None if fairness was not recorded, if no connection is granted a rate, or if some
+        protocol keeps windows: their rates are estimates, which queues at full links raise above the capacity.
+        """
+        samples = self.series.filter((pl.col("of") == "run") & (pl.col("present") > 0)).drop_nulls("residual")
+        is_granted = self.connections["granted_bps"].fill_null(0.0).sum() > 0
+        if not len(samples) or not is_granted or not _keep_windows().isdisjoint(self.connections["protocol"]):
+            return None
+        return float(samples["residual"][-1])
+
+    def rates(self, *, subflows: bool = False) -> pl.DataFrame:
+        """Give what was granted over time, each value until the next.
+
+        Parameters
+        ----------
+        subflows : bool
+            Of subflows, instead of connections.
+
+        Returns
+        -------
+        DataFrame
+            ``time_s``, ``name``, ``granted_bps``: at the instant of each change if grants were recorded, else at each
+            sample.
+        """
+        return steps(self, subflows=subflows)
+
+    def errors(self, percentiles: Sequence[float] = (10, 50, 90), *, of: str = "connection") -> pl.DataFrame:
+        """Give percentiles of how far granted rates were from fair, at each sample.
+
+        Of the connections that are granted a rate: one whose rate is 0 is left out, since it may only have begun. The
+        error of a connection is (granted - fair) / fair, and left out where the fair rate is 0. The error of a link
+        that is a bottleneck under the fair rates is (granted - capacity) / capacity. Where several paths make several
+        allocations fair, one of them is taken: see ``residual`` in `series` for a measure that is 0 at all of them.
+
+        Parameters
+        ----------
+        percentiles : sequence of float
+            From 0 to 100.
+        of : {"connection", "link"}
+            Over the connections that are granted a rate, or over the bottlenecks.
+
+        Returns
+        -------
+        DataFrame
+            ``time_s``, ``present`` (how many have an error), ``mean``, ``least``, ``most``, and for each percentile a
+            column such as ``p10``. A row for each sample at which some have.
+
+        Raises
+        ------
+        ScenarioError
+            There are no connections; connections (or links) or fairness were not recorded.
+        """
+        if not len(self.connections):
+            raise ScenarioError("there are no connections, so there are no errors; add a [[connection]]")
+        if self.spread is not None and set(percentiles) <= SPREAD_PERCENTILES:
+            return spread_percentiles(self.spread, percentiles, of)
+        return error_percentiles(self.series, percentiles, of)
+
+    def settling(self, tolerance: float = 0.01, *, of: str = "fair", hold_s: float = HOLD_S) -> pl.DataFrame:
+        """Give how long rates took to settle after each instant at which connections came or went.
+
+        Parameters
+        ----------
+        tolerance : float
+            Settled is every connection that is there, once its granted rate stays within this share of its aim until
+            the next such instant.
+        of : {"fair", "final"}
+            The aim: the fair rate, or the rate that it had in the end, just before the next such instant.
+        hold_s : float
+            With the latter, how long all rates must have stayed there at least: a rate that drifts or swings is near
+            its end just before it, too. They must also have stayed for a tenth of the time between the two instants.
+
+        Returns
+        -------
+        DataFrame
+            ``time_s`` and ``until_s``, from one instant to the next; ``joined``, ``left`` and ``present``, numbers of
+            connections; ``settling_s``, null if they did not settle before the next instant, or it is not known. Exact
+            if grants were recorded, else to the time between samples.
+
+        Raises
+        ------
+        ScenarioError
+            Neither connections nor grants were recorded, or, for the fair rates, not those.
+        """
+        return settling_times(self, tolerance, of, hold_s)
+
+    def files(self) -> dict[str, bytes]:
+        """Give everything as files, by name: ``scenario.toml``, ``meta.json``, each table as Parquet, ``machine.json``.
+
+        The last says what the run took of the computer's time. All others of the same scenario and seed are the same
+        bytes, on any number of threads.
+        """
+        tables = {name: table for name in (*TABLES, *MAY_LACK) if (table := getattr(self, name)) is not None}
+        return {
+            "scenario.toml": self.scenario.encode(),
+            "meta.json": _json({name: value for name, value in self.meta.items() if name not in OF_MACHINE}),
+            **{f"{name}.parquet": content for name, content in _parquet(tables).items()},
+            "machine.json": _json({name: value for name, value in self.meta.items() if name in OF_MACHINE}),
+        }
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write `files` to a new folder, which appears when it is whole, or not at all.
+
+        Raises
+        ------
+        ScenarioError
+            The folder exists or cannot be made.
+        StorageError
+            It cannot be written to its end, as on a full disk.
+        """
+        with new_folder(Path(folder)) as aside:
+            for name, content in self.files().items():
+                (aside / name).write_bytes(content)
+
+    def __repr__(self) -> str:
+        meta = self.meta
+        state = "" if meta["finished"] else f", stopped before {meta['duration_s']:g} s"
+        title = f" {meta['title']}:" if meta["title"] else ""
+        sizes = f"{len(self.connections)} connections, {len(self.subflows)} subflows, {len(self.links)} links"
+        return f"<Result{title} {sizes}, {meta['reached_s']:g} s{state}>"
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
+
+def _json(values: dict[str, Any]) -> bytes:
+    return (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _parquet(tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
+    """Give tables as Parquet files, in an eighth of the time that polars takes for small ones, and half the bytes."""
+    return dict(zip(tables, _core.parquet_files(list(tables.values()), GROUP_ROWS), strict=True))
+
+
+def read_result(folder: str | os.PathLike[str]) -> Result:
+    """Read the folder that a run has written.
+
+    Raises
+    ------
+    ScenarioError
+        The folder has no result, or a broken one.
+    """
+    place = Path(folder)
+    if not (place / "meta.json").is_file():
+        reason = "it has no meta.json" if place.is_dir() else "there is no such folder"
+        raise ScenarioError(f"{place}: {reason}; name a folder that `anabranch run --out` has written")
+    try:
+        # A copy may do without what the run took of another computer's time.
+        taken = _values(place / "machine.json") if (place / "machine.json").is_file() else {}
+        meta = dict.fromkeys(OF_MACHINE) | _values(place / "meta.json") | taken
+        scenario = (place / "scenario.toml").read_text(encoding="utf-8")
+        tables = {name: pl.read_parquet(place / f"{name}.parquet", glob=False) for name in TABLES}
+        others = {name: place / f"{name}.parquet" for name in MAY_LACK}
+        tables |= {name: pl.read_parquet(file, glob=False) for name, file in others.items() if file.exists()}
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ScenarioError(f"{place}: it is no whole result of a run ({error}); run the scenario again") from error
+    return Result(meta, scenario, read_scenario(place / "scenario.toml").network, **tables)
+
+
+def _values(file: Path) -> dict[str, Any]:
+    values = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(values, dict):
+        raise ValueError(f"{file.name} has no values by name")  # noqa: TRY004
+    return values
+
+
+def _keep_windows() -> set[str]:
+    """Give the titles of the protocols that keep windows."""
+    terms = ((title, _core.protocol_terms(name) or {}) for name, title, _ in _core.protocols())
+    return {title for title, known in terms if known.get("keeps_windows")}

@@ -1,0 +1,321 @@
+"""What came of a run, as tables: connections, subflows, links, and how they fared over time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.model.demands import Demands
+from anabranch.model.paths import Paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from anabranch import _core
+    from anabranch.model.network import Network
+
+    Columns = dict[str, NDArray[Any] | pl.Series]
+
+CONNECTIONS = (
+    *("connection", "source", "target", "protocol", "start_s", "stopped_s", "finished_s", "left_s"),
+    *("amount_bytes", "sent_bytes", "delivered_bytes", "lost_bytes", "strays", "mean_rate_bps", "completion_s"),
+    *("granted_bps", "fair_bps", "error"),
+)
+SUBFLOWS = (
+    *("subflow", "connection", "rank", "path", "sent_bytes", "delivered_bytes", "lost_bytes", "repeated_bytes"),
+    *("marked", "strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
+)
+LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
+"""Columns of the tables; see `Result`."""
+
+SERIES: dict[str, type[pl.DataType]] = {
+    "time_s": pl.Float64,
+    "of": pl.String,
+    "name": pl.String,
+    "granted_bps": pl.Float64,
+    "delivered_bps": pl.Float64,
+    "fair_bps": pl.Float64,
+    "error": pl.Float64,
+    "carried_bps": pl.Float64,
+    "capacity_bps": pl.Float64,
+    "backlog_bytes": pl.UInt64,
+    "peak_packets": pl.UInt32,
+    "window_bytes": pl.Float64,
+    "rtt_s": pl.Float64,
+    "pace_bps": pl.Float64,
+    "marked_share": pl.Float64,
+    "residual": pl.Float64,
+    "overload": pl.Float64,
+    "present": pl.UInt32,
+}
+"""Columns of the series; each has values for some kinds of things, and is null for the others."""
+
+SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most")
+"""Columns of the spread of errors; see `Result`."""
+
+SAMPLED = {
+    "connection": ("granted_bps", "delivered_bps", "fair_bps"),
+    "subflow": ("granted_bps", "delivered_bps", "window_bytes", "rtt_s", "pace_bps", "marked_share"),
+    "link": ("granted_bps", "carried_bps", "fair_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
+    "run": ("residual", "overload", "present", "peak_packets"),
+}
+"""What is sampled of each kind of thing."""
+
+BOTTLENECK = 1.0 - 1e-5
+"""A link that fair rates load to this share of its capacity is a bottleneck."""
+
+NOTHING = {dtype: pl.Series([None], dtype=dtype) for dtype in set(SERIES.values())}
+"""A null of each type."""
+
+
+def relative_errors(granted_bps: NDArray[np.float64], fair_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give how far granted rates are from fair ones, relative to these; 0 where both are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((granted_bps <= 0.0) & (fair_bps <= 0.0), 0.0, granted_bps / fair_bps - 1.0)
+
+
+def bottleneck_errors(samples: dict[str, NDArray[Any]], capacity_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give by how much granted rates exceed the capacities of bottlenecks, relative to those; NaN elsewhere.
+
+    A row for each sample and a column for each link; empty if loads or fair rates were not sampled.
+    """
+    granted, fair = (samples.get(f"link_{name}_bps") for name in ("granted", "fair"))
+    if granted is None or fair is None:
+        return np.empty((0, 0))
+    capacity = samples.get("link_capacity_bps", capacity_bps)
+    is_bottleneck = (fair > 0.0) & (fair >= BOTTLENECK * capacity)
+    return np.where(is_bottleneck, granted, np.nan) / np.where(is_bottleneck, capacity, 1.0) - 1.0
+
+
+class Measured:
+    """The tables of a run.
+
+    Parameters
+    ----------
+    network : Network
+        That of the plan.
+    plan : _core.Plan
+        What was run.
+    outcome : _core.Outcome
+        What came of it.
+    """
+
+    def __init__(self, network: Network, plan: _core.Plan, outcome: _core.Outcome) -> None:
+        self.network = network
+        self.plan = plan
+        self.outcome = outcome
+        self.demands = Demands(network, plan.demands())
+        self.paths = Paths(self.demands, plan.paths())
+        self.connection = self.paths.connection
+        self.of_connections: dict[str, NDArray[Any]] = outcome.connections()
+        self.of_subflows: dict[str, NDArray[Any]] = outcome.subflows()
+        self.samples: dict[str, NDArray[Any]] = outcome.samples()
+        self.last = self._last_samples()
+        self.names = pl.Series(self.demands.core.names, dtype=pl.String)
+        self.link_names: list[str] = network.core.link_names
+        self.rank = np.arange(len(self.paths)) - self.paths.connection_offsets[self.connection] + 1
+        self.subflow_names = (self.names + "/")[self.connection] + pl.Series(self.rank).cast(pl.String)
+
+    def connections(self) -> pl.DataFrame:
+        """Give a row for each connection."""
+        core, own = self.demands.core, self.of_connections
+        summed = ("sent_bytes", "delivered_bytes", "lost_bytes", "strays", "delivered_warm_bytes")
+        sums = {name: self._sum(self.of_subflows[name]) for name in summed}
+        amount = self.plan.amount_bytes
+        has_amount = np.isfinite(amount)
+        granted, fair = self._at("connection_granted_bps", self.last), self._at("connection_fair_bps", self.last)
+        # One that was told to stop before has completed nothing.
+        is_complete = has_amount & (sums["sent_bytes"] >= np.where(has_amount, amount, 0.0).astype(np.uint64))
+        columns: Columns = {
+            "connection": self.names,
+            **self._ends(core.source, core.target),
+            "protocol": _texts([title for _, title in self.plan.protocols])[self.plan.connection_protocol],
+            "start_s": core.start_s,
+            **own,
+            "amount_bytes": _column("amount_bytes", amount).cast(pl.UInt64),
+            **sums,
+            "mean_rate_bps": self._mean_rate(sums["delivered_warm_bytes"], own["finished_s"], core.start_s),
+            "completion_s": np.where(is_complete, own["finished_s"] - core.start_s, np.nan),
+            "granted_bps": granted,
+            "fair_bps": fair,
+            "error": relative_errors(granted, fair),
+        }
+        return _table(CONNECTIONS, columns)
+
+    def subflows(self) -> pl.DataFrame:
+        """Give a row for each subflow."""
+        own, of = self.of_subflows, self.connection
+        finished, start = self.of_connections["finished_s"][of], self.demands.core.start_s[of]
+        has_delay = own["delivered_bytes"] > 0
+        columns: Columns = {
+            **own,
+            "subflow": self.subflow_names,
+            "connection": self.names[of],
+            "rank": self.rank,
+            "path": _texts(self._link_texts()),
+            "mean_rate_bps": self._mean_rate(own["delivered_warm_bytes"], finished, start),
+            "granted_bps": self._at("subflow_granted_bps", self.last[of]),
+            "mean_delay_s": np.where(has_delay, own["mean_delay_s"], np.nan),
+            "most_delay_s": np.where(has_delay, own["most_delay_s"], np.nan),
+        }
+        return _table(SUBFLOWS, columns)
+
+    def links(self) -> pl.DataFrame:
+        """Give a row for each link."""
+        core, own = self.network.core, self.outcome.links()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            utilisation = own["warm_bytes"] * 8.0 / self._carriable_bits()
+        columns: Columns = {
+            **own,
+            "link": _texts(self.link_names),
+            **self._ends(core.link_source, core.link_target),
+            "capacity_bps": core.capacity_bps,
+            "carried_bytes": own["bytes"],
+            "utilisation": utilisation,
+        }
+        return _table(LINKS, columns)
+
+    def series(self) -> pl.DataFrame:
+        """Give a row for each thing and sample, in the order of the other tables."""
+        names = {
+            "connection": self.names,
+            "subflow": self.subflow_names,
+            "link": _texts(self.link_names),
+            "run": _texts([""]),
+        }
+        tables = [self._series(names[of], of, sampled) for of in SAMPLED if (sampled := self._sampled(of))]
+        return pl.concat(tables) if tables else pl.DataFrame(schema=SERIES)
+
+    def spread(self) -> pl.DataFrame | None:
+        """Give how errors are spread at each sample, if that was recorded."""
+        if "link_errors_count" not in self.samples:
+            return None
+        times, kinds = self.samples["time_s"], ("connection", "link")
+        columns: Columns = {"time_s": np.tile(times, 2), "of": _texts(kinds)[np.repeat([0, 1], len(times))]}
+        for name in SPREAD[2:]:
+            measure = "count" if name == "present" else name
+            columns[name] = np.concatenate([self.samples[f"{of}_errors_{measure}"] for of in kinds])
+        return _table(SPREAD, columns)
+
+    def waits(self) -> pl.DataFrame | None:
+        """Give how long data packets waited at each link and of each subflow, if that was recorded."""
+        if not self.plan.has_waits:
+            return None
+        kinds = ("link", "subflow")
+        own = [self.outcome.waits(of) for of in kinds]
+        names = [_texts(self.link_names)[own[0]["id"]], self.subflow_names[own[1]["id"]]]
+        columns: Columns = {
+            "of": _texts(kinds)[np.repeat([0, 1], [len(name) for name in names])],
+            "name": pl.concat(names),
+            **{name: np.concatenate([table[name] for table in own]) for name in own[0] if name != "id"},
+        }
+        return _table(tuple(columns), columns)
+
+    def grants(self) -> pl.DataFrame | None:
+        """Give a row for each change of a granted rate, if that was recorded."""
+        if not self.plan.has_grants:
+            return None
+        table = self.outcome.grants()
+        of = table["subflow"]
+        names = {"connection": self.names[self.connection[of]], "subflow": self.subflow_names[of]}
+        columns: Columns = {"time_s": table["time_s"], **names, "granted_bps": table["granted_bps"]}
+        return _table(tuple(columns), columns)
+
+    def _sum(self, of_subflows: NDArray[Any]) -> NDArray[Any]:
+        """Give the sum over the subflows of each connection, which has one or more."""
+        return np.add.reduceat(of_subflows, self.paths.connection_offsets[:-1])
+
+    def _ends(self, source: NDArray[Any], target: NDArray[Any]) -> dict[str, pl.Series]:
+        nodes = _texts(self.network.core.node_names)
+        return {"source": nodes[source], "target": nodes[target]}
+
+    def _mean_rate(
+        self, warm_bytes: NDArray[Any], finished_s: NDArray[np.float64], start_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Give bits delivered after the warm-up, by the time from then or from the start until all had arrived."""
+        end = np.where(np.isfinite(finished_s), finished_s, self.outcome.reached_s)
+        time = end - np.maximum(start_s, self.plan.warm_up_s)
+        is_known = (time > 0.0) & self.plan.has_data
+        rate = np.full(len(time), np.nan)
+        np.divide(warm_bytes * 8.0, time, out=rate, where=is_known)
+        return rate
+
+    def _last_samples(self) -> NDArray[np.int64]:
+        """Give the last sample at which each connection was there, or -1."""
+        times = self.samples["time_s"]
+        # At the instant of a sample at which it stops it is there no more.
+        last = np.searchsorted(times, self.of_connections["stopped_s"], side="left") - 1
+        at = np.append(times, -np.inf)[last]
+        return np.where(at >= self.demands.core.start_s, last, -1)
+
+    def _at(self, name: str, sample: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give the value of each thing at a sample of its own, or NaN."""
+        table = self.samples.get(name)
+        if table is None:
+            return np.full(len(sample), np.nan)
+        return np.where(sample >= 0, table[sample, np.arange(len(sample))], np.nan)
+
+    def _link_texts(self) -> list[str]:
+        names = list(map(self.link_names.__getitem__, self.paths.path_links.tolist()))
+        return [" > ".join(names[a:b]) for a, b in itertools.pairwise(self.paths.path_offsets.tolist())]
+
+    def _carriable_bits(self) -> NDArray[np.float64]:
+        """Give how much each link could have carried after the warm-up."""
+        start, end = self.plan.warm_up_s, self.outcome.reached_s
+        pieces: dict[int, list[tuple[float, float]]] = {}
+        for link, time, capacity in self.plan.capacity_changes:
+            pieces.setdefault(link, []).append((time, capacity))
+        bits: NDArray[np.float64] = self.network.core.capacity_bps * max(end - start, 0.0)
+        for link, changes in pieces.items():
+            rates = [float(self.network.core.capacity_bps[link]), *(capacity for _, capacity in changes)]
+            times = np.clip([0.0, *(time for time, _ in changes), end], start, max(start, end))
+            bits[link] = sum(rate * time for rate, time in zip(rates, np.diff(times).tolist(), strict=True) if time > 0)
+        return bits
+
+    def _series(self, names: pl.Series, of: str, sampled: dict[str, NDArray[Any]]) -> pl.DataFrame:
+        """Give what was sampled of one kind of thing, with a row for each thing and sample."""
+        times = self.samples["time_s"]
+        rows = len(names) * len(times)
+        columns: Columns = {
+            "time_s": np.tile(times, len(names)),
+            "of": _texts([of]).new_from_index(0, rows),
+            "name": names[np.repeat(np.arange(len(names)), len(times))],
+            **{name: values.T.ravel() for name, values in sampled.items()},
+        }
+        lacking: Columns = {
+            name: NOTHING[SERIES[name]].new_from_index(0, rows) for name in SERIES.keys() - columns.keys()
+        }
+        return _table(tuple(SERIES), columns | lacking)
+
+    def _sampled(self, of: str) -> dict[str, NDArray[Any]]:
+        """Give what was sampled of one kind of thing, and what is derived from that, with a row for each sample."""
+        prefix = "" if of == "run" else f"{of}_"
+        columns = {name: self.samples[prefix + name] for name in SAMPLED[of] if prefix + name in self.samples}
+        if of == "connection" and {"granted_bps", "fair_bps"} <= columns.keys():
+            columns["error"] = relative_errors(columns["granted_bps"], columns["fair_bps"])
+        if of == "link":
+            columns["error"] = bottleneck_errors(self.samples, self.network.core.capacity_bps)
+        # Of capacities that never change there are no rows.
+        return {name: values for name, values in columns.items() if len(values) == len(self.samples["time_s"])}
+
+
+def _texts(values: Sequence[str]) -> pl.Series:
+    return pl.Series(values, dtype=pl.String)
+
+
+def _column(name: str, values: NDArray[Any] | pl.Series) -> pl.Series:
+    """Give a column in which what is no number, or never came to be, is null."""
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if values.dtype.kind == "f" and not (is_finite := np.isfinite(values)).all():
+        values = np.where(is_finite, values, np.nan)
+    return pl.Series(name, values, nan_to_null=True)
+
+
+def _table(names: Sequence[str], columns: Columns) -> pl.DataFrame:
+    return pl.DataFrame([_column(name, columns[name]) for name in names])

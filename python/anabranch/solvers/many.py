@@ -1,0 +1,227 @@
+"""Fair rates in many cases, on all processors: one thread for each case, answers in order."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from operator import length_hint
+from threading import Event
+from typing import TYPE_CHECKING, Unpack
+
+from anabranch.errors import ConvergenceWarning
+from anabranch.interrupts import result_of
+from anabranch.model.demands import Demands
+from anabranch.model.demands import demands as some_demands
+from anabranch.model.network import Network
+from anabranch.model.paths import Paths
+from anabranch.model.problem import Problem
+from anabranch.solvers.cases import Case, cases_of, named
+from anabranch.solvers.dispatch import allocate
+from anabranch.solvers.options import choose
+from anabranch.solvers.solve import paths_of, refuse_unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from anabranch.allocation.allocation import Allocation
+    from anabranch.model.paths import Metric
+    from anabranch.solvers.options import Asked, Choice
+    from anabranch.solvers.solve import Progress
+
+AHEAD = 2
+"""So many cases for each thread are begun before the first of them is asked for."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What came of a case.
+
+    Attributes
+    ----------
+    name : str
+        That of the case; its number from 0 on if it has none.
+    allocation : Allocation
+        As `solve` gives it.
+    cpu_s : float
+        Processor time that solving and checking took, in seconds.
+    """
+
+    name: str
+    allocation: Allocation
+    cpu_s: float
+
+
+class _StoppedError(Exception):
+    """Nobody wants the answer any more."""
+
+
+def solve_many(
+    cases: Network | Iterable[Case | Problem],
+    demands: Iterable[Demands] | Mapping[str, Demands] | None = None,
+    *,
+    paths: int | Paths | None = None,
+    metric: Metric | NDArray[np.float64] | None = None,
+    allow_unreachable: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **asked: Unpack[Asked],
+) -> Iterator[Solved]:
+    """Solve many cases, several at a time, and give the answers in their order.
+
+    Each is to the last bit the one that `solve` gives for the case alone, whatever the number of threads. Cases are
+    taken from an iterator as they are needed, and answers given as they are there: who is interrupted, or stops asking,
+    keeps what came until then, and what is under way ends as soon as its method lets it.
+
+    Parameters
+    ----------
+    cases : Network, or iterable of Case or Problem
+        A network with many `demands`; or cases, such as `single_failures` makes, or problems.
+    demands : iterable of Demands, or mapping of str to Demands
+        On this network, perhaps with names. Paths are found once for those of connections between the same nodes.
+    paths, metric, allow_unreachable
+        As for `solve`, with a network. Paths that are found already serve all demands between the same nodes.
+    threads : int, optional
+        So many cases at a time; as many as there are processors if not given.
+    progress : callable, optional
+        Called with a stage (``"paths"``, ``"cases"``), how much of it is done, and how much there is.
+    **asked
+        ``fairness``, ``method`` and all else that `solve` takes, for all cases alike.
+
+    Yields
+    ------
+    Solved
+        The name of the case, its allocation, and the time it took.
+
+    Raises
+    ------
+    ScenarioError, ValueError, SolverError
+        As `solve`; what a case is to blame for names it, and comes when the cases before it have been given.
+
+    Warns
+    -----
+    ConvergenceWarning
+        As `solve`, with the name of the case.
+    """
+    choice = choose(**asked)
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads is {threads}; it must be 1 or more")
+    if isinstance(cases, Network):
+        if not isinstance(demands, Iterable) or isinstance(demands, Demands):
+            raise TypeError(
+                f"the second argument is a {type(demands).__name__}; it must be many Demands on the network"
+            )
+        _check_search(cases, paths, metric)
+        total = length_hint(demands)
+        given = cases_of(_by_name(demands), partial(_paths, cases, paths, metric, allow_unreachable, progress))
+    else:
+        if demands is not None or paths is not None or metric is not None:
+            raise ValueError("cases were given with demands, paths or a metric besides; they have their own")
+        if not isinstance(cases, Iterable):
+            raise TypeError(f"the first argument is a {type(cases).__name__}; it must be a Network, cases or problems")
+        total = length_hint(cases)
+        given = _as_cases(cases)
+    return _answers(given, total, choice, threads or os.cpu_count() or 1, progress)
+
+
+def _check_search(network: Network, paths: int | Paths | None, metric: Metric | NDArray[np.float64] | None) -> None:
+    """Refuse a search for paths that no demands could be given any by."""
+    if not isinstance(paths, Paths) or metric is not None:
+        paths_of(network, some_demands(network, [], []), paths, metric, None)
+
+
+def _by_name(demands: Iterable[Demands] | Mapping[str, Demands]) -> Iterable[tuple[str, Demands]]:
+    if isinstance(demands, Mapping):
+        return demands.items()
+    return ((str(number), one) for number, one in enumerate(demands))
+
+
+def _paths(
+    network: Network,
+    paths: int | Paths | None,
+    metric: Metric | NDArray[np.float64] | None,
+    allow_unreachable: bool,
+    progress: Progress | None,
+    demands: Demands,
+    before: Paths | None,
+) -> Paths:
+    """Give the paths of some demands: those before, if these were found and serve them too."""
+    if not isinstance(demands, Demands):
+        raise TypeError(f"it is a {type(demands).__name__}; it must be Demands on the network")
+    own = paths is None and metric is None and demands.paths is not None
+    known = before if before is not None and before is not before.demands.paths and not own else None
+    if isinstance(paths, Paths) and metric is None:
+        known = paths
+    if known is not None and demands.network is network and known.serves(demands):
+        found = known.serving(demands)
+    else:
+        found = paths_of(network, demands, paths, metric, progress)
+    if not allow_unreachable:
+        refuse_unreachable(found)
+    return found
+
+
+def _as_cases(given: Iterable[Case | Problem]) -> Iterator[Case]:
+    for number, case in enumerate(given):
+        if isinstance(case, Case):
+            yield case
+        elif isinstance(case, Problem):
+            yield Case(str(number), case)
+        else:
+            raise TypeError(f"case `{number}`: it is a {type(case).__name__}; it must be a Case or a Problem")
+
+
+def _answers(
+    cases: Iterator[Case], total: int, choice: Choice, threads: int, progress: Progress | None
+) -> Iterator[Solved]:
+    """Solve on so many threads, a few cases ahead of what is asked for."""
+    stopped = Event()
+    begun: deque[Future[Solved]] = deque()
+    trouble: Exception | None = None
+    done, is_more = 0, True
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="anabranch")
+    try:
+        while is_more or begun:
+            while is_more and len(begun) < AHEAD * threads:
+                try:
+                    begun.append(pool.submit(_solved, next(cases), choice, stopped))
+                except StopIteration:
+                    is_more = False
+                except Exception as error:
+                    # First what came before it.
+                    is_more, trouble = False, error
+            if begun:
+                solved = result_of(begun.popleft())
+                done += 1
+                if progress is not None:
+                    progress("cases", done, max(total, done))
+                if solved.allocation.shortcoming is not None:
+                    message = f"case `{solved.name}`: {solved.allocation.shortcoming}"
+                    warnings.warn(message, ConvergenceWarning, stacklevel=2)
+                yield solved
+        if trouble is not None:
+            raise trouble
+    finally:
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _solved(case: Case, choice: Choice, stopped: Event) -> Solved:
+    def look(_stage: str, _done: int, _total: int) -> None:
+        if stopped.is_set():
+            raise _StoppedError
+
+    began = time.thread_time()
+    with named(case.name):
+        allocation = allocate(case.problem, case.paths, choice, look)
+    # Here, where it is one of several threads, and not when somebody asks.
+    _ = allocation.certificate, allocation.shortcoming
+    return Solved(case.name, allocation, time.thread_time() - began)

@@ -1,0 +1,1 @@
+"""Files moved between machines over several paths, and what is told of it."""

@@ -1,0 +1,89 @@
+"""Fetches in the shape of iperf3's JSON, so that what reads that reads them: a stream there is a path here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anabranch.transfer.files import Fetched, FetchState
+
+INTERVAL_S = 1.0
+
+_Key = tuple[int, str]
+"""The number of a source, and a path to it."""
+
+
+def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, Any]:
+    """Give start, intervals and end of a fetch.
+
+    Sums count bytes of the file that were verified; streams what their paths carried as payload of UDP, headers of QUIC
+    included.
+    """
+    end = states[-1]
+    looks = _looks([replace(end, time_s=0.0, sources=[]), *states])
+    marks = _marks(looks)
+    labels = {key: f"{end.sources[key[0]]['source']} {key[1]}" for key in looks[-1].carried}
+    return {
+        "start": {
+            "connected": [{"socket": number, "path": label} for number, label in enumerate(labels.values(), 1)],
+            "test_start": {"protocol": "QUIC", "bytes": fetched.size_bytes, "reverse": 1},
+        },
+        "intervals": [_interval(labels, before, after, "sum") for before, after in pairwise(marks)],
+        "end": _interval(labels, looks[0], looks[-1], "sum_received")
+        | {"file": {"path": str(fetched.path), "blake3": fetched.hash, "was_there_bytes": fetched.was_there_bytes}},
+    }
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What there was at a time: bytes of the file, and by source and path what it had carried and its round trip."""
+
+    time_s: float
+    brought_bytes: int
+    carried: dict[_Key, int]
+    rtt_s: dict[_Key, float]
+
+
+def _looks(states: Sequence[FetchState]) -> list[_Look]:
+    """Give what there was at each state; what a path carried over connections before its last counts too."""
+    looks: list[_Look] = []
+    last: dict[_Key, int] = {}
+    carried: dict[_Key, int] = {}
+    for state in states:
+        paths = {(number, path["path"]): path for number, of in enumerate(state.sources) for path in of["paths"]}
+        for key, path in paths.items():
+            now, before = path["received_bytes"], last.get(key, 0)
+            carried[key] = carried.get(key, 0) + (now - before if now >= before else now)
+            last[key] = now
+        rtt_s = {key: path["rtt_s"] for key, path in paths.items()}
+        looks.append(_Look(state.time_s, state.brought_bytes, dict(carried), rtt_s))
+    return looks
+
+
+def _marks(looks: Sequence[_Look]) -> list[_Look]:
+    """Give the first, one about each `INTERVAL_S` after it, and the last."""
+    marks = [looks[0]]
+    for look in looks:
+        if look.time_s - marks[-1].time_s >= INTERVAL_S:
+            marks.append(look)
+    if looks[-1] is not marks[-1]:
+        marks.append(looks[-1])
+    return marks
+
+
+def _interval(labels: dict[_Key, str], before: _Look, after: _Look, total: str) -> dict[str, Any]:
+    times = {"start": before.time_s, "end": after.time_s, "seconds": after.time_s - before.time_s}
+    streams = []
+    for number, (key, label) in enumerate(labels.items(), 1):
+        count = after.carried.get(key, 0) - before.carried.get(key, 0)
+        rtt = {"rtt": round(1e6 * after.rtt_s[key])} if key in after.rtt_s else {}
+        streams.append({"socket": number, "path": label, **_amount(count, times), **rtt, "sender": False})
+    return {"streams": streams, total: {**_amount(after.brought_bytes - before.brought_bytes, times), "sender": False}}
+
+
+def _amount(count: int, times: dict[str, float]) -> dict[str, float]:
+    return {**times, "bytes": count, "bits_per_second": 8 * count / max(times["seconds"], 1e-9)}
