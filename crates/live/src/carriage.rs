@@ -9,7 +9,7 @@ use crate::quic::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 /// The most streams of each kind that a peer may have open at a time.
 const MOST_STREAMS: u32 = 64;
 
-/// The most bytes that a stream may have under way. A connection ends where a stream has more than 1024 gaps, so packets of
+/// The most bytes that a stream may have under way. A connection ends where a stream has some thousand gaps, so packets of
 /// 1200 bytes of which every other is lost must come to less; a sender that needs more under way takes several streams.
 const STREAM_WINDOW: u32 = 2 << 20;
 
