@@ -55,9 +55,19 @@ $(BIN)/maturin: constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
 	touch $@
 
+# With LIVE=0 the module has no live part, and compiles about half as many crates: no perf, share, send, fetch and live.
+LIVE ?= 1
+PARTS := target/parts-live-$(LIVE)
+MATURIN_FLAGS := $(if $(filter 0,$(LIVE)),--no-default-features)
+
+$(PARTS):
+	mkdir -p target
+	rm -f target/parts-live-*
+	touch $@
+
 # All that it depends on is there by now, so nothing is asked of an index.
-$(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
-	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+$(BIN)/anabranch: $(BIN)/maturin $(RUST) pyproject.toml $(PARTS) | $(PAGE)
+	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet $(MATURIN_FLAGS)
 	touch $@
 
 # Fuzz every reader for so many seconds together; see fuzz/README.md.

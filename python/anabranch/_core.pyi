@@ -85,6 +85,7 @@ class Demands:
     def stop_s(self) -> NDArray[np.float64]: ...
 
 SOURCES: str
+HAS_LIVE: bool
 MOST_PERF_STREAMS: int
 
 def live_controls() -> list[str]: ...

@@ -11,6 +11,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.groups import Groups, path_groups
+from anabranch.errors import NoLivePartError
 from anabranch.transfer.files import check_groups
 
 HELP = """Measure how fast data go between two machines, over several paths, memory to memory.
@@ -30,6 +31,11 @@ STREAMS = 8
 """Enough for a path of 16 MB: a stream has 2 MB under way at most."""
 
 
+CONTROLS = _core.live_controls() if _core.HAS_LIVE else []
+MOST_STREAMS = _core.MOST_PERF_STREAMS if _core.HAS_LIVE else None
+"""What the build allows, if it has a live part."""
+
+
 def command(
     url: Annotated[str | None, typer.Argument(help="The server, as it says: anabranch://HOST:PORT/?pin=...")] = None,
     serve: Annotated[
@@ -44,22 +50,20 @@ def command(
         str | None,
         typer.Option(metavar="A,B", help="Addresses or interfaces, a path over each; A=PEER goes to that address."),
     ] = None,
-    control: Annotated[
-        str, typer.Option(help=f"Congestion control of the sender: {', '.join(_core.live_controls())}.")
-    ] = "lia",
+    control: Annotated[str, typer.Option(help=f"Congestion control of the sender: {', '.join(CONTROLS)}.")] = "lia",
     groups: Groups = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="The server sends.")] = False,
     time: Annotated[str | None, typer.Option(help="How long to send, as 10s.")] = None,
     amount: Annotated[str | None, typer.Option(help="How much to send, as 1GB.")] = None,
-    streams: Annotated[
-        int, typer.Option(min=1, max=_core.MOST_PERF_STREAMS, help="So many streams at a time.")
-    ] = STREAMS,
+    streams: Annotated[int, typer.Option(min=1, max=MOST_STREAMS, help="So many streams at a time.")] = STREAMS,
     authorities: Annotated[
         Path | None, typer.Option(help="PEM file of who signed the server's certificate, instead of a fingerprint.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON in the shape of iperf3's.")] = False,
 ) -> None:
     """Run `HELP`."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if (url is None) == (serve is None):
         raise ValueError("perf needs either the URL of a server, or --serve ADDRESS to be one")
     if serve is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from anabranch import _core
+from anabranch.errors import NoLivePartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -117,6 +118,8 @@ def fetch(
         If no sharer has the file or can be reached, if sharers have different files and no hash says which is wanted,
         or if the disk refuses.
     """
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if not urls:
         raise ValueError("a fetch needs the URL of a sharer")
     target = _target(urls[0], to)
@@ -234,6 +237,8 @@ def _share(
     served: Callable[[str, int], None] | None,
 ) -> Generator[bool]:
     """Share until this is closed; give of each connection that has ended whether it has a file whole now."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if (certificate is None) != (key is None):
         raise ValueError("a certificate and its key go together; give both, or neither")
     if host is None and listen:
