@@ -28,10 +28,11 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::agents::AgentsTotal;
 use self::agents::{Agents, has_rates};
+pub use self::connection::ConnectionTotal;
 use self::connection::{Course, Status, data_of, drive};
 use self::punctuality::Probe;
-pub use self::record::{ConnectionTotal, LinkTotal, Outcome, Samples, SubflowTotal};
 use self::record::{Ends, Recorder, instants};
+pub use self::record::{LinkTotal, Outcome, Samples, SubflowTotal};
 pub use self::refusal::refusals;
 pub use self::relay::RelayTotal;
 use self::relay::{Inlet, RelayEnd};

@@ -7,7 +7,7 @@ use anabranch_emulator::{LinkState, PathCount, Report, Sample};
 use anabranch_scenario::plan::Plan;
 
 use super::agents::AgentsTotal;
-use super::connection::Status;
+use super::connection::{ConnectionTotal, Status};
 use super::relay::RelayTotal;
 use super::{OUTER, packet_size};
 
@@ -32,15 +32,6 @@ pub struct Samples {
     pub link_capacity_bps: Vec<f64>,
     pub link_backlog_bytes: Vec<u64>,
     pub link_peak_packets: Vec<u32>,
-}
-
-/// What came of a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConnectionTotal {
-    /// When all was there, or it was told to stop; infinite if it came to neither.
-    pub finished_s: f64,
-    /// Bytes of data that came, without any headers.
-    pub data_bytes: u64,
 }
 
 /// What the ends of connections have to say at the end.
