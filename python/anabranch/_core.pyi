@@ -585,6 +585,8 @@ class generate:  # noqa: N801
         network: Network, nodes: Sequence[int] | None, count: int, demand_bps: float | None, seed: int
     ) -> Demands: ...
 
+def url_name(url: str) -> str | None: ...
+
 class Share:
     def __init__(
         self, path: Path, addresses: Sequence[str], certificate: Path, key: Path | None, host: str | None

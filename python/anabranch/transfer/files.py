@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from anabranch import _core
 from anabranch.errors import NoLivePartError
@@ -265,10 +264,10 @@ def _path(path: str | os.PathLike[str] | None) -> Path | None:
 
 def _target(url: str, to: str | os.PathLike[str] | None) -> Path:
     """Give where the file is to be: below `to` under its own name if that is a folder."""
-    name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
+    name = _core.url_name(url)
     place = Path(to) if to is not None else Path()
     if to is None or place.is_dir():
-        if not name:
+        if name is None:
             raise ValueError(f"`{url}` names no file; write its name after the last slash before `?`")
         place = place / name
     if not place.parent.is_dir():
