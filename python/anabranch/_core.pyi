@@ -86,6 +86,7 @@ class Demands:
 
 SOURCES: str
 HAS_LIVE: bool
+COLUMNS: list[tuple[str, str, str, str]]
 MOST_PERF_STREAMS: int
 
 def live_controls() -> list[str]: ...

@@ -35,6 +35,7 @@ mod water;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     network::register(module)?;
+    columns::register(module)?;
     fair::register(module)?;
     levels::register(module)?;
     utility::register(module)?;

@@ -32,7 +32,7 @@ pub use self::connection::ConnectionTotal;
 use self::connection::{Course, Status, data_of, drive};
 use self::punctuality::Probe;
 use self::record::{Ends, Recorder, instants};
-pub use self::record::{LinkTotal, Outcome, Samples, SubflowTotal};
+pub use self::record::{LinkTotal, Outcome, SubflowTotal};
 pub use self::refusal::refusals;
 pub use self::relay::RelayTotal;
 use self::relay::{Inlet, RelayEnd};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_core::{ConnectionId, Span, Time};
+use anabranch_core::{ConnectionId, Samples, Span, Time};
 use anabranch_emulator::{LinkState, PathCount, Report, Sample};
 use anabranch_scenario::plan::Plan;
 
@@ -13,26 +13,6 @@ use super::{OUTER, packet_size};
 
 /// Where nothing is recorded, progress is told so often in a run.
 const STEPS: u64 = 100;
-
-/// How things were, sample after sample: a row for each sample and a column for each thing; a table that was not asked
-/// for is empty. Columns are those of a simulation.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct Samples {
-    pub time_s: Vec<f64>,
-    pub connection_granted_bps: Vec<f64>,
-    pub connection_delivered_bps: Vec<f64>,
-    pub subflow_granted_bps: Vec<f64>,
-    pub subflow_delivered_bps: Vec<f64>,
-    pub subflow_window_bytes: Vec<f64>,
-    pub subflow_rtt_s: Vec<f64>,
-    pub subflow_pace_bps: Vec<f64>,
-    pub link_granted_bps: Vec<f64>,
-    pub link_carried_bps: Vec<f64>,
-    pub link_capacity_bps: Vec<f64>,
-    pub link_backlog_bytes: Vec<u64>,
-    pub link_peak_packets: Vec<u32>,
-}
 
 /// What the ends of connections have to say at the end.
 pub(super) struct Ends {
