@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
-mod carriage;
+mod connect;
 pub mod control;
 pub mod feedback;
 pub mod fetch;
@@ -12,7 +12,7 @@ mod messages;
 mod paths;
 pub mod perf;
 pub mod quic;
-mod reach;
+mod quic_config;
 #[cfg(target_os = "linux")]
 pub mod run;
 pub mod running;
@@ -22,5 +22,5 @@ pub mod share;
 pub mod sockets;
 pub mod url;
 
-pub use carriage::Carriage;
 pub use paths::{Pair, PathReport};
+pub use quic_config::Carriage;

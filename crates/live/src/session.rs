@@ -11,7 +11,6 @@ use anabranch_proto::Protocol;
 use anabranch_proto::window::Standing;
 use tokio::task::JoinHandle;
 
-use crate::carriage::Carriage;
 use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
 use crate::feedback::{Guidance, Message, Others, Peer, Told, hear, tell};
 use crate::marks::{Marks, Scalable};
@@ -21,6 +20,7 @@ use crate::quic::{
     self, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Incoming, ServerConfig, VarInt,
     plain_reason, renew_keys,
 };
+use crate::quic_config::Carriage;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
 

@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::messages::{Ended, mouth, read};
 use super::mutual::calling;
-use super::post::transport;
+use super::server::transport;
 use super::{BACK_OFF, LEASE, Lease};
 use crate::quic::tls::QuicClientConfig;
 use crate::quic::{ClientConfig, Endpoint, RecvStream};

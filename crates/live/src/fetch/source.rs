@@ -11,10 +11,10 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::{Order, Wanted};
+use crate::connect::{Reached, Way};
 use crate::messages::{AskError, answer, ask};
 use crate::paths::numbered;
 use crate::quic::{Connection, ConnectionError, ReadExactError};
-use crate::reach::{Reached, Way};
 use crate::session::{Session, SessionError};
 use crate::sockets::SocketError;
 

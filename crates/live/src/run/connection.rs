@@ -10,16 +10,16 @@ use anabranch_proto::protocols::Terms;
 use anabranch_scenario::plan::Plan;
 use tokio::task::JoinSet;
 
-use super::allowance::{Allowance, PIECE};
 use super::capacities::{known, next_change};
 use super::rates::Rates;
-use super::refusal::changes;
 use super::relay::{Inlet, RelayEnd};
+use super::token_bucket::{Allowance, PIECE};
+use super::unsupported::changes;
 use super::{OUTER, PORT};
 use crate::agents::Application;
-use crate::carriage::Carriage;
 use crate::control::{Group, PathState};
 use crate::paths::Pair;
+use crate::quic_config::Carriage;
 use crate::security::Trust;
 use crate::session::{Client, Server, Session};
 

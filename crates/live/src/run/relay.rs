@@ -252,9 +252,9 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::carriage::Carriage;
     use crate::control::named;
     use crate::paths::Pair;
+    use crate::quic_config::Carriage;
     use crate::security::{Identity, Trust};
     use crate::session::{Client, Server, Session};
 
