@@ -8,6 +8,11 @@ MODULES := ui/node_modules/.package-lock.json
 UI := $(shell git ls-files -co --exclude-standard ui 2>/dev/null)
 RUST := $(shell git ls-files -co --exclude-standard 'crates/*' Cargo.toml Cargo.lock 2>/dev/null)
 
+# With LIVE=0 the module has no live part, and half as many crates are compiled: no perf, share, send, fetch and live.
+LIVE ?= 1
+PARTS := $(if $(filter 0,$(LIVE)),--no-default-features)
+WITHOUT := $(if $(filter 0,$(LIVE)),-without-live)
+
 .PHONY: demo test check install develop fuzz miri audit constraints notices bench docs lint format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
@@ -50,10 +55,10 @@ test: develop
 	$(BIN)/pytest -m alone
 	$(BIN)/python fuzz/run.py 50
 
-install: $(PAGE) $(VENV)/.built-release
+install: $(PAGE) $(VENV)/.built-release$(WITHOUT)
 
 # The module without link-time optimisation and with all checks: soon compiled anew after a change.
-develop: $(PAGE) $(VENV)/.built-dev
+develop: $(PAGE) $(VENV)/.built-dev$(WITHOUT)
 
 # The page, as one HTML file that the package carries.
 $(PAGE): $(MODULES) $(UI)
@@ -71,8 +76,8 @@ $(BIN)/maturin: constraints.txt
 	touch $@
 
 # The module, compiled by one of two profiles. All that it depends on is there by now, so nothing is asked of an index.
-$(VENV)/.built-%: $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
-	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $* --quiet
+$(VENV)/.built-%$(WITHOUT): $(BIN)/maturin $(RUST) pyproject.toml | $(PAGE)
+	PIP_QUIET=1 PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $* --quiet $(PARTS)
 	rm -f $(VENV)/.built-*
 	touch $@
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 import anabranch as ab
+from anabranch import _core
 from labs import refusal
 
 # Machines halt for a moment now and then: what is generated has all the time it takes, and what a page is to show too.
@@ -33,9 +34,15 @@ def shared_data() -> Path:
     return SHARED
 
 
+LIVE = ("test_fetch", "test_live", "test_live_acceptance", "test_live_marks", "test_live_sources", "test_perf")
+"""Modules whose tests need real connections."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Labs send real packets in real time: nothing else may run beside them."""
+    """Labs send real packets in real time: nothing else may run beside them. Live tests need a live part."""
     for item in items:
+        if not _core.HAS_LIVE and item.path.stem in LIVE:
+            item.add_marker(pytest.mark.skip(reason="this build has no live part"))
         if "lab" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.alone)
 

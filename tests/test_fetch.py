@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from anabranch import _core
 from anabranch.transfer.files import fetch
 from labs import PROGRAM
 
@@ -90,6 +91,30 @@ def test_a_file_is_fetched_over_two_paths_and_named_as_it_is_shared(shared: Path
         for to in ("one", "two"):
             finished(fetcher(url, "--to", there / to))
             assert (there / to).read_bytes() == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("maps/rhine%20map", "rhine map"),
+        ("maps%2Frhine%3Fmap", "rhine?map"),
+        ("a;b=1#c?", "a;b=1#c"),
+        ("a%252Fb", "a%2Fb"),
+        ("maps/", None),
+        ("", None),
+    ],
+)
+def test_a_url_names_the_file_that_stands_last_in_it(path: str, name: str | None) -> None:
+    assert _core.url_name(f"anabranch://host.example:4433/{path}") == name
+
+
+def test_a_file_with_an_odd_name_keeps_it(tmp_path: Path) -> None:
+    odd = tmp_path / "a;b=1 #c?100% é"
+    odd.write_bytes(b"abc")
+    (tmp_path / "there").mkdir()
+    with sharer(odd, tmp_path) as (_, url):
+        finished(fetcher(url, "--to", tmp_path / "there"))
+    assert [file.name for file in (tmp_path / "there").iterdir()] == [odd.name]
 
 
 def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> None:

@@ -44,6 +44,16 @@ class SolverError(RuntimeError):
     """A solver of linear programs failed though the input was right; the message says how."""
 
 
+class NoLivePartError(OSError):
+    """The package was built without its live part, which real connections need; the message says what would do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this build of anabranch has no live part, which perf, share, send, fetch and live need; "
+            "build it with that: `make install` without LIVE=0"
+        )
+
+
 class RunInterrupted(KeyboardInterrupt):
     """A simulation was stopped by Ctrl-C; ``result`` has the results until then, marked as not finished."""
 

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
-mod carriage;
+mod connect;
 pub mod control;
 pub mod feedback;
 pub mod fetch;
@@ -11,7 +11,8 @@ mod marks;
 mod messages;
 mod paths;
 pub mod perf;
-mod reach;
+pub mod quic;
+mod quic_config;
 #[cfg(target_os = "linux")]
 pub mod run;
 pub mod running;
@@ -21,5 +22,5 @@ pub mod share;
 pub mod sockets;
 pub mod url;
 
-pub use carriage::Carriage;
 pub use paths::{Pair, PathReport};
+pub use quic_config::Carriage;

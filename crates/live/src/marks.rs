@@ -1,20 +1,20 @@
 //! Marks on packets (ECN), counted where packets arrive.
 //!
-//! noq tells a sender that some were marked and not how many. Sockets see the field of every datagram; so they count, for
+//! The QUIC library tells a sender that some were marked and not how many. Sockets see the field of every datagram; so they count, for
 //! each pair of addresses that was asked about. A count is exact where a connection is the only one between two pairs of
 //! address and port, and nobody else may count there then: who comes second counts nothing. What is not counted is what
 //! arrives before a path is known. Datagrams are counted whether or not they turn out to be sound, so who can send with
 //! the address of a peer can slow that peer down, to the least that its control knows.
 //!
-//! Packets of controls that count marks leave as ECT(1) [rfc9331]. noq knows ECT(0) alone: what leaves is changed here, and
-//! so is what arrives.
+//! Packets of controls that count marks leave as ECT(1) [rfc9331]. The library knows ECT(0) alone: what leaves is changed
+//! here, and so is what arrives.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use noq::udp::{EcnCodepoint, RecvMeta};
+use crate::quic::udp::{EcnCodepoint, RecvMeta};
 
 /// What the sockets of an endpoint know of marks; copies share it.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ impl Marks {
         if is_scalable { ecn.map(|_| EcnCodepoint::Ect1) } else { ecn.filter(|_| is_markable) }
     }
 
-    /// Looks at what has arrived, and changes it to what noq is to see.
+    /// Looks at what has arrived, and changes it to what the QUIC library is to see.
     pub fn look(&self, metas: &mut [RecvMeta]) {
         if self.0.is_used.load(Ordering::Relaxed) {
             self.read(|table| metas.iter_mut().for_each(|meta| table.look(meta)));
@@ -182,7 +182,7 @@ mod tests {
         "10.0.0.2:9".parse().unwrap()
     }
 
-    /// What noq sees of so many datagrams of 100 bytes that arrive at once, from the peer to the local address.
+    /// What the library sees of so many datagrams of 100 bytes that arrive at once, from the peer to the local address.
     fn arrive(marks: &Marks, ecn: Option<EcnCodepoint>, packets: usize) -> Option<EcnCodepoint> {
         let mut meta = RecvMeta::default();
         (meta.addr, meta.dst_ip, meta.ecn, meta.len, meta.stride) = (remote(), Some(LOCAL), ecn, 100 * packets, 100);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn noq_sees_no_packets_of_scalable_controls() {
+    fn the_library_sees_no_packets_of_scalable_controls() {
         let marks = Marks::default();
         assert_eq!([ECT1, ECT0, CE, None].map(|ecn| arrive(&marks, ecn, 1)), [ECT0, ECT0, CE, None]);
         let leaves = |is_markable| marks.leaving(remote(), is_markable, ECT0);
@@ -228,7 +228,7 @@ mod tests {
         let scalable = (marks.send_scalable(remote()), marks.send_scalable(remote()));
         drop(scalable.0);
         assert_eq!((leaves(true), leaves(false)), (ECT1, ECT1));
-        // Where noq has found that the path changes the field, it stays empty.
+        // Where the library has found that the path changes the field, it stays empty.
         assert_eq!(marks.leaving(remote(), true, None), None);
         drop(scalable.1);
         assert_eq!(leaves(true), ECT0);

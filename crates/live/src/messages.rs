@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anabranch_transfer::message::{MessageError, decode, encode, length};
 use anabranch_transfer::{Answer, Refusal, Request};
-use noq::{Connection, ConnectionError, ReadExactError, RecvStream, SendStream, WriteError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 use tokio::time::timeout;
+
+use crate::quic::{Connection, ConnectionError, ReadExactError, RecvStream, SendStream, WriteError};
 
 /// How long a message may take from its first byte to its last.
 const MESSAGE_TIME: Duration = Duration::from_secs(10);

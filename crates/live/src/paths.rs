@@ -7,12 +7,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use noq::{Connection, FourTuple, PathError, PathEvent, PathId, PathStats, PathStatus};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_stream::StreamExt;
 
 use crate::control::{MOST_PATHS, Slot};
+use crate::quic::{
+    Connection, FourTuple, Path, PathError, PathEvent, PathId, PathStats, PathStatus, controller, path_number,
+};
 
 /// When a path is tried again that the peer has no room for yet: it needs a moment after the handshake.
 const SOON: Duration = Duration::from_millis(5);
@@ -20,8 +22,9 @@ const SOON: Duration = Duration::from_millis(5);
 /// So many times it is tried as soon as that.
 const SOON_TRIES: u32 = 400;
 
-/// How often each end lets the other hear of it on every path. noq does so only on paths that are idle, and may acknowledge
-/// what comes on one path on another: so a sender would hear nothing on a path that carries its data, and give it up.
+/// How often each end lets the other hear of it on every path. The QUIC library does so only on paths that are idle, and may
+/// acknowledge what comes on one path on another: so a sender would hear nothing on a path that carries its data, and give it
+/// up.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// How long the next path waits for one that does not answer.
@@ -76,7 +79,7 @@ struct Line {
     /// Whether there is to be a path.
     is_wanted: bool,
     /// The last path.
-    path: Option<noq::Path>,
+    path: Option<Path>,
     is_open: bool,
     openings: u32,
     /// What earlier paths carried.
@@ -124,7 +127,7 @@ impl Line {
     }
 
     /// A path begins here.
-    fn begin(&mut self, path: noq::Path) {
+    fn begin(&mut self, path: Path) {
         if let Some(last) = self.path.replace(path) {
             self.before = self.before.with(&last.stats());
         }
@@ -136,7 +139,7 @@ impl Line {
     }
 
     fn report(&self) -> PathReport {
-        let stats = self.path.as_ref().map(noq::Path::stats).unwrap_or_default();
+        let stats = self.path.as_ref().map(Path::stats).unwrap_or_default();
         let counts = self.before.with(&stats);
         // The other end may move, as behind a NAT.
         let moved = self.path.as_ref().filter(|_| self.is_open && self.local.is_none());
@@ -206,14 +209,14 @@ impl Paths {
     pub(crate) fn numbered_slots(&self) -> Vec<(u32, usize)> {
         let of = |pair: &Line| {
             let path = pair.path.as_ref().filter(|_| pair.is_open)?.id();
-            Some((number(path)?, slot(&self.connection, path)?))
+            Some((path_number(path)?, slot(&self.connection, path)?))
         };
         self.lock().iter().filter_map(of).collect()
     }
 
     /// The number of each pair's path in QUIC, the same at both ends; `None` for those without one.
     pub(crate) fn numbers(&self) -> Vec<Option<u32>> {
-        let of = |pair: &Line| number(pair.path.as_ref().filter(|_| pair.is_open)?.id());
+        let of = |pair: &Line| path_number(pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
@@ -355,14 +358,9 @@ impl Paths {
     }
 }
 
-/// The number of a path, which noq tells as text only.
-pub(crate) fn number(path: PathId) -> Option<u32> {
-    path.to_string().parse().ok()
-}
-
 /// The slot of a path at the control of its connection; `None` if it has none.
 pub(crate) fn slot(connection: &Connection, path: PathId) -> Option<usize> {
-    connection.congestion_state(path)?.into_any().downcast::<Slot>().ok()?.number()
+    controller::<Slot>(connection, path)?.number()
 }
 
 /// The path of a pair is gone.

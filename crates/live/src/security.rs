@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use ring::digest::{SHA256, digest};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring as provider, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme, version};
+
+use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 
 /// What both ends must speak.
 pub const ALPN: &[u8] = b"anabranch/1";

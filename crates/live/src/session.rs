@@ -9,15 +9,18 @@ use std::time::{Duration, Instant};
 use anabranch_core::Rate;
 use anabranch_proto::Protocol;
 use anabranch_proto::window::Standing;
-use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::{Connection, Endpoint, EndpointConfig, PathId, TokioRuntime, VarInt};
 use tokio::task::JoinHandle;
 
-use crate::carriage::Carriage;
 use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
 use crate::feedback::{Guidance, Message, Others, Peer, Told, hear, tell};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{Pair, PathReport, Paths};
+use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
+use crate::quic::{
+    self, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Incoming, ServerConfig, VarInt,
+    plain_reason, renew_keys,
+};
+use crate::quic_config::Carriage;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
 
@@ -65,14 +68,14 @@ pub enum SessionError {
     TooManyPaths(usize),
     /// What was given to connect cannot be.
     #[error("cannot connect: {0}")]
-    WrongPlace(noq::ConnectError),
+    WrongPlace(ConnectError),
     /// The handshake failed.
-    #[error("no connection to {remote}: {}", plain(reason))]
+    #[error("no connection to {remote}: {}", plain_reason(reason))]
     Refused {
         /// The address of the peer.
         remote: SocketAddr,
         /// What was wrong.
-        reason: noq::ConnectionError,
+        reason: ConnectionError,
     },
     /// There is none to any address of a host.
     #[error("no connection to `{host}`; tried {}", tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -82,16 +85,6 @@ pub enum SessionError {
         /// What came of each address.
         tried: Vec<SessionError>,
     },
-}
-
-/// Why a handshake failed: what is wrong with a certificate without the words of the protocols around it.
-fn plain(reason: &noq::ConnectionError) -> String {
-    match reason {
-        noq::ConnectionError::TransportError(error) if error.crypto.is_some() && !error.reason.is_empty() => {
-            error.reason.trim_start_matches("unexpected error: ").to_owned()
-        }
-        other => other.to_string(),
-    }
 }
 
 impl SessionError {
@@ -125,7 +118,7 @@ impl Server {
     pub fn with(sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
         let tls = Arc::new(identity.tls()?);
         let (address, marks) = (sockets.addresses()[0], sockets.marks());
-        let mut config = noq::ServerConfig::with_crypto(tls.clone());
+        let mut config = ServerConfig::with_crypto(tls.clone());
         config.max_incoming(MOST_CONNECTIONS);
         let endpoint = endpoint(sockets, Some(config))?;
         Ok(Self { endpoint, tls, address, marks })
@@ -160,7 +153,7 @@ impl Server {
 
 /// Somebody who wants to connect.
 pub struct Arrival {
-    incoming: noq::Incoming,
+    incoming: Incoming,
     tls: Arc<QuicServerConfig>,
     marks: Marks,
 }
@@ -186,7 +179,7 @@ impl Arrival {
         let remote = self.incoming.remote_address();
         let refused = |reason| SessionError::Refused { remote, reason };
         let group = Group::new(&named("lia")?)?;
-        let mut config = noq::ServerConfig::with_crypto(self.tls);
+        let mut config = ServerConfig::with_crypto(self.tls);
         config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         renew_keys(&connection);
@@ -199,7 +192,7 @@ impl Arrival {
 #[derive(Clone, Debug)]
 pub struct Client {
     endpoint: Endpoint,
-    /// What noq knows the local addresses by, each with the only address of the server that it is for, if there is one.
+    /// What QUIC knows the local addresses by, each with the only address of the server that it is for, if there is one.
     locals: Vec<(IpAddr, Option<IpAddr>)>,
     /// The addresses that have stand-ins, by these.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
@@ -254,7 +247,7 @@ impl Client {
         let remotes = pairs.iter().map(|pair| pair.remote).filter(|_| group.counts_marks());
         let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
         let tls: QuicClientConfig = trust.tls()?;
-        let mut config = noq::ClientConfig::new(Arc::new(tls));
+        let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(Arc::new(carriage.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
@@ -281,17 +274,6 @@ impl Client {
     pub async fn close(&self) {
         close(&self.endpoint).await;
     }
-}
-
-/// Has both ends take new keys now, while there is one path or hardly more.
-///
-/// By itself noq takes new ones after 10 to 1000 packets, and tells what is encrypted with which by packet numbers, also by
-/// those of another path: so it takes some that are under way for forged, and a path loses them all at once, most likely in
-/// slow start. After this, keys last for millions of packets, and a path loses at most what is under way on it each time.
-fn renew_keys(connection: &Connection) {
-    connection.force_key_update();
-    // The client is to see it soon.
-    let _ = connection.path(PathId::ZERO).map(|path| path.ping());
 }
 
 /// The addresses of a host, of both kinds, in the order in which the system gives them.
@@ -472,10 +454,8 @@ impl fmt::Debug for Session {
 }
 
 /// An endpoint on these sockets, which takes connections if it is told how.
-pub(crate) fn endpoint(sockets: Sockets, config: Option<noq::ServerConfig>) -> Result<Endpoint, SessionError> {
-    let runtime = Arc::new(TokioRuntime);
-    Endpoint::new_with_abstract_socket(EndpointConfig::default(), config, Box::new(sockets), runtime)
-        .map_err(SessionError::NoEndpoint)
+pub(crate) fn endpoint(sockets: Sockets, config: Option<ServerConfig>) -> Result<Endpoint, SessionError> {
+    quic::endpoint(sockets, config).map_err(SessionError::NoEndpoint)
 }
 
 async fn close(endpoint: &Endpoint) {

@@ -1,11 +1,11 @@
-//! One UDP socket for each local address, which noq sees as one.
+//! One UDP socket for each local address, which QUIC sees as one.
 //!
 //! With one socket for all, a queue that is full on the way out of one interface holds up what goes out of the others. So
 //! there is a socket for each address; a packet takes the one that is bound to its source address, or, if that is left
 //! open, the first of the kind of its destination. Where a socket has no room, the packet is dropped, as any queue on the
-//! way could drop it: noq waits for no socket, so a path with a full queue holds up no other.
+//! way could drop it: QUIC waits for no socket, so a path with a full queue holds up no other.
 //!
-//! noq knows of this end's addresses without their ports. So of several ports of one address each but the first has a
+//! The QUIC library knows this end's addresses without their ports. So of several ports of one address each but the first has a
 //! stand-in for it, an address that no interface has.
 
 mod local;
@@ -19,8 +19,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use noq::udp::{RecvMeta, Transmit, UdpSocketState};
-use noq::{AsyncUdpSocket, UdpSender};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -29,6 +27,7 @@ use tokio::time::{Sleep, sleep};
 pub use self::local::{Local, SocketError, resolve};
 
 use crate::marks::Marks;
+use crate::quic::udp::{AsyncUdpSocket, RecvMeta, Transmit, UdpSender, UdpSocketState};
 
 /// What the kernel is asked to keep of what has arrived, in bytes; it gives less where `net.core.rmem_max` is.
 const RECEIVE_BUFFER: usize = 4 << 20;
@@ -41,7 +40,7 @@ struct Own {
     io: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
-    /// What noq knows its address by.
+    /// What QUIC knows its address by.
     name: IpAddr,
 }
 
@@ -68,7 +67,7 @@ impl Own {
         Ok(Self { io, state, address, name })
     }
 
-    /// Whether noq knows it by another address than its own.
+    /// Whether QUIC knows it by another address than its own.
     fn has_stand_in(&self) -> bool {
         self.name != self.address.ip()
     }
@@ -158,7 +157,7 @@ impl Sockets {
         self.all.iter().map(|own| own.address).collect()
     }
 
-    /// What noq knows their addresses by: those without a port, or stand-ins.
+    /// What QUIC knows their addresses by: those without a port, or stand-ins.
     pub fn names(&self) -> Vec<IpAddr> {
         self.all.iter().map(|own| own.name).collect()
     }

@@ -43,6 +43,13 @@ impl Url {
         if self.pins.is_empty() { Trust::System } else { Trust::Pins(self.pins.clone()) }
     }
 
+    /// The last part of the path, which is the file's own name; `None` if the URL names no file.
+    ///
+    /// It is what stands after the last slash, where a slash that is written `%2F` is one too.
+    pub fn name(&self) -> Option<&str> {
+        self.path.rsplit('/').next().filter(|name| !name.is_empty())
+    }
+
     /// The part of the URL before its question mark.
     pub fn place(&self) -> String {
         let Self { host, port, .. } = self;
@@ -134,6 +141,23 @@ mod tests {
             assert_eq!(text.parse::<Url>().map(|url| url.to_string()), Ok(text));
         }
         assert!(matches!("anabranch://h:1".parse::<Url>().unwrap().trust(), Trust::System));
+    }
+
+    #[test]
+    fn a_url_has_the_name_of_its_file_if_it_names_one() {
+        for (path, name) in [
+            ("a/b.tif", Some("b.tif")),
+            ("a%2Fb%3Fc", Some("b?c")),
+            ("a;b=1#c%20%C3%A9?", Some("a;b=1#c é")),
+            ("a%252Fb", Some("a%2Fb")),
+            ("a/..", Some("..")),
+            ("a/", None),
+            ("a%2F", None),
+            ("", None),
+        ] {
+            let text = format!("anabranch://h:1/{path}");
+            assert_eq!(text.parse::<Url>().unwrap().name(), name, "{text}");
+        }
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anabranch_live::control::{Group, Mirrored, named};
+use anabranch_live::quic::PathId;
 use anabranch_live::security::{Identity, Trust};
 use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::sockets::{Local, Sockets};
 use anabranch_live::{Carriage, Pair};
 use anabranch_proto::window::Standing;
-use noq::PathId;
 use tokio::task::JoinHandle;
 
 /// How long anything may take: a path may be tried again after 8 s only.

@@ -69,7 +69,7 @@ fn order(urls: &[&Url], target: &Path) -> Order {
         sources: urls.iter().map(wanted).collect(),
         authorities: None,
         via: vec!["127.0.0.1".into(), "127.0.0.2".into()],
-        control: "lia".into(),
+        protocol: named("lia").unwrap(),
         target: target.into(),
         hash: None,
         patience: Duration::from_secs(3),

@@ -14,8 +14,9 @@ mod files;
 mod filters;
 mod generate;
 mod levels;
+#[cfg(feature = "live")]
 mod live;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod live_run;
 mod memory;
 mod network;
@@ -25,6 +26,7 @@ mod scenario;
 mod simulate;
 mod toml;
 mod topology_manager;
+#[cfg(feature = "live")]
 mod transfer;
 mod utility;
 mod watch;
@@ -33,6 +35,7 @@ mod water;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     network::register(module)?;
+    columns::register(module)?;
     fair::register(module)?;
     levels::register(module)?;
     utility::register(module)?;
@@ -45,14 +48,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     simulate::register(module)?;
     #[cfg(target_os = "linux")]
     emulate::register(module)?;
+    #[cfg(feature = "live")]
     live::register(module)?;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "live", target_os = "linux"))]
     live_run::register(module)?;
     files::register(module)?;
     memory::register(module)?;
     toml::register(module)?;
     parquet::register(module)?;
+    #[cfg(feature = "live")]
     transfer::register(module)?;
+    module.add("HAS_LIVE", cfg!(feature = "live"))?;
     // A digest of all that the module was compiled from.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyConnectionError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::{put, put_series};
+use crate::columns::{put, sample_table};
 use crate::emulate::{lab_error, report_of};
 use crate::network::value_error;
 use crate::scenario::PyPlan;
@@ -87,9 +87,7 @@ impl PyLiveOutcome {
 
     /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let table = PyDict::new(py);
-        put_series!(&table, self.0.samples);
-        Ok(table)
+        sample_table(py, &self.0.samples)
     }
 
     /// What the agents did that speak for links; `None` if there are none.

@@ -4,51 +4,21 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Mutex;
 
+use anabranch_core::Samples;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
 use anabranch_proto::queues::QUEUES;
-use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary, Threads};
+use anabranch_sim::{Onlooker, Outcome, Progress, QUANTILES, Threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::{put, put_sampled, put_series};
+use crate::columns::{put, sample_table};
 use crate::scenario::PyPlan;
 use crate::watch::watched;
 
 /// What is left of a run: tables as columns by name, times of what never happened infinite.
 #[pyclass(frozen, name = "Outcome", module = "anabranch._core")]
 struct PyOutcome(Outcome);
-
-/// Samples as tables by name; see `PyOutcome::samples`.
-fn sample_tables<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    put_series!(&table, samples);
-    put_sampled!(&table, samples, connection_fair_bps, subflow_marked_share, link_fair_bps);
-    if !samples.longest_queue.is_empty() {
-        put(&table, "peak_packets", samples.longest_queue.iter().copied())?;
-    }
-    for (kind, name) in ["connection", "link"].iter().enumerate() {
-        let each = |of: fn(&Summary) -> f64| samples.errors.iter().map(move |both| of(&both[kind]));
-        if samples.errors.is_empty() {
-            break;
-        }
-        put(&table, &format!("{name}_errors_count"), samples.errors.iter().map(|both| both[kind].count))?;
-        put(&table, &format!("{name}_errors_mean"), each(|s| s.mean))?;
-        put(&table, &format!("{name}_errors_least"), each(|s| s.least))?;
-        put(&table, &format!("{name}_errors_p10"), each(|s| s.p10))?;
-        put(&table, &format!("{name}_errors_p50"), each(|s| s.p50))?;
-        put(&table, &format!("{name}_errors_p90"), each(|s| s.p90))?;
-        put(&table, &format!("{name}_errors_most"), each(|s| s.most))?;
-    }
-    let gauges = &samples.gauges;
-    if !gauges.is_empty() {
-        let each = |of: fn(&Gauge) -> f64| gauges.iter().map(of);
-        put(&table, "residual", each(|g| g.residual))?;
-        put(&table, "overload", each(|g| g.overload))?;
-        put(&table, "present", gauges.iter().map(|g| g.present))?;
-    }
-    Ok(table)
-}
 
 #[pymethods]
 impl PyOutcome {
@@ -129,7 +99,7 @@ impl PyOutcome {
 
     /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sample_tables(py, &self.0.samples)
+        sample_table(py, &self.0.samples)
     }
 
     /// How long data packets waited, if that was recorded: of `"link"` or `"subflow"`, by number.
@@ -224,7 +194,7 @@ fn simulate(
     let tell = |py: Python<'_>| {
         let new = fresh.lock().expect("no holder panics").take();
         if let (Some(samples), Some(new)) = (&samples, new) {
-            samples.call1(py, (sample_tables(py, &new)?,))?;
+            samples.call1(py, (sample_table(py, &new)?,))?;
         }
         match (&progress, latest.lock().expect("no holder panics").take()) {
             (Some(progress), Some(Progress { time_s, events })) => progress.call1(py, (time_s, events)).map(drop),

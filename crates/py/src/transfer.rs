@@ -105,11 +105,11 @@ impl Fetch {
         authorities: Option<PathBuf>,
         patience_s: f64,
     ) -> PyResult<Self> {
-        named(&control).map_err(wrong)?;
+        let protocol = named(&control).map_err(wrong)?;
         let hash = hash.map(str::parse).transpose().map_err(wrong)?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
         let sources = sources.iter().map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
-        let order = Order { sources, authorities, via, control, target, hash, patience };
+        let order = Order { sources, authorities, via, protocol, target, hash, patience };
         order.check_groups().and_then(|()| order.hash()).map_err(wrong)?;
         let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
         let told = Arc::clone(&progress);
@@ -185,7 +185,15 @@ fn path_row<'py>(py: Python<'py>, path: &PathReport) -> PyResult<Bound<'py, PyDi
     Ok(row)
 }
 
+/// The name of the file that a URL is of; None if it names none.
+#[pyfunction]
+fn url_name(url: &str) -> PyResult<Option<String>> {
+    let url: Url = url.parse().map_err(wrong)?;
+    Ok(url.name().map(str::to_owned))
+}
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Share>()?;
-    module.add_class::<Fetch>()
+    module.add_class::<Fetch>()?;
+    module.add_function(wrap_pyfunction!(url_name, module)?)
 }

@@ -20,7 +20,7 @@ use crate::connections::Connection;
 use crate::crew::Crew;
 use crate::gain::{Gain, Threads, Way};
 use crate::partition::divide;
-use crate::record::{Grant, Outcome, Recorder, Samples};
+use crate::record::{Grant, Outcome, Recorder};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};
 use crate::transport::Window;

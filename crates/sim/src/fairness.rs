@@ -30,7 +30,7 @@ const BOTTLENECK: f64 = 1.0 - 1e-5;
 
 /// How far granted rates are from fair at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Gauge {
+pub(crate) struct Gauge {
     /// The largest shortfall of a subflow from its best bottleneck, see `anabranch_fair::certify`.
     pub residual: f64,
     /// The largest overload of a link relative to its capacity; 1 if there is no capacity at all to compare with.

@@ -40,10 +40,9 @@ use anabranch_scenario::plan::Plan;
 
 pub use anabranch_links::Totals;
 pub use engine::{Onlooker, Progress, simulate_on, simulate_seen};
-pub use fairness::Gauge;
 pub use gain::Threads;
 pub use memory::{Part, memory};
-pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, Samples, SubflowTotal};
+pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, SubflowTotal};
 pub use summary::Summary;
 pub use waits::{QUANTILES, Wait};
 

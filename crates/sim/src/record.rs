@@ -1,12 +1,12 @@
 //! What is written down during a run, and what is left of it afterwards.
 
-use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_core::{ConnectionId, Rate, Samples, Time};
 use anabranch_links::Totals;
 use anabranch_scenario::plan::{Plan, Record};
 
 use crate::connections::UNSET;
 use crate::engine::Shards;
-use crate::fairness::{Fairness, Gauge};
+use crate::fairness::Fairness;
 use crate::summary::Summary;
 use crate::waits::Wait;
 
@@ -19,87 +19,6 @@ pub struct Grant {
     pub subflow: u32,
     /// What it may send from now on.
     pub rate: Rate,
-}
-
-/// How things were, sample after sample. Tables have a row for each sample and a column for each thing; a table that
-/// was not asked for is empty.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Samples {
-    /// In seconds.
-    pub time_s: Vec<f64>,
-    /// What connections were granted at the instant, and what of theirs arrived since the sample before; in bit/s.
-    pub connection_granted_bps: Vec<f64>,
-    /// See `connection_granted_bps`.
-    pub connection_delivered_bps: Vec<f64>,
-    /// The same of subflows.
-    pub subflow_granted_bps: Vec<f64>,
-    /// See `subflow_granted_bps`.
-    pub subflow_delivered_bps: Vec<f64>,
-    /// The windows of subflows in bytes, and their smoothed round trips in seconds, at the instant; NaN for those that
-    /// keep no window then, and for round trips before the first is known.
-    pub subflow_window_bytes: Vec<f64>,
-    /// See `subflow_window_bytes`.
-    pub subflow_rtt_s: Vec<f64>,
-    /// The paces of subflows in bit/s, and the smoothed shares of marked packets that their controls go by, at the instant;
-    /// NaN for those that have none then.
-    pub subflow_pace_bps: Vec<f64>,
-    /// See `subflow_pace_bps`.
-    pub subflow_marked_share: Vec<f64>,
-    /// The sum of what subflows over the link were granted at the instant, in bit/s.
-    pub link_granted_bps: Vec<f64>,
-    /// What the link sent since the sample before, in bit/s.
-    pub link_carried_bps: Vec<f64>,
-    /// What the link could carry at the instant, in bit/s; empty if no capacity ever changes.
-    pub link_capacity_bps: Vec<f64>,
-    /// What waited at the instant.
-    pub link_backlog_bytes: Vec<u64>,
-    /// The most packets that waited at a time since the sample before.
-    pub link_peak_packets: Vec<u32>,
-    /// The fair rates of connections in bit/s; NaN for those that were not there.
-    pub connection_fair_bps: Vec<f64>,
-    /// What links would carry at the fair rates, in bit/s; empty if links were not asked for.
-    pub link_fair_bps: Vec<f64>,
-    /// Of each sample: how far granted rates were from fair.
-    pub gauges: Vec<Gauge>,
-    /// Of each sample: the errors of connections that are granted a rate, and of bottlenecks.
-    pub errors: Vec<[Summary; 2]>,
-    /// Of each sample: the most packets that waited at a time at any link since the sample before.
-    pub longest_queue: Vec<u32>,
-}
-
-impl Samples {
-    /// The samples after the first `count`.
-    #[must_use]
-    pub fn after(&self, count: usize) -> Self {
-        let all = self.time_s.len();
-        let first = count.min(all);
-        Self {
-            time_s: tail(&self.time_s, first, all),
-            connection_granted_bps: tail(&self.connection_granted_bps, first, all),
-            connection_delivered_bps: tail(&self.connection_delivered_bps, first, all),
-            subflow_granted_bps: tail(&self.subflow_granted_bps, first, all),
-            subflow_delivered_bps: tail(&self.subflow_delivered_bps, first, all),
-            subflow_window_bytes: tail(&self.subflow_window_bytes, first, all),
-            subflow_rtt_s: tail(&self.subflow_rtt_s, first, all),
-            subflow_pace_bps: tail(&self.subflow_pace_bps, first, all),
-            subflow_marked_share: tail(&self.subflow_marked_share, first, all),
-            link_granted_bps: tail(&self.link_granted_bps, first, all),
-            link_carried_bps: tail(&self.link_carried_bps, first, all),
-            link_capacity_bps: tail(&self.link_capacity_bps, first, all),
-            link_backlog_bytes: tail(&self.link_backlog_bytes, first, all),
-            link_peak_packets: tail(&self.link_peak_packets, first, all),
-            connection_fair_bps: tail(&self.connection_fair_bps, first, all),
-            link_fair_bps: tail(&self.link_fair_bps, first, all),
-            gauges: tail(&self.gauges, first, all),
-            errors: tail(&self.errors, first, all),
-            longest_queue: tail(&self.longest_queue, first, all),
-        }
-    }
-}
-
-/// Of a table with so many samples those from `first` on.
-fn tail<T: Clone>(table: &[T], first: usize, all: usize) -> Vec<T> {
-    table[first * (table.len() / all.max(1))..].to_vec()
 }
 
 /// What came of a connection; times in seconds, infinite if it did not come to that.
@@ -257,19 +176,22 @@ impl Recorder {
             self.sample_links(shards, &granted, period);
         } else if self.asked.errors {
             let peaks = (0..shards.routes.used.len()).map(|l| shards.peak(l));
-            self.samples.longest_queue.push(peaks.max().unwrap_or(0));
+            self.samples.peak_packets.push(peaks.max().unwrap_or(0));
         }
         if let Some(fairness) = &mut self.fairness {
             fairness.update(shards);
             if self.asked.fairness {
-                self.samples.gauges.push(fairness.gauge(&granted));
+                let gauge = fairness.gauge(&granted);
+                self.samples.residual.push(gauge.residual);
+                self.samples.overload.push(gauge.overload);
+                self.samples.present.push(gauge.present);
                 self.samples.connection_fair_bps.extend(fairness.rates());
             }
             if self.asked.fairness && self.asked.links {
                 self.samples.link_fair_bps.extend(shards.of_network(fairness.loads(), 0.0));
             }
             if self.asked.errors {
-                self.samples.errors.push(fairness.errors(shards, &granted));
+                push_errors(&mut self.samples, &fairness.errors(shards, &granted));
             }
         }
         self.last_time = shards.now;
@@ -317,7 +239,7 @@ impl Recorder {
         let backlogs: Vec<u64> = used.clone().map(|l| shards.backlog(l)).collect();
         let peaks: Vec<u32> = used.map(|l| shards.peak(l)).collect();
         if self.asked.errors {
-            samples.longest_queue.push(peaks.iter().copied().max().unwrap_or(0));
+            samples.peak_packets.push(peaks.iter().copied().max().unwrap_or(0));
         }
         samples.link_backlog_bytes.extend(shards.of_network(&backlogs, 0));
         samples.link_peak_packets.extend(shards.of_network(&peaks, 0));
@@ -399,4 +321,22 @@ fn connection_total(shards: &Shards<'_, '_>, c: usize, subflows: &[SubflowTotal]
 
 fn seconds(time: u64) -> f64 {
     if time == UNSET { f64::INFINITY } else { Time(time).seconds() }
+}
+
+/// Writes down how the errors of connections and of links are spread.
+fn push_errors(samples: &mut Samples, [connections, links]: &[Summary; 2]) {
+    samples.connection_errors_count.push(connections.count);
+    samples.connection_errors_mean.push(connections.mean);
+    samples.connection_errors_least.push(connections.least);
+    samples.connection_errors_p10.push(connections.p10);
+    samples.connection_errors_p50.push(connections.p50);
+    samples.connection_errors_p90.push(connections.p90);
+    samples.connection_errors_most.push(connections.most);
+    samples.link_errors_count.push(links.count);
+    samples.link_errors_mean.push(links.mean);
+    samples.link_errors_least.push(links.least);
+    samples.link_errors_p10.push(links.p10);
+    samples.link_errors_p50.push(links.p50);
+    samples.link_errors_p90.push(links.p90);
+    samples.link_errors_most.push(links.most);
 }

@@ -11,6 +11,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.groups import Groups, path_groups
+from anabranch.errors import NoLivePartError
 from anabranch.transfer.files import check_groups
 
 HELP = """Measure the throughput between two machines, over several paths, from memory to memory.
@@ -30,6 +31,11 @@ STREAMS = 8
 """Enough for a path of 16 MB: a stream has 2 MB under way at most."""
 
 
+CONTROLS = _core.live_controls() if _core.HAS_LIVE else []
+MOST_STREAMS = _core.MOST_PERF_STREAMS if _core.HAS_LIVE else None
+"""What the build allows, if it has a live part."""
+
+
 def command(
     url: Annotated[
         str | None, typer.Argument(help="The URL that the server prints: anabranch://HOST:PORT/?pin=...")
@@ -46,16 +52,12 @@ def command(
         str | None,
         typer.Option(metavar="A,B", help="Addresses or interfaces, with a path over each; A=PEER connects to PEER."),
     ] = None,
-    control: Annotated[
-        str, typer.Option(help=f"Congestion control of the sender: {', '.join(_core.live_controls())}.")
-    ] = "lia",
+    control: Annotated[str, typer.Option(help=f"Congestion control of the sender: {', '.join(CONTROLS)}.")] = "lia",
     groups: Groups = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="Measure the other direction: the server sends.")] = False,
     time: Annotated[str | None, typer.Option(help="Time to send, such as 10s.")] = None,
     amount: Annotated[str | None, typer.Option(help="Amount to send, such as 1GB.")] = None,
-    streams: Annotated[
-        int, typer.Option(min=1, max=_core.MOST_PERF_STREAMS, help="Number of streams at a time.")
-    ] = STREAMS,
+    streams: Annotated[int, typer.Option(min=1, max=MOST_STREAMS, help="Number of streams at a time.")] = STREAMS,
     authorities: Annotated[
         Path | None,
         typer.Option(
@@ -65,6 +67,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in iperf3's format.")] = False,
 ) -> None:
     """Run `HELP`."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if (url is None) == (serve is None):
         raise ValueError("perf needs either the URL of a server, or --serve ADDRESS to be one")
     if serve is not None:

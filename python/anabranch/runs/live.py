@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from anabranch import _core
-from anabranch.errors import RunInterrupted, ScenarioError
+from anabranch.errors import NoLivePartError, RunInterrupted, ScenarioError
 from anabranch.interrupts import held_interrupts
 from anabranch.runs.result import Result
 from anabranch.runs.scenario import read_plan
@@ -86,8 +86,10 @@ def check_live(plan: Plan) -> None:
     ScenarioError
         Something in it cannot; the message has all reasons.
     OSError
-        The kernel refuses.
+        The kernel refuses, or this build has no live part.
     """
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if not hasattr(_core, "run_live"):
         raise OSError("a live run needs Linux")
     if reasons := plan.core.live_refusals():

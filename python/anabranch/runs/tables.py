@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from anabranch import _core
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anabranch import _core
     from anabranch.model.network import Network
 
     Columns = dict[str, NDArray[Any] | pl.Series]
@@ -33,38 +33,33 @@ SUBFLOWS = (
 LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
 """Columns of the tables; see `Result`."""
 
-SERIES: dict[str, type[pl.DataType]] = {
-    "time_s": pl.Float64,
-    "of": pl.String,
-    "name": pl.String,
-    "granted_bps": pl.Float64,
-    "delivered_bps": pl.Float64,
-    "fair_bps": pl.Float64,
-    "error": pl.Float64,
-    "carried_bps": pl.Float64,
-    "capacity_bps": pl.Float64,
-    "backlog_bytes": pl.UInt64,
-    "peak_packets": pl.UInt32,
-    "window_bytes": pl.Float64,
-    "rtt_s": pl.Float64,
-    "pace_bps": pl.Float64,
-    "marked_share": pl.Float64,
-    "residual": pl.Float64,
-    "overload": pl.Float64,
-    "present": pl.UInt32,
+SAMPLED: dict[str, list[str]] = {
+    of: [name for kind, name, _, _ in _core.COLUMNS if kind == of] for of in ("connection", "subflow", "link", "run")
 }
+"""What is sampled of each kind of thing."""
+
+DERIVED = {"fair_bps": "error"}
+"""What the tables have besides: errors beside fair rates."""
+
+TYPES: dict[str, type[pl.DataType]] = {"f64": pl.Float64, "u64": pl.UInt64, "u32": pl.UInt32}
+
+
+def _series_columns() -> dict[str, type[pl.DataType]]:
+    """Give the columns of series with their types: a column for each name, whatever it is of."""
+    columns: dict[str, type[pl.DataType]] = {"time_s": pl.Float64, "of": pl.String, "name": pl.String}
+    for of, name, _, kind in _core.COLUMNS:
+        if of in SAMPLED:
+            columns.setdefault(name, TYPES[kind])
+        if name in DERIVED:
+            columns.setdefault(DERIVED[name], pl.Float64)
+    return columns
+
+
+SERIES = _series_columns()
 """Columns of the series; each has values for some kinds of things, and is null for the others."""
 
 SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most")
 """Columns of the spread of errors; see `Result`."""
-
-SAMPLED = {
-    "connection": ("granted_bps", "delivered_bps", "fair_bps"),
-    "subflow": ("granted_bps", "delivered_bps", "window_bytes", "rtt_s", "pace_bps", "marked_share"),
-    "link": ("granted_bps", "carried_bps", "fair_bps", "capacity_bps", "backlog_bytes", "peak_packets"),
-    "run": ("residual", "overload", "present", "peak_packets"),
-}
-"""What is sampled of each kind of thing."""
 
 BOTTLENECK = 1.0 - 1e-5
 """A link that fair rates load to this share of its capacity is a bottleneck."""

@@ -9,9 +9,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from anabranch import _core
+from anabranch.errors import NoLivePartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -117,6 +117,8 @@ def fetch(
         If no sharer has the file or can be reached, if sharers have different files and no hash says which is wanted,
         or if the disk refuses.
     """
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if not urls:
         raise ValueError("a fetch needs the URL of a sharer")
     target = _target(urls[0], to)
@@ -234,6 +236,8 @@ def _share(
     served: Callable[[str, int], None] | None,
 ) -> Generator[bool]:
     """Share until this is closed; give of each connection that has ended whether it has a file whole now."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if (certificate is None) != (key is None):
         raise ValueError("a certificate and its key go together; give both, or neither")
     if host is None and listen:
@@ -260,10 +264,10 @@ def _path(path: str | os.PathLike[str] | None) -> Path | None:
 
 def _target(url: str, to: str | os.PathLike[str] | None) -> Path:
     """Give where the file is to be: below `to` under its own name if that is a folder."""
-    name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
+    name = _core.url_name(url)
     place = Path(to) if to is not None else Path()
     if to is None or place.is_dir():
-        if not name:
+        if name is None:
             raise ValueError(f"`{url}` names no file; write its name after the last slash before `?`")
         place = place / name
     if not place.parent.is_dir():

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use anabranch_agents::message::encode;
 use anabranch_agents::{Answer, Ask};
 use anabranch_core::Rate;
-use noq::Endpoint;
-use noq::crypto::rustls::QuicClientConfig;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::messages::{Ended, mouth, read};
 use super::mutual::calling;
-use super::post::transport;
+use super::server::transport;
 use super::{BACK_OFF, LEASE, Lease};
+use crate::quic::tls::QuicClientConfig;
+use crate::quic::{ClientConfig, Endpoint, RecvStream};
 use crate::security::{Fingerprint, Identity};
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
@@ -82,7 +82,7 @@ impl Application {
         leave: &mut watch::Receiver<bool>,
         lease: &Lease,
     ) -> Result<(), Ended> {
-        let mut config = noq::ClientConfig::new(self.tls.clone());
+        let mut config = ClientConfig::new(self.tls.clone());
         config.transport_config(Arc::new(transport()));
         let connection = self.endpoint.connect_with(config, self.agent, "anabranch")?.await?;
         let (send, mut receive) = connection.open_bi().await?;
@@ -127,7 +127,7 @@ async fn is_leaving(leave: &mut watch::Receiver<bool>) {
 }
 
 /// Takes what the agent says, until the session has left or is refused.
-async fn hear(receive: &mut noq::RecvStream, lease: &Lease) -> Result<(), Ended> {
+async fn hear(receive: &mut RecvStream, lease: &Lease) -> Result<(), Ended> {
     loop {
         match read(receive).await? {
             Answer::Granted { rates } => lease.grant(&rates, Instant::now()),

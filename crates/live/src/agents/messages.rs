@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anabranch_agents::message::{Message, MessageError, decode, length};
-use noq::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::timeout;
+
+use crate::quic::{ConnectError, Connection, ConnectionError, ReadExactError, RecvStream, SendStream, VarInt};
 
 /// How long a message may take from its first byte to its last.
 const MESSAGE_TIME: Duration = Duration::from_secs(2);
@@ -16,9 +17,9 @@ pub(super) enum Ended {
     #[error("the connection is lost: {0}")]
     Lost(#[from] ConnectionError),
     #[error("there can be no connection: {0}")]
-    Impossible(#[from] noq::ConnectError),
+    Impossible(#[from] ConnectError),
     #[error("the stream ended: {0}")]
-    Stream(#[from] noq::ReadExactError),
+    Stream(#[from] ReadExactError),
     #[error("{0}")]
     Message(#[from] MessageError),
     #[error("the agent has ended")]

@@ -8,14 +8,14 @@ mod application;
 mod lease;
 mod messages;
 mod mutual;
-mod post;
+mod server;
 
 use std::time::Duration;
 
 pub use self::application::{Application, Request};
 pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
-pub use self::post::{Desk, Neighbour, Post, PostReport, Service};
+pub use self::server::{Desk, Neighbour, Post, PostReport, Service};
 
 /// Who says nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(1);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme, version};
 
+use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::security::{Fingerprint, Identity, Pinned, SecurityError, crypto, no_suite};
 
 /// What agents and applications speak.

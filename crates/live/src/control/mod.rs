@@ -1,10 +1,10 @@
 //! Congestion control of real connections by the window controls of `anabranch_proto`: the very code that is simulated.
 //!
-//! noq makes a controller for each path, which knows nothing of the others. Ours are seats at one control: a [`Group`] has
-//! the control of a connection over all of its paths, and is the factory that noq asks for a controller whenever a path
-//! begins. A controller that is dropped leaves. There is a group for each connection.
+//! The QUIC library makes a controller for each path, which knows nothing of the others. Ours are seats at one control: a
+//! [`Group`] has the control of a connection over all of its paths, and is the factory that the library asks for a controller
+//! whenever a path begins. A controller that is dropped leaves. There is a group for each connection.
 //!
-//! Windows are in packets of a path's MTU. noq tells that packets were marked (ECN) but not how many; the receiving end
+//! Windows are in packets of a path's MTU. The library tells that packets were marked (ECN) but not how many; the receiving end
 //! counts them and tells (`feedback`). What paths can carry is told by those who know it.
 
 mod capacity;
@@ -260,9 +260,9 @@ impl Group {
         open.path.on_marked(marked).map_err(|before| FewerMarks { told: marked, before })
     }
 
-    /// What the path of a slot is at, as of when noq last asked for its window; `None` if the slot is free.
+    /// What the path of a slot is at, as of when the QUIC library last asked for its window; `None` if the slot is free.
     ///
-    /// Nobody else may tell the control of acknowledgements: noq may not yet have said what losses and marks they show.
+    /// Nobody else may tell the control of acknowledgements: the library may not yet have said what losses and marks they show.
     pub fn state(&self, slot: usize) -> Option<PathState> {
         let inner = &mut *self.lock();
         let open = inner.subflows.get(slot)?.as_ref()?;

@@ -1,20 +1,20 @@
-//! A seat at the control of a connection, as noq's controller of a path.
+//! A seat at the control of a connection, as the QUIC library's controller of a path.
 
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anabranch_proto::window::{Signal, WindowControl};
-use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
 use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, scale, window_bytes};
+use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, RttEstimator};
 
 /// Bits in a byte.
 const BITS: f64 = 8.0;
 
 /// The controller of a path: it keeps nothing itself, and tells its group.
 ///
-/// noq copies it when the path moves to other addresses; the copies have one seat, which is free again when the last of
+/// The QUIC library copies it when the path moves to other addresses; the copies have one seat, which is free again when the last of
 /// them is gone.
 #[derive(Clone, Debug)]
 pub struct Slot {
@@ -87,21 +87,13 @@ impl Controller for Slot {
         self.with(|open, _, _| open.path.on_full());
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        _bytes: u64,
-        pn: u64,
-        _app_limited: bool,
-        _rtt: &noq_proto::RttEstimator,
-    ) {
+    fn on_ack(&mut self, now: Instant, sent: Instant, _bytes: u64, pn: u64, _app_limited: bool, _rtt: &RttEstimator) {
         self.on_acked(now, sent, pn);
     }
 
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, app_limited: bool, _largest: Option<u64>) {
-        // noq looks at the clock before it looks at its sockets. If this machine halts in between, what comes meanwhile has
-        // a time at which it had not come yet, and round trips would be shorter than paths are.
+        // The library looks at the clock before it looks at its sockets. If this machine halts in between, what comes
+        // meanwhile has a time at which it had not come yet, and round trips would be shorter than paths are.
         let now = self.group.time(now.max(Instant::now()));
         self.with(|open, _, _| open.path.on_end(now, app_limited));
     }

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use noq::congestion::{Controller, ControllerFactory};
-
 use super::{Group, Mirrored, Slot, named};
 use crate::feedback::{Others, Standings, Told};
 use crate::fetch::coupling::{PERIOD, others, subflows};
+use crate::quic::congestion::{Controller, ControllerFactory};
 
 /// Bytes of a packet.
 const PACKET: u64 = 1200;

@@ -1,8 +1,8 @@
-//! A path as noq tells of it, put in the words of a window control.
+//! A path as the QUIC library tells of it, put in the words of a window control.
 //!
-//! noq tells of acknowledgements packet by packet, then that this was all, and only then of losses and marks that they
-//! show. A control hears of these first, as from our own source, and then of all that was acknowledged in one. So what was
-//! acknowledged is kept until noq asks for the window.
+//! The library tells of acknowledgements packet by packet, then that this was all, and only then of losses and marks that
+//! they show. A control hears of these first, as from our own source, and then of all that was acknowledged in one. So what
+//! was acknowledged is kept until the library asks for the window.
 
 use anabranch_core::{Span, Time};
 use anabranch_proto::transport::{Deliveries, Rtt, Settings};
@@ -10,7 +10,7 @@ use anabranch_proto::window::{Acked, Signal, WindowControl};
 
 use super::under_way::{Sent, UnderWay};
 
-/// By how much noq's pacer is faster than a window in a round trip.
+/// By how much the library's pacer is faster than a window in a round trip.
 const PACED: f64 = 1.25;
 
 /// What acknowledgements that came at one time have brought.
@@ -26,7 +26,7 @@ struct Batch {
     is_complete: bool,
 }
 
-/// The packets lost of which noq has not yet said that this was all.
+/// The packets lost of which the library has not yet said that this was all.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     /// Packets under way before.
@@ -82,8 +82,8 @@ impl Rounds {
 }
 
 impl Subflow {
-    /// A packet leaves, to which noq gave a number. Whether nothing was sent for longer than a retransmission timeout.
-    pub(super) fn on_sent(&mut self, now: Time, noq_number: u64) -> bool {
+    /// A packet leaves, to which QUIC gave a number. Whether nothing was sent for longer than a retransmission timeout.
+    pub(super) fn on_sent(&mut self, now: Time, quic_number: u64) -> bool {
         let mut is_idle = false;
         if self.under_way.count() == 0 {
             let least = Settings::default().least_wait;
@@ -93,7 +93,7 @@ impl Subflow {
         }
         self.last_sent = now;
         let sent = Sent { number: self.under_way.next(), at: now, before: self.deliveries.before() };
-        self.under_way.push(noq_number, sent);
+        self.under_way.push(quic_number, sent);
         is_idle
     }
 
@@ -103,9 +103,9 @@ impl Subflow {
     }
 
     /// A packet is acknowledged.
-    pub(super) fn on_acked(&mut self, now: Time, noq_number: u64, sent_at: Time) {
+    pub(super) fn on_acked(&mut self, now: Time, quic_number: u64, sent_at: Time) {
         let before = self.under_way.count();
-        let Some(sent) = self.under_way.take(noq_number, Some(sent_at)) else { return };
+        let Some(sent) = self.under_way.take(quic_number, Some(sent_at)) else { return };
         let empty = Batch { now, before, packets: 0, newest: None, is_starved: false, is_complete: false };
         let batch = self.batch.get_or_insert(empty);
         batch.packets += 1;
@@ -132,9 +132,9 @@ impl Subflow {
     }
 
     /// A packet is lost; [`Self::on_signal`] follows.
-    pub(super) fn on_lost(&mut self, noq_number: u64) {
+    pub(super) fn on_lost(&mut self, quic_number: u64) {
         let before = self.batch.map_or(self.under_way.count(), |batch| batch.before);
-        let Some(sent) = self.under_way.take(noq_number, None) else { return };
+        let Some(sent) = self.under_way.take(quic_number, None) else { return };
         let lost = self.lost.get_or_insert(Lost { before, newest: 0 });
         lost.newest = lost.newest.max(sent.number);
     }
@@ -186,7 +186,7 @@ impl Subflow {
         if ends_round {
             self.round = self.under_way.next();
         }
-        // Where noq's pacer holds packets back, which is a quarter faster than the window, it is nearly full.
+        // Where the library's pacer holds packets back, which is a quarter faster than the window, it is nearly full.
         let is_used = !batch.is_starved && control.window(subflow) < PACED * f64::from(batch.before + 1);
         let was_full = batch.newest.is_some_and(|newest| newest.number < self.limited);
         let newest = batch.newest.map(|newest| (newest.at, newest.before));

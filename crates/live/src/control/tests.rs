@@ -1,4 +1,4 @@
-//! What window controls are told, where noq's calls are made by hand.
+//! What window controls are told, where the calls of the QUIC library are made by hand.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use anabranch_core::{Rate, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::window::{Acked, Signal, Standing, WindowControl};
-use noq::congestion::{Controller, ControllerFactory};
 
 use super::{Controls, Group, MOST_MIRRORED, Mirrored, SLOTS, Slot, Unsuited, check, named, suited};
+use crate::quic::congestion::{Controller, ControllerFactory};
 
 #[derive(Clone, Copy, Debug)]
 enum Told {
@@ -141,7 +141,7 @@ fn what_came_while_the_machine_halted_had_not_come_before() {
     let mut path = Path::since(Instant::now());
     path.send(0, 0..1);
     std::thread::sleep(Duration::from_millis(5));
-    // noq looked at the clock after 1 ms, and then at its sockets.
+    // The QUIC library looked at the clock after 1 ms, and then at its sockets.
     path.ack(1, 0, 0..1);
     path.slot.window();
     assert!(path.recorder.acked().rtt.is_some_and(|rtt| rtt >= 0.005));

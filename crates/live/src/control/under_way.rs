@@ -1,12 +1,12 @@
-//! The packets of a path that are under way: numbered anew, since noq counts from 0 in each of the handshake's spaces.
+//! The packets of a path that are under way: numbered anew, since QUIC counts from 0 in each of the handshake's spaces.
 
 use std::collections::VecDeque;
 
 use anabranch_core::Time;
 use anabranch_proto::transport::Before;
 
-/// From one packet that is acknowledged to those before it by so many numbers or more, all are lost: noq's and RFC 9002's
-/// threshold [rfc9002, sec. 6.1.1].
+/// A packet is lost if its number is this much less than that of one that is acknowledged [rfc9002, sec. 6.1.1]; the QUIC
+/// library keeps to it.
 const LOST_BEFORE: u64 = 3;
 
 /// Where packet numbers are not in order, as during the handshake, so many packets are searched one by one.
@@ -25,7 +25,7 @@ pub(super) struct Sent {
 /// The packets under way, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// With noq's number for each; `None` for those acknowledged or lost since.
+    /// With QUIC's number for each; `None` for those acknowledged or lost since.
     packets: VecDeque<(u64, Option<Sent>)>,
     /// The number here of the first of them.
     first: u64,
@@ -33,24 +33,24 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// A packet is sent, to which noq gave a number; its number here is [`Self::next`].
-    pub(super) fn push(&mut self, noq_number: u64, sent: Sent) {
-        self.packets.push_back((noq_number, Some(sent)));
+    /// A packet is sent, to which QUIC gave a number; its number here is [`Self::next`].
+    pub(super) fn push(&mut self, quic_number: u64, sent: Sent) {
+        self.packets.push_back((quic_number, Some(sent)));
         self.count += 1;
     }
 
     /// A packet is acknowledged or lost; `None` if it is not under way. The time at which it was sent tells numbers of
     /// several spaces apart, where it is known.
-    pub(super) fn take(&mut self, noq_number: u64, at: Option<Time>) -> Option<Sent> {
+    pub(super) fn take(&mut self, quic_number: u64, at: Option<Time>) -> Option<Sent> {
         let is_it = |(number, sent): &(u64, Option<Sent>)| {
-            *number == noq_number && sent.is_some_and(|sent| at.is_none_or(|at| at == sent.at))
+            *number == quic_number && sent.is_some_and(|sent| at.is_none_or(|at| at == sent.at))
         };
         // After the handshake numbers are without gaps, nearly always.
-        let first = self.packets.front().map_or(noq_number, |&(number, _)| number);
-        let near = usize::try_from(noq_number.wrapping_sub(first)).unwrap_or(usize::MAX);
+        let first = self.packets.front().map_or(quic_number, |&(number, _)| number);
+        let near = usize::try_from(quic_number.wrapping_sub(first)).unwrap_or(usize::MAX);
         let guess = match self.packets.get(near) {
             Some(packet) if is_it(packet) => near,
-            _ => self.packets.partition_point(|&(number, _)| number < noq_number),
+            _ => self.packets.partition_point(|&(number, _)| number < quic_number),
         };
         let index = if self.packets.get(guess).is_some_and(is_it) {
             guess
@@ -63,7 +63,7 @@ impl UnderWay {
         taken
     }
 
-    /// Forgets those that noq forgot without a word, once it has looked for losses after `acknowledged`: probes of the
+    /// Forgets those that the QUIC library forgot without a word, once it has looked for losses after `acknowledged`: probes of the
     /// path's MTU that were lost, and packets of a handshake that is over.
     pub(super) fn forget_before(&mut self, acknowledged: u64) {
         while self.first + LOST_BEFORE <= acknowledged {
@@ -101,11 +101,11 @@ impl UnderWay {
 mod tests {
     use super::*;
 
-    fn sent(under_way: &mut UnderWay, noq_number: u64, at: u64) {
+    fn sent(under_way: &mut UnderWay, quic_number: u64, at: u64) {
         let number = under_way.next();
         let at = Time(at);
         let sent = Sent { number, at, before: Before::default() };
-        under_way.push(noq_number, sent);
+        under_way.push(quic_number, sent);
     }
 
     #[test]

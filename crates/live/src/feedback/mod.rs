@@ -6,10 +6,10 @@
 //! does not go by it hears it all the same, and thinks nothing of it. A receiver counts where the control that the two have
 //! agreed on counts marks; who does not know such a control refuses it by name.
 
-mod hearing;
 mod message;
+mod receiver;
+mod sender;
 mod standings;
-mod telling;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 pub use self::message::{Marked, Message, MessageError, Others};
 pub use self::standings::Standings;
 pub(crate) use self::standings::Told;
-pub(crate) use self::{hearing::hear, telling::tell};
+pub(crate) use self::{receiver::hear, sender::tell};
 
 /// How often it is told, if there is anything new.
 const PERIOD: Duration = Duration::from_millis(5);

@@ -32,7 +32,6 @@ pub use self::order::{FetchError, Fetched, Order, Wanted};
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
 use self::source::{Common, Event, Job, SILENCE};
 pub use self::store::{Opened, Store, StoreError};
-use crate::control::named;
 use crate::session::Session;
 
 /// How often chunks are handed out though nothing happens: silence counts too.
@@ -87,7 +86,7 @@ struct Work {
 pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
     order.check_groups()?;
     let given = order.hash()?;
-    let is_coupled = named(&order.control)?.terms().many_paths && order.sources.len() > 1;
+    let is_coupled = order.protocol.terms().many_paths && order.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
     let count = order.sources.len();
     let (believed, is_there) = (watch::Sender::new(given), watch::Sender::new(false));

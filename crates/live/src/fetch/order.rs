@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anabranch_proto::Protocol;
 use anabranch_transfer::{Name, Root};
 use thiserror::Error;
 
 use super::store::StoreError;
-use crate::control::{Unsuited, check_groups, named};
+use crate::control::{Unsuited, check_groups};
 use crate::url::Url;
 
 /// Where a file is to be fetched from.
@@ -30,8 +31,8 @@ pub struct Order {
     pub authorities: Option<PathBuf>,
     /// Local addresses or interfaces, a path over each; none for what the system chooses.
     pub via: Vec<String>,
-    /// The name of the protocol that controls the sharers' paths.
-    pub control: String,
+    /// The protocol that controls the sharers' paths.
+    pub protocol: Protocol,
     /// Where the file is to be.
     pub target: PathBuf,
     /// The hash that it has to have, if not one of the URLs says it; without any, all sharers have to have the same file.
@@ -94,14 +95,13 @@ impl Order {
         }
     }
 
-    /// That the control goes by groups of paths, if there are any.
+    /// Checks that the protocol goes by groups of paths, if there are any.
     ///
     /// # Errors
-    /// If it does not, or cannot control real connections.
+    /// If it does not.
     pub fn check_groups(&self) -> Result<(), FetchError> {
-        let protocol = named(&self.control)?;
         let is_grouped = self.sources.iter().any(|source| !source.groups.is_empty());
-        if is_grouped { Ok(check_groups(&protocol)?) } else { Ok(()) }
+        if is_grouped { Ok(check_groups(&self.protocol)?) } else { Ok(()) }
     }
 
     /// How many paths there are to be to each source.

@@ -5,17 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
-use noq::{Connection, ConnectionError, ReadExactError};
 use thiserror::Error;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::{Order, Wanted};
-use crate::control::named;
+use crate::connect::{Reached, Way};
 use crate::messages::{AskError, answer, ask};
 use crate::paths::numbered;
-use crate::reach::{Reached, Way};
+use crate::quic::{Connection, ConnectionError, ReadExactError};
 use crate::session::{Session, SessionError};
 use crate::sockets::SocketError;
 
@@ -163,8 +162,7 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
 /// Makes a connection to a source, over all paths to it.
 async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> {
     let Wanted { url, .. } = &order.sources[source];
-    let protocol = named(&order.control)?;
-    let way = Way { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &protocol };
+    let way = Way { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &order.protocol };
     let mut reached = way.reach().await?;
     if reached.session.group().counts_marks() {
         reached.session.tell_marks();
@@ -208,7 +206,7 @@ async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
 async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<Digests>, LookError> {
     let (order, connection) = (&common.order, session.connection());
     let Wanted { name, groups, .. } = &order.sources[source];
-    ask(connection, &Request::Control { protocol: order.control.clone() }).await?;
+    ask(connection, &Request::Control { protocol: order.protocol.name().to_owned() }).await?;
     if !groups.is_empty() {
         ask(connection, &Request::Groups { groups: numbered(&session.numbers(), groups) }).await?;
     }

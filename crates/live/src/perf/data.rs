@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use noq::SendStream;
 use tokio::task::JoinSet;
 
 use super::PerfError;
 use super::wire::{Cpu, DRAINING, Done, Request, ended, timely};
+use crate::quic::SendStream;
 use crate::session::Session;
 
 /// Bytes written at a time.

@@ -1,18 +1,15 @@
 //! The client of measurements.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use noq::{RecvStream, SendStream};
-
-use super::PerfError;
 use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
-use super::running::Event;
 use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
+use super::{Event, PerfError, Plan};
+use crate::connect::{Reached, Way};
 use crate::control::{check_groups, named};
 use crate::paths::{PathReport, numbered};
-use crate::reach::{Reached, Way};
+use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
 use crate::session::Session;
 use crate::url::Url;
@@ -25,29 +22,6 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// How often there is a report.
 const INTERVAL: Duration = Duration::from_secs(1);
-
-/// What to measure.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The server.
-    pub url: Url,
-    /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
-    pub authorities: Option<PathBuf>,
-    /// Local addresses or interfaces; none for what the system chooses.
-    pub via: Vec<String>,
-    /// The name of the protocol that controls the sender.
-    pub control: String,
-    /// Who sends.
-    pub direction: Direction,
-    /// The sender stops after so long.
-    pub seconds: f64,
-    /// And after so many bytes.
-    pub bytes: u64,
-    /// Over so many streams at a time.
-    pub streams: u32,
-    /// Which of the paths share links, by a number for each; empty if it is not known.
-    pub groups: Vec<u32>,
-}
 
 impl Plan {
     /// Whether there is a group for each path, and the control goes by them.

@@ -10,15 +10,54 @@ mod running;
 mod serve;
 mod wire;
 
-pub use measure::{Plan, measure};
+use std::path::PathBuf;
+
+pub use measure::measure;
 pub use report::{Interval, Report};
-pub use running::Event;
 pub use serve::{Service, serve};
 pub use wire::{Direction, MOST_BYTES, MOST_SECONDS, MOST_STREAMS, Request};
 
 use crate::control::Unsuited;
 use crate::session::SessionError;
-use crate::url::UrlError;
+use crate::url::{Url, UrlError};
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The server.
+    pub url: Url,
+    /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
+    pub authorities: Option<PathBuf>,
+    /// Local addresses or interfaces; none for what the system chooses.
+    pub via: Vec<String>,
+    /// The name of the protocol that controls the sender.
+    pub control: String,
+    /// Who sends.
+    pub direction: Direction,
+    /// The sender stops after so long.
+    pub seconds: f64,
+    /// And after so many bytes.
+    pub bytes: u64,
+    /// Over so many streams at a time.
+    pub streams: u32,
+    /// Which of the paths share links, by a number for each; empty if it is not known.
+    pub groups: Vec<u32>,
+}
+
+/// What has happened.
+#[derive(Debug)]
+pub enum Event {
+    /// The server is there.
+    Serving(Url),
+    /// It has served, or refused; a line that says what.
+    Served(String),
+    /// Some time of a measurement is over.
+    Interval(Box<Interval>),
+    /// The measurement is over.
+    Measured(Box<Report>),
+    /// It went wrong.
+    Failed(PerfError),
+}
 
 /// A measurement or a server of measurements, on threads of its own.
 pub type Running = crate::running::Running<Event>;

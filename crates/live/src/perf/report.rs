@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::measure::Plan;
+use super::Plan;
 use super::wire::{Direction, Done};
 use crate::paths::PathReport;
 

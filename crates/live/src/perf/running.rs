@@ -1,24 +1,7 @@
 //! Measurements and their server, on threads of their own.
 
-use super::report::{Interval, Report};
-use super::{PerfError, Plan, Service, measure, serve};
+use super::{Event, PerfError, Plan, Service, measure, serve};
 use crate::running::{Events, Running};
-use crate::url::Url;
-
-/// What has happened.
-#[derive(Debug)]
-pub enum Event {
-    /// The server is there.
-    Serving(Url),
-    /// It has served, or refused; a line that says what.
-    Served(String),
-    /// Some time of a measurement is over.
-    Interval(Box<Interval>),
-    /// The measurement is over.
-    Measured(Box<Report>),
-    /// It went wrong.
-    Failed(PerfError),
-}
 
 impl Running<Event> {
     /// Measures once.

@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use noq::{RecvStream, SendStream};
 use tokio::sync::Semaphore;
 
-use super::PerfError;
 use super::data::{Counter, drain, receive, send};
-use super::running::Event;
 use super::wire::{Answer, Direction, Done, Groups, PATIENCE, Request, ended, hear, tell, timely};
+use super::{Event, PerfError};
 use crate::control::{MOST_PATHS, check_groups, named};
+use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
 use crate::security::{Identity, SecurityError};
 use crate::session::{Arrival, Server, Session, SessionError};

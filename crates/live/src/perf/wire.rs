@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use noq::{RecvStream, SendStream};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::PerfError;
 use crate::control::MOST_PATHS;
 use crate::paths::PathReport;
+use crate::quic::{RecvStream, SendStream};
 
 /// Of a measurement, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;

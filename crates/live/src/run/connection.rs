@@ -10,17 +10,16 @@ use anabranch_proto::protocols::Terms;
 use anabranch_scenario::plan::Plan;
 use tokio::task::JoinSet;
 
-use super::allowance::{Allowance, PIECE};
 use super::capacities::{known, next_change};
 use super::rates::Rates;
-use super::record::ConnectionTotal;
-use super::refusal::changes;
 use super::relay::{Inlet, RelayEnd};
+use super::token_bucket::{Allowance, PIECE};
+use super::unsupported::changes;
 use super::{OUTER, PORT};
 use crate::agents::Application;
-use crate::carriage::Carriage;
 use crate::control::{Group, PathState};
 use crate::paths::Pair;
+use crate::quic_config::Carriage;
 use crate::security::Trust;
 use crate::session::{Client, Server, Session};
 
@@ -39,6 +38,15 @@ const RATES_TICK: Duration = Duration::from_millis(5);
 
 /// A time that has not come.
 const UNSET: u64 = u64::MAX;
+
+/// What came of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConnectionTotal {
+    /// When all was there, or it was told to stop; infinite if it came to neither.
+    pub finished_s: f64,
+    /// Bytes of data that came, without any headers.
+    pub data_bytes: u64,
+}
 
 /// What is known of a connection from outside its task.
 pub(super) struct Status {

@@ -5,14 +5,14 @@
 //! all, as the simulator counts packets. Where a plan asks for what cannot be, nothing begins, and all reasons are told.
 
 mod agents;
-mod allowance;
 mod capacities;
 mod connection;
-mod punctuality;
+mod lateness;
 mod rates;
 mod record;
-mod refusal;
 mod relay;
+mod token_bucket;
+mod unsupported;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,16 +28,17 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::agents::AgentsTotal;
 use self::agents::{Agents, has_rates};
+pub use self::connection::ConnectionTotal;
 use self::connection::{Course, Status, data_of, drive};
-use self::punctuality::Probe;
-pub use self::record::{ConnectionTotal, LinkTotal, Outcome, Samples, SubflowTotal};
+use self::lateness::Probe;
 use self::record::{Ends, Recorder, instants};
-pub use self::refusal::refusals;
+pub use self::record::{LinkTotal, Outcome, SubflowTotal};
 pub use self::relay::RelayTotal;
 use self::relay::{Inlet, RelayEnd};
+pub use self::unsupported::refusals;
 use crate::agents::{Application, FLOOR};
-use crate::carriage::Carriage;
 use crate::control::Group;
+use crate::quic_config::Carriage;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::session::{Client, Server, SessionError};
 use crate::sockets::{Local, Sockets};

@@ -2,46 +2,17 @@
 
 use std::sync::Arc;
 
-use anabranch_core::{ConnectionId, Span, Time};
+use anabranch_core::{ConnectionId, Samples, Span, Time};
 use anabranch_emulator::{LinkState, PathCount, Report, Sample};
 use anabranch_scenario::plan::Plan;
 
 use super::agents::AgentsTotal;
-use super::connection::Status;
+use super::connection::{ConnectionTotal, Status};
 use super::relay::RelayTotal;
 use super::{OUTER, packet_size};
 
 /// Where nothing is recorded, progress is told so often in a run.
 const STEPS: u64 = 100;
-
-/// How things were, sample after sample: a row for each sample and a column for each thing; a table that was not asked
-/// for is empty. Columns are those of a simulation.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct Samples {
-    pub time_s: Vec<f64>,
-    pub connection_granted_bps: Vec<f64>,
-    pub connection_delivered_bps: Vec<f64>,
-    pub subflow_granted_bps: Vec<f64>,
-    pub subflow_delivered_bps: Vec<f64>,
-    pub subflow_window_bytes: Vec<f64>,
-    pub subflow_rtt_s: Vec<f64>,
-    pub subflow_pace_bps: Vec<f64>,
-    pub link_granted_bps: Vec<f64>,
-    pub link_carried_bps: Vec<f64>,
-    pub link_capacity_bps: Vec<f64>,
-    pub link_backlog_bytes: Vec<u64>,
-    pub link_peak_packets: Vec<u32>,
-}
-
-/// What came of a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConnectionTotal {
-    /// When all was there, or it was told to stop; infinite if it came to neither.
-    pub finished_s: f64,
-    /// Bytes of data that came, without any headers.
-    pub data_bytes: u64,
-}
 
 /// What the ends of connections have to say at the end.
 pub(super) struct Ends {

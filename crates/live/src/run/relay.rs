@@ -15,11 +15,11 @@ use anabranch_core::ConnectionId;
 use anabranch_proto::transport::{NO_RATE, Relay};
 use anabranch_scenario::plan;
 use bytes::Bytes;
-use noq::{Connection, RecvStream, SendStream, VarInt};
 use tokio::sync::Notify;
 
 use crate::control::Group;
 use crate::feedback::Guidance;
+use crate::quic::{Connection, ReadError, RecvStream, SendStream, VarInt, WriteError};
 
 /// How often it is looked how much room there is, and how fast the next loop sends.
 const LOOK: Duration = Duration::from_millis(2);
@@ -130,7 +130,7 @@ impl RelayEnd {
     }
 
     /// Sends over a stream of the next loop what it takes, packet by packet, until all is sent.
-    pub async fn send(&self, stream: &mut SendStream, most: u32) -> Result<(), noq::WriteError> {
+    pub async fn send(&self, stream: &mut SendStream, most: u32) -> Result<(), WriteError> {
         while let Some(pieces) = self.take(most).await {
             for piece in pieces {
                 stream.write_chunk(piece).await?;
@@ -189,7 +189,7 @@ impl Inlet {
         connection: &Connection,
         stream: &mut RecvStream,
         count: &AtomicU64,
-    ) -> Result<(), noq::ReadError> {
+    ) -> Result<(), ReadError> {
         while let Some(bytes) = stream.read_chunk(self.piece() as usize).await? {
             count.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             // What is read makes room by itself: that is taken back, for it waits here now.
@@ -252,9 +252,9 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::carriage::Carriage;
     use crate::control::named;
     use crate::paths::Pair;
+    use crate::quic_config::Carriage;
     use crate::security::{Identity, Trust};
     use crate::session::{Client, Server, Session};
 

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use anabranch_transfer::{Answer, Name, Refusal, Request, Root};
 use bytes::Bytes;
-use noq::{RecvStream, SendStream, VarInt};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -24,6 +23,7 @@ pub use self::files::{Files, FilesError, SharedFile};
 pub use self::service::{Service, ShareError, ShareEvent, share};
 use crate::control::named;
 use crate::messages::{AskError, WORKING, read_at_once, write};
+use crate::quic::{RecvStream, SendStream, VarInt};
 use crate::session::{Server, Session};
 
 /// The most connections at a time: each may have what its paths hold under way, and a piece for each of its requests.

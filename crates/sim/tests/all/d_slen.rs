@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{MEGA, network, plan, run, timed};
+use crate::common::{MEGA, last_gauge, network, plan, run, timed};
 use anabranch_core::Rate;
 use anabranch_proto::Protocol;
 use anabranch_scenario::plan::Plan;
@@ -71,7 +71,7 @@ fn a_chain_of_dependent_levels_takes_a_round_trip_for_each() {
     // By hand: 1 and 1 on the link of 2 ... the link of 2 has connection 1 alone; 3 is shared by 1 and 2, and so on.
     let last = outcome.grants.last().unwrap().time.seconds() / 0.02;
     assert!(last <= 1.5 * primes.len() as f64 + 2.0, "{last}");
-    let gauge = outcome.samples.gauges.last().unwrap();
+    let gauge = last_gauge(&outcome);
     assert!(gauge.residual < 1e-3 && gauge.overload < 1e-6, "{gauge:?}");
 }
 
@@ -85,7 +85,7 @@ fn queues_stay_as_short_as_the_subflows_are_many() {
     let outcome = run(&plan);
     let most = outcome.links.iter().map(|l| l.totals.most_packets).max().unwrap();
     assert!(most <= 8, "{most}");
-    let last = outcome.samples.gauges.last().unwrap();
+    let last = last_gauge(&outcome);
     assert!(last.overload < 1e-5 && last.residual < 1e-2, "{last:?}");
 }
 
@@ -133,7 +133,7 @@ fn a_full_link_that_holds_back_one_of_many_does_not_make_it_swing_for_ever() {
     let mut plan = plan(network(&links), &connections, Protocol::default(), 20.0);
     plan.run.data = false;
     let outcome = run(&plan);
-    let (swing, last) = (swing(&plan, &outcome), outcome.samples.gauges.last().unwrap());
+    let (swing, last) = (swing(&plan, &outcome), last_gauge(&outcome));
     assert!(swing < 1e-3 && last.residual < 1e-3, "{swing} {last:?}");
 }
 

@@ -1,6 +1,6 @@
 //! The scenarios of [ludena2021] whose answers are printed.
 
-use crate::common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run};
+use crate::common::{MEGA, MILLISECOND, assert_close, last_gauge, last_rates, network, plan, run};
 use anabranch_core::Rate;
 use anabranch_core::quantity::RateText;
 use anabranch_proto::Protocol;
@@ -68,7 +68,7 @@ fn d_slen_finds_the_rates_of_scenario_1() {
     let plan = scenario_1(Protocol::default(), 5.0);
     let outcome = run(&plan);
     assert_close(&last_rates(&plan, &outcome), &[1.2, 1.8, 1.2], 0.002);
-    let last = outcome.samples.gauges.last().unwrap();
+    let last = last_gauge(&outcome);
     assert!(last.residual < 1e-3 && last.overload < 1e-5, "{last:?}");
     // Three subflows at most share a link.
     assert!(longest_queue(&outcome) <= 3);
@@ -146,7 +146,7 @@ fn vo_le_tran_is_slow_in_scenario_1() {
     plan.run.data = false;
     // 1,500 iterations of two round trips of 50 ms are 150 s. Rates come down to the fair ones from above.
     let outcome = run(&plan);
-    assert!(outcome.samples.gauges.iter().take(90).all(|g| g.overload > 0.01));
+    assert!(outcome.samples.overload.iter().take(90).all(|overload| *overload > 0.01));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn vo_le_tran_comes_to_fair_rates_in_scenario_1_at_last() {
     let mut plan = scenario_1(vo_le_tran(), 1000.0);
     plan.run.data = false;
     let outcome = run(&plan);
-    let last = outcome.samples.gauges.last().unwrap();
+    let last = last_gauge(&outcome);
     assert!(last.residual < 0.02 && last.overload < 1e-3, "{last:?} {:?}", last_rates(&plan, &outcome));
 }
 

@@ -111,7 +111,7 @@ fn fate(protocol: &Protocol, count: u64, pattern: Pattern, has_demands: bool) ->
         let outcome = run(&plan);
         assert_eq!((outcome.bad_grants, outcome.links_not_clear, outcome.under_way), (0, 0, 0), "network {seed}");
         let errors = errors(&plan, &outcome);
-        let last = outcome.samples.gauges.iter().rposition(|g| g.present > 0).unwrap();
+        let last = outcome.samples.present.iter().rposition(|present| *present > 0).unwrap();
         let settled = errors[..=last].iter().rposition(|&error| error > 1e-6).map_or(0, |sample| sample + 1);
         let at = (settled as u64 + 1) * plan.run.sample.0;
         fate.rounds.push(at.saturating_sub(since) as f64 / own.round_trip as f64);

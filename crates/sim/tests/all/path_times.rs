@@ -73,7 +73,7 @@ fn fair_rates_are_those_over_the_paths_that_may_be_used() {
     for (from, until, mbps) in [(0.1, 2.0, 0.0), (2.0, 4.0, 10.0), (4.0, 6.0, 20.0), (6.0, 9.0, 10.0)] {
         assert!(fair(from, until).iter().all(|rate| (rate / MEGA - mbps).abs() < 1e-3), "{:?}", fair(from, until));
     }
-    let present: Vec<u32> = outcome.samples.gauges.iter().map(|gauge| gauge.present).collect();
+    let present = &outcome.samples.present;
     assert_eq!((present[18], present[19]), (0, 1));
 }
 

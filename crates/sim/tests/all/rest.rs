@@ -57,12 +57,12 @@ fn rest(seed: u64, protocol: &dyn Fn(f64) -> Protocol, rounds: u64) -> Rest {
         let at = all[((all.len() - 1) as f64 * 0.95).ceil() as usize] as f64 * sample;
         (at - own.quiet_from as f64).max(0.0) / own.round_trip as f64
     };
-    let gauges = &outcome.samples.gauges;
+    let overload = &outcome.samples.overload;
     Rest {
         swing: rates.iter().map(swing).fold(0.0, f64::max),
         residual: fair_residual(&plan, &outcome),
-        overload: gauges.last().unwrap().overload,
-        peak: gauges.iter().map(|gauge| gauge.overload).fold(0.0, f64::max),
+        overload: *overload.last().unwrap(),
+        peak: overload.iter().copied().fold(0.0, f64::max),
         near: settled(0.1),
         settled: settled(0.01),
     }

@@ -2,13 +2,13 @@
 
 use crate::common::random::{Pattern, random_plan};
 use crate::common::{MILLISECOND, network, plan};
-use anabranch_core::{ConnectionId, Demands, Rate, Span, Time};
+use anabranch_core::{ConnectionId, Demands, Rate, Samples, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
 use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
 use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
-use anabranch_sim::{Progress, Samples, Threads, simulate_on, simulate_seen};
+use anabranch_sim::{Progress, Threads, simulate_on, simulate_seen};
 
 /// Network number `seed` with data packets, capacities that change, and everything recorded.
 fn whole_plan(seed: u64, protocol: Protocol, control: ControlPlane) -> Plan {
@@ -60,7 +60,7 @@ fn an_onlooker_sees_each_sample_once_and_changes_nothing() {
             assert_eq!(joined(|s| &s.connection_granted_bps), whole.connection_granted_bps);
             assert_eq!(joined(|s| &s.link_carried_bps), whole.link_carried_bps);
             assert_eq!(parts.iter().map(|p| p.link_backlog_bytes.len()).sum::<usize>(), whole.link_backlog_bytes.len());
-            assert_eq!(parts.iter().map(|p| p.errors.len()).sum::<usize>(), 20);
+            assert_eq!(parts.iter().map(|p| p.link_errors_p50.len()).sum::<usize>(), 20);
         }
     }
 }

@@ -103,6 +103,19 @@ pub fn run(plan: &Plan) -> Outcome {
     simulate(plan, &mut |_| true)
 }
 
+/// How far granted rates were from fair at the last sample.
+#[derive(Debug)]
+pub struct Gauge {
+    pub residual: f64,
+    pub overload: f64,
+}
+
+/// How far granted rates were from fair at the last sample of a run that recorded it.
+pub fn last_gauge(outcome: &Outcome) -> Gauge {
+    let last = |column: &[f64]| *column.last().expect("it was recorded");
+    Gauge { residual: last(&outcome.samples.residual), overload: last(&outcome.samples.overload) }
+}
+
 /// Rates of connections in Mbit/s at the last sample.
 pub fn last_rates(plan: &Plan, outcome: &Outcome) -> Vec<f64> {
     let rates = &outcome.samples.connection_granted_bps;

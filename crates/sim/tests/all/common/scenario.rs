@@ -35,7 +35,7 @@ pub fn mistake(outcome: &Outcome) -> Option<&'static str> {
     if !outcome.grants.iter().all(|g| is_amount(&g.rate.0)) {
         return Some("a grant");
     }
-    if !samples.gauges.iter().all(|g| is_amount(&g.residual) && is_amount(&g.overload)) {
+    if !samples.residual.iter().chain(&samples.overload).all(is_amount) {
         return Some("a gauge");
     }
     if !samples.connection_fair_bps.iter().all(|x| x.is_nan() || is_amount(x)) {

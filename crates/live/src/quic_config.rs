@@ -3,23 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use noq::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
-
 use crate::control::{Group, MOST_PATHS};
+use crate::quic::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 
 /// The most streams of each kind that a peer may have open at a time.
 const MOST_STREAMS: u32 = 64;
 
-/// The most that a stream may have under way. noq ends a connection where a stream has more than 1024 gaps, so packets of
-/// 1200 bytes of which every other is lost must come to less; who needs more under way takes several streams.
+/// The most bytes that a stream may have under way. A connection ends where a stream has some thousand gaps, so packets of
+/// 1200 bytes of which every other is lost must come to less; a sender that needs more under way takes several streams.
 const STREAM_WINDOW: u32 = 2 << 20;
 
 /// Bytes that a peer that only asks may send on a stream before they are read: more than any request has.
 const REQUEST_WINDOW: u32 = 8 << 10;
 
 /// Every second packet is acknowledged at once, as QUIC does by itself, and one alone after a millisecond, which is the least
-/// that noq takes, instead of 25 [rfc9002, sec. 5.3]. A control takes a round trip for that of the path, and noq tells it of
-/// no delay at the peer before it is too late.
+/// that the QUIC library takes, instead of 25 [rfc9002, sec. 5.3]. A control takes a round trip for that of the path, and
+/// the library tells it of no delay at the peer before it is too late.
 const ACKS: (u32, Duration) = (2, Duration::from_millis(1));
 
 /// Bytes that are kept until they are acknowledged, before anything is known.
@@ -66,7 +65,7 @@ impl Carriage {
         Self { receive_window, stream_window: REQUEST_WINDOW, uni_streams: 0, ..Self::default() }
     }
 
-    /// The same in noq's words, under the control of a group.
+    /// The settings of a QUIC connection that is carried in this way, under the control of a group.
     pub(crate) fn transport(&self, group: Arc<Group>) -> TransportConfig {
         let mut transport = TransportConfig::default();
         let most = VarInt::MAX.into_inner();

@@ -6,13 +6,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use noq::{Connection, PathId, VarInt};
-
 use super::standings::STALE;
 use super::{Marked, Message, MessageError, Others, Peer, Standings, Told};
 use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
+use crate::quic::{Connection, PathId, VarInt};
 
 /// How often it is looked whether packets are to be ECT(1), and to where, and told how subflows stand.
 const LOOK: Duration = Duration::from_millis(20);

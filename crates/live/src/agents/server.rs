@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use anabranch_agents::message::encode;
 use anabranch_agents::{Action, Agent, AgentId, Ask, ClientId, Counts, Event, HopMessage, Settings};
 use anabranch_core::{Rate, Time};
-use noq::{Connection, Endpoint, TransportConfig};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -18,8 +17,9 @@ use tokio::task::JoinSet;
 use super::messages::{Ended, Mouth, close, mouth, read};
 use super::mutual::{called, calling};
 use super::{BACK_OFF, BEAT, MOST_APPLICATIONS, SILENCE};
-use crate::carriage::Carriage;
 use crate::control::{Group, named};
+use crate::quic::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
+use crate::quic_config::Carriage;
 use crate::security::{Fingerprint, Identity};
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
@@ -179,8 +179,8 @@ fn time(start: Instant) -> Time {
 }
 
 /// How connections of these are taken.
-fn taking(identity: &Identity, pins: Vec<Fingerprint>) -> Result<noq::ServerConfig, SessionError> {
-    let mut config = noq::ServerConfig::with_crypto(Arc::new(called(identity, pins)?));
+fn taking(identity: &Identity, pins: Vec<Fingerprint>) -> Result<ServerConfig, SessionError> {
+    let mut config = ServerConfig::with_crypto(Arc::new(called(identity, pins)?));
     config.transport_config(Arc::new(transport()));
     Ok(config)
 }
@@ -272,7 +272,7 @@ async fn keep_hop(neighbour: Neighbour, endpoint: Endpoint, identity: Arc<Identi
 }
 
 async fn call(endpoint: &Endpoint, identity: &Identity, remote: SocketAddr, pin: Fingerprint) -> Option<Connection> {
-    let mut config = noq::ClientConfig::new(Arc::new(calling(identity, pin).ok()?));
+    let mut config = ClientConfig::new(Arc::new(calling(identity, pin).ok()?));
     config.transport_config(Arc::new(transport()));
     endpoint.connect_with(config, remote, "anabranch").ok()?.await.ok()
 }

@@ -5,12 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use noq::{Connection, PathId, SendDatagramError};
-
 use super::{Guidance, Marked, Message, PERIOD, REPEAT};
 use crate::control::MOST_PATHS;
 use crate::marks::{Counter, Marks};
 use crate::paths::Paths;
+use crate::quic::{Connection, PathId, SendDatagramError, path_number};
 
 /// The count of a path.
 struct Line {
@@ -55,7 +54,7 @@ fn count(lines: &mut HashMap<PathId, Line>, paths: &Paths, marks: &Marks, guidan
     let open = paths.open();
     lines.retain(|id, _| open.iter().any(|(other, ..)| other == id));
     for (id, local, remote) in open {
-        let number = || crate::paths::number(id).expect("a path has one");
+        let number = || path_number(id).expect("a path has one");
         let between = (local, remote);
         let line = lines.entry(id).or_insert_with(|| Line { number: number(), between, counter: None, marked: 0 });
         line.marked += line.counter.as_ref().map_or(0, Counter::take);

@@ -1,0 +1,3 @@
+//! The TLS of both ends.
+
+pub use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
