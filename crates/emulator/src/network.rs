@@ -13,9 +13,9 @@ use std::net::IpAddr;
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_links::{Links, Queue, Totals};
+use anabranch_plan::{ControlPlane, Plan, way_back};
 use anabranch_proto::Ecn;
 use anabranch_proto::queues::Item;
-use anabranch_scenario::plan::{ControlPlane, Plan, way_back};
 
 use crate::addresses::addresses;
 use crate::events::{Events, Kind};

@@ -7,7 +7,7 @@
 //! capacities that change) stands apart.
 
 use anabranch_core::{Rate, Span, Time};
-use anabranch_scenario::plan::LinkPlan;
+use anabranch_plan::LinkPlan;
 
 use crate::departures::{Departures, Ring};
 use crate::schedule::{BIT_PICOSECONDS, Schedule, ps_per_byte};
@@ -272,8 +272,8 @@ impl Special {
 mod tests {
     use super::*;
     use anabranch_core::{Bytes, Span};
-    use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
-    use anabranch_scenario::plan::Limit;
+    use anabranch_plan::Limit;
+    use anabranch_plan::opportunities::{Milliseconds, Opportunities};
 
     const MILLISECOND: u64 = 1_000_000_000;
 

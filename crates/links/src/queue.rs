@@ -11,8 +11,8 @@
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Rate, Span, Time};
+use anabranch_plan::{CAPACITIES, LinkPlan};
 use anabranch_proto::queues::{Discipline, Item, Limits};
-use anabranch_scenario::plan::{CAPACITIES, LinkPlan};
 
 use crate::link::Links;
 
@@ -117,9 +117,9 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_plan::Limit;
+    use anabranch_plan::opportunities::{Milliseconds, Opportunities};
     use anabranch_proto::Ecn;
-    use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
-    use anabranch_scenario::plan::Limit;
 
     use super::*;
 

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use anabranch_core::{Rate, Span, Time};
-use anabranch_scenario::plan::LinkPlan;
+use anabranch_plan::LinkPlan;
 
 use crate::opportunities::Place;
 

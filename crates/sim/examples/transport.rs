@@ -13,8 +13,8 @@ use std::sync::Arc;
 use anabranch_core::generate::{LinkKind, dumbbell, fat_tree};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
+use anabranch_plan::{Assistance, Limit, LinkPlan, Plan, Transfer};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{Assistance, Limit, LinkPlan, Plan, Transfer};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anabranch_core::{ConnectionId, Link, Rate, Time};
 use anabranch_links::{Queue, Totals};
-use anabranch_scenario::plan::{LinkPlan, Plan};
+use anabranch_plan::{LinkPlan, Plan};
 
 use crate::barrier::Barrier;
 use crate::connections::Connection;

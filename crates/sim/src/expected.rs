@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anabranch_core::LinkId;
 use anabranch_fair::{Problem, ProblemParts, Start, Stop, upward};
-use anabranch_scenario::plan::{CAPACITIES, LEAST_ROUND_TRIP, Plan};
+use anabranch_plan::{CAPACITIES, LEAST_ROUND_TRIP, Plan};
 
 use crate::routes::Routes;
 

@@ -83,10 +83,10 @@ mod tests {
     use std::sync::Arc;
 
     use anabranch_core::Rate;
+    use anabranch_plan::Plan;
     use anabranch_proto::Header;
     use anabranch_proto::control::Orders;
     use anabranch_proto::protocols::cobb::Probe;
-    use anabranch_scenario::plan::Plan;
     use anabranch_scenario::{NetworkSource, Scenario};
 
     use super::*;

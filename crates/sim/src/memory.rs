@@ -5,7 +5,7 @@
 //! unlimited queues grow is not known before the run: the size of the process is watched for that.
 
 use anabranch_core::{ConnectionId, Span};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 /// Of a connection, a subflow, and a link of a path, with their rows in tables. Measured, as are those below.
 const CONNECTION_BYTES: u64 = 1000;

@@ -7,9 +7,9 @@
 //! is no part of round trips: a host is slow to send, not the network.
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_plan::Plan;
 use anabranch_proto::transport::{Ack, Segment, Settings, Sink, Source};
 use anabranch_proto::{Ecn, WindowControl};
-use anabranch_scenario::plan::Plan;
 
 use crate::connections::{State, UNSET};
 use crate::packet::{DataPacket, NO_COPIES, Payload, Role};

@@ -6,6 +6,7 @@ use anabranch_core::paths::MOST_PATHS;
 use anabranch_core::quantity::{BytesText, RateText, SpanText};
 use anabranch_core::units::Short;
 use anabranch_core::{Bytes, Time};
+use anabranch_plan::CAPACITIES;
 use anabranch_proto::Protocol;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -18,7 +19,6 @@ use super::relays::AfterChoice;
 use super::sources::SourceChoice;
 use super::words::whole_table;
 use super::{check_order, no_time, one};
-use crate::plan::CAPACITIES;
 
 /// The sizes of a data packet in bytes.
 const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;

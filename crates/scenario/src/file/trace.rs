@@ -2,13 +2,13 @@
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::opportunities::Milliseconds;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use super::run::some_duration;
 use super::words::text_or_table;
-use crate::opportunities::Milliseconds;
 
 /// The largest packet of most paths.
 const OPPORTUNITY: Bytes = Bytes(1500);

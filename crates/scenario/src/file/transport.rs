@@ -2,13 +2,13 @@
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::Transport;
 use anabranch_proto::transport::Scheduler;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use super::connection::packet_size;
-use crate::plan::Transport;
 
 /// The least time that a source waits before a round trip is known.
 const LEAST_FIRST_WAIT: Span = Span(1_000_000);

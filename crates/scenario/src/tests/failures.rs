@@ -1,9 +1,9 @@
 //! Which paths may be used while links fail, by what connections are told of it.
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_plan::Plan;
 
 use super::plan;
-use crate::plan::Plan;
 
 /// A path of one link with a way back, these keys for each; failures are told a second later.
 fn told(there: &str, back: &str) -> Plan {

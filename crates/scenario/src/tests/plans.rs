@@ -1,12 +1,12 @@
 //! What the simulator takes.
 
 use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
+use anabranch_plan::{
+    ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
+};
 use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
-use crate::plan::{
-    ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
-};
 
 #[test]
 fn a_bare_scenario_has_every_default() {

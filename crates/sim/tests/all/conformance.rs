@@ -2,9 +2,9 @@
 
 use crate::common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run, timed};
 use anabranch_core::{Bytes, Connection, ConnectionId, Demands, Rate, Span, Time};
+use anabranch_plan::{ControlPlane, DemandChange, Faults, Limit, Plan};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, PROTOCOLS};
-use anabranch_scenario::plan::{ControlPlane, DemandChange, Faults, Limit, Plan};
 use anabranch_sim::Outcome;
 
 /// Each protocol that grants rates, and how long it may take to settle on these networks, in seconds. Those that keep

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use anabranch_core::paths::links_along;
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, Paths, Rate, Span, Time};
+use anabranch_plan::{Assistance, ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{
-    Assistance, ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport,
-};
 use anabranch_sim::{Outcome, simulate};
 
 pub const MEGA: f64 = 1e6;

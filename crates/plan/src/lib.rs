@@ -1,5 +1,6 @@
 //! A scenario made ready to run: everything drawn, resolved and checked, as arrays.
 
+pub mod opportunities;
 mod usable;
 mod warnings;
 
