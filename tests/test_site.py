@@ -32,7 +32,7 @@ def site(tmp_path_factory) -> Path:
     pytest.importorskip("sphinx")
     place = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", place / "docs", ignore=shutil.ignore_patterns("_build", "reference", "__pycache__"))
-    for folder in ("scenarios", "experiments", "crates/proto/src"):
+    for folder in ("scenarios", "experiments", "crates/proto/src", "crates/queues/src"):
         shutil.copytree(ROOT / folder, place / folder)
     arguments = ("-W", "--keep-going", "-q", "-b", "html", "docs", "html")
     environment = os.environ | {"PYTHONWARNINGS": ""}
@@ -117,7 +117,9 @@ def test_a_head_comment_becomes_markdown():
 
 
 def test_files_that_a_head_names_are_linked_or_told():
-    text, shared = head_comment.shared_parts("see `rcp.rs` and `rate_feedback.rs`", "protocols", {"rcp": "rcp"})
+    text, shared = head_comment.shared_parts(
+        "see `rcp.rs` and `rate_feedback.rs`", "proto/src/protocols", {"rcp": "rcp"}
+    )
     assert text == "see [rcp](rcp.md) and [`rate_feedback.rs`](#from-rate_feedbackrs)"
     assert [name for name, _ in shared] == ["rate_feedback.rs"]
     assert "What RCP and its relatives share" in shared[0][1]

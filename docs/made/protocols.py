@@ -54,17 +54,20 @@ class Kind:
     @property
     def known(self) -> list[tuple[str, str, str]]:
         """Name, title and what it does, of each."""
-        return _core.protocols() if self.folder == "protocols" else _core.disciplines()
+        return _core.protocols() if self.key == "protocol" else _core.disciplines()
 
     @property
     def modules(self) -> dict[str, str]:
         """For each module of the code, the name in files of what it holds."""
-        text = (head_comment.SOURCES / self.folder / "mod.rs").read_text(encoding="utf-8")
+        folder = head_comment.CRATES / self.folder
+        text = next(folder / name for name in ("mod.rs", "lib.rs") if (folder / name).exists()).read_text(
+            encoding="utf-8"
+        )
         return dict(re.findall(r'^    \w+\((\w+)(?:, \w+)?\): "([^"]+)"', text, re.MULTILINE))
 
 
 PROTOCOLS = Kind(
-    "protocols",
+    "proto/src/protocols",
     "Protocol",
     "protocol",
     "Protocols",
@@ -76,7 +79,7 @@ the equations of the original were not to be had.""",
 )
 
 DISCIPLINES = Kind(
-    "queues",
+    "queues/src",
     "QueueDiscipline",
     "discipline",
     "Queue disciplines",

@@ -14,8 +14,8 @@ use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_links::{Links, Queue, Totals};
 use anabranch_plan::{ControlPlane, Plan, way_back};
-use anabranch_proto::Ecn;
-use anabranch_proto::queues::Item;
+use anabranch_queues::Ecn;
+use anabranch_queues::Item;
 
 use crate::addresses::addresses;
 use crate::events::{Events, Kind};

@@ -12,7 +12,7 @@
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Rate, Span, Time};
 use anabranch_plan::{CAPACITIES, LinkPlan};
-use anabranch_proto::queues::{Discipline, Item, Limits};
+use anabranch_queues::{Discipline, Item, Limits};
 
 use crate::link::Links;
 
@@ -119,7 +119,7 @@ impl Queue {
 mod tests {
     use anabranch_plan::Limit;
     use anabranch_plan::opportunities::{Milliseconds, Opportunities};
-    use anabranch_proto::Ecn;
+    use anabranch_queues::Ecn;
 
     use super::*;
 
@@ -127,7 +127,7 @@ mod tests {
 
     /// A link of 8 Mbit/s, so 1,000 bytes take 1 ms; and its queue.
     fn queue(plan: &LinkPlan) -> (Links, Queue) {
-        let discipline = anabranch_proto::queues::Queue::named("drop-tail");
+        let discipline = anabranch_queues::Queue::named("drop-tail");
         let plan = LinkPlan { discipline, ..plan.clone() };
         let mut links = Links::default();
         links.add(Rate(8e6), 0, &plan);

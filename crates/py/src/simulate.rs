@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
-use anabranch_proto::queues::QUEUES;
+use anabranch_queues::QUEUES;
 use anabranch_sim::{Gauge, Onlooker, Outcome, Progress, QUANTILES, Samples, Summary, Threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -3,7 +3,7 @@
 use anabranch_core::{LinkId, Time};
 use anabranch_links::{Links, Next, Queue};
 use anabranch_plan::Plan;
-use anabranch_proto::queues::Item;
+use anabranch_queues::Item;
 
 use crate::packet::Role;
 use crate::routes::Routes;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Time};
-use anabranch_proto::Ecn;
 use anabranch_proto::transport::{Ack, Chunk, NO_RATE, Relay, Source, Told};
+use anabranch_queues::Ecn;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -8,8 +8,9 @@
 
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_plan::Plan;
+use anabranch_proto::WindowControl;
 use anabranch_proto::transport::{Ack, Segment, Settings, Sink, Source};
-use anabranch_proto::{Ecn, WindowControl};
+use anabranch_queues::Ecn;
 
 use crate::connections::{State, UNSET};
 use crate::packet::{DataPacket, NO_COPIES, Payload, Role};

@@ -11,8 +11,8 @@ use anabranch_core::{ConnectionId, LinkId, Rate};
 use anabranch_links::faults::Fates;
 use anabranch_links::{Links, Queue};
 use anabranch_plan::{ControlPlane, Limit, LinkPlan, Plan};
-use anabranch_proto::queues::Item;
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
+use anabranch_queues::Item;
 
 use crate::calendar::{Calendar, Event};
 use crate::capacities::Hearers;

@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use anabranch_core::random::{Purpose, stream};
-use anabranch_proto::Ecn;
+use anabranch_queues::Ecn;
 use anabranch_scenario::{NetworkSource, Scenario};
 use proptest::prelude::*;
 use rand::RngExt;

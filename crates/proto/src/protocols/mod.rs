@@ -43,13 +43,14 @@ mod whole_rates;
 pub mod wvegas;
 pub mod xcp;
 
+use anabranch_core::choice::Choice;
+use anabranch_core::choices;
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use terms::{Claims, Demands, Sources, Terms};
 
-use crate::choice::{Choice, choices};
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;
 

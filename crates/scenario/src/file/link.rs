@@ -6,7 +6,7 @@ use std::fmt;
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Span, Time};
 use anabranch_plan::{Faults, Limit};
-use anabranch_proto::queues::Queue as Discipline;
+use anabranch_queues::Queue as Discipline;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;

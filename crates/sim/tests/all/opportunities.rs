@@ -5,7 +5,7 @@ use anabranch_core::{Bytes, Span};
 use anabranch_plan::opportunities::{Milliseconds, Opportunities};
 use anabranch_plan::{Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_proto::queues::{QUEUES, Queue};
+use anabranch_queues::{QUEUES, Queue};
 use anabranch_scenario::Trace;
 use anabranch_sim::{Outcome, simulate_on};
 

@@ -28,14 +28,14 @@ mod testing;
 mod tests;
 mod wfq;
 
+use anabranch_core::choice::Choice;
+use anabranch_core::choices;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use discipline::{Discipline, Ecn, Item, Limits};
 pub use dualpi2::Scheduler;
-
-use crate::choice::{Choice, choices};
 
 /// Makes [`Queue`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, what it does.
 ///

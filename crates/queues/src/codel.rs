@@ -174,8 +174,8 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, at_most, ms, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, at_most, ms, packets, with_ecn};
 
     /// A queue of 5,000 packets that came at 0, from which one leaves every millisecond; when a packet was dropped or
     /// marked, in milliseconds.

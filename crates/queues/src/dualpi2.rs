@@ -294,7 +294,7 @@ impl Discipline for DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, packets, with_ecn};
+    use crate::testing::{Driven, packets, with_ecn};
 
     fn at(base: f64) -> DualPi2 {
         let mut queue = DualPi2::new(&Parameters::default(), Limits::default());

@@ -196,7 +196,7 @@ impl Discipline for Abc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, ms, packets, with_ecn};
+    use crate::testing::{Driven, ms, packets, with_ecn};
 
     fn abc(form: Form) -> Abc {
         let parameters = Parameters { form, ..Parameters::default() };

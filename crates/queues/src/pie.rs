@@ -195,8 +195,8 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, ms, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, ms, packets, with_ecn};
 
     fn control(probability: f64, delay: f64) -> Control {
         Control { probability, delay, burst: Span(0), ..Control::new(&Parameters::default()) }
