@@ -53,6 +53,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     toml::register(module)?;
     parquet::register(module)?;
     transfer::register(module)?;
-    // A digest of all that the module was compiled from.
+    // A digest of the code that the results of simulated runs go through.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }
