@@ -7,6 +7,8 @@
 //! A packet's addresses say which path it takes, there or back over the twins of its links. All packets of a path in one
 //! direction are one flow to queue disciplines, as those of a subflow are in the simulator.
 
+mod sampling;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 

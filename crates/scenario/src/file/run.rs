@@ -7,11 +7,8 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use super::connection::packet_size;
 use super::transport::TransportTable;
-
-/// The longest run: 4800 h, which are 200 days.
-pub const MOST_DURATION: Span = Span(200 * 86_400 * 1_000_000_000_000);
+use super::words::{MOST_DURATION, packet_size};
 
 /// Samples in a run, if nothing is said.
 const SAMPLES: u64 = 500;

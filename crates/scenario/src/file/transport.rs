@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use super::connection::packet_size;
+use super::words::packet_size;
 
 /// The least time that a source waits before a round trip is known.
 const LEAST_FIRST_WAIT: Span = Span(1_000_000);
