@@ -96,10 +96,9 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_core::units::MILLISECOND;
     use anabranch_plan::opportunities::Milliseconds;
     use proptest::prelude::*;
-
-    const MILLISECOND: u64 = 1_000_000_000;
 
     fn place(times: &[u32]) -> Place {
         Place::new(&Opportunities { times: Milliseconds::new(times.to_vec()).unwrap(), bytes: 1500 })

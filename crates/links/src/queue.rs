@@ -122,8 +122,7 @@ mod tests {
     use anabranch_queues::Ecn;
 
     use super::*;
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_core::units::MILLISECOND;
 
     /// A link of 8 Mbit/s, so 1,000 bytes take 1 ms; and its queue.
     fn queue(plan: &LinkPlan) -> (Links, Queue) {

@@ -68,7 +68,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        let ms = |ms: u64| SpanText(Span(ms * 1_000_000_000));
+        let ms = |ms: u64| SpanText(Span::ms(ms));
         Self {
             form: Form::Paper,
             utilisation: 0.98,

@@ -41,7 +41,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { target: SpanText(Span(5_000_000_000)), interval: SpanText(Span(100_000_000_000)) }
+        Self { target: SpanText(Span::ms(5)), interval: SpanText(Span::ms(100)) }
     }
 }
 

@@ -26,7 +26,7 @@ const SPREAD_ROW_BYTES: u64 = 300;
 const WAITS_BYTES: u64 = 100_000;
 
 /// Packets that begin within this time of each other are counted as one burst.
-const BURST: Span = Span(1_000_000_000_000);
+const BURST: Span = Span::s(1);
 
 /// A part of what a run takes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -52,7 +52,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { period: SpanText(Span(70_000_000_000)) }
+        Self { period: SpanText(Span::ms(70)) }
     }
 }
 

@@ -96,7 +96,7 @@ impl Default for Parameters {
 }
 
 fn milliseconds(ms: u64) -> SpanText {
-    SpanText(Span(ms * 1_000_000_000))
+    SpanText(Span::ms(ms))
 }
 
 fn utilisation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

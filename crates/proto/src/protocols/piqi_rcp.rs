@@ -84,11 +84,11 @@ impl Default for Parameters {
             proportional: 0.5,
             history: History::ErrorDifference,
             utilisation: 1.0,
-            interval: SpanText(Span(5_000_000_000)),
+            interval: SpanText(Span::ms(5)),
             start: 0.05,
-            round_trip: SpanText(Span(200_000_000_000)),
+            round_trip: SpanText(Span::ms(200)),
             least: RateText(Rate(8000.0)),
-            spacing: SpanText(Span(10_000_000_000)),
+            spacing: SpanText(Span::ms(10)),
         }
     }
 }

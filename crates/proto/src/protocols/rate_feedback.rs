@@ -358,8 +358,7 @@ pub(super) fn least<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateTe
 mod tests {
     use super::*;
     use crate::testing::{Fixed, alone, visitor};
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_core::units::MILLISECOND;
 
     /// Offers what is left, every 10 ms.
     #[derive(Clone)]

@@ -72,11 +72,11 @@ impl Default for Parameters {
             alpha: 0.1,
             beta: 1.0,
             utilisation: 1.0,
-            interval: SpanText(Span(10_000_000_000)),
+            interval: SpanText(Span::ms(10)),
             start: 0.05,
-            round_trip: SpanText(Span(200_000_000_000)),
+            round_trip: SpanText(Span::ms(200)),
             least_packets: 0.01,
-            spacing: SpanText(Span(10_000_000_000)),
+            spacing: SpanText(Span::ms(10)),
         }
     }
 }

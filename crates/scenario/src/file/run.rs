@@ -102,7 +102,7 @@ impl Default for RunTable {
     fn default() -> Self {
         use Recorded::{Connections, Fairness, Links, Subflows};
         Self {
-            duration: SpanText(Span(10_000_000_000_000)),
+            duration: SpanText(Span::s(10)),
             warm_up: SpanText(Span(0)),
             seed: 1,
             sample: None,

@@ -14,7 +14,7 @@ use super::words::text_or_table;
 const OPPORTUNITY: Bytes = Bytes(1500);
 
 /// 20 ms.
-const BIN: Span = Span(20_000_000_000);
+const BIN: Span = Span::ms(20);
 
 /// A trace by its file, or with parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

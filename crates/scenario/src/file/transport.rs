@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::words::packet_size;
 
 /// The least time that a source waits before a round trip is known.
-const LEAST_FIRST_WAIT: Span = Span(1_000_000);
+const LEAST_FIRST_WAIT: Span = Span::us(1);
 
 /// The most packets that wait for one acknowledgement.
 const MOST_EVERY: u32 = 32;

@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error, IntoDeserializer, MapAcce
 use serde::{Deserialize, Serialize};
 
 /// The longest run: 4800 h, which are 200 days.
-pub const MOST_DURATION: Span = Span(200 * 86_400 * 1_000_000_000_000);
+pub const MOST_DURATION: Span = Span::s(200 * 86_400);
 
 /// The sizes of a data packet in bytes.
 pub(super) const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;

@@ -33,6 +33,7 @@
 
 use std::f64::consts::PI;
 
+use anabranch_core::units::BITS;
 use anabranch_core::{Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -46,9 +47,6 @@ pub const TERMS: Terms = Terms { demands: Demands::AtSource, sources: Sources::H
 
 /// No time is set.
 const NEVER: Time = Time(u64::MAX);
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
 
 /// The packets in the first window, as in the authors' simulation.
 const FIRST_WINDOW: f64 = 2.0;
