@@ -14,7 +14,7 @@ from anabranch.figures.protocol_styles import DRAWN, MARKERS, RIVALS, looks_of, 
 from anabranch.figures.style import COLOURS
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "join-and-leave.toml"
-TITLES = {name: title for name, title, _ in _core.protocols()}
+TITLES = {name: title for name, title, *_ in _core.protocols()}
 
 
 def test_no_two_protocols_look_the_same() -> None:

@@ -193,7 +193,7 @@ def test_an_allocation_of_bare_numbers_is_refused():
 def test_protocols_look_as_in_figures():
     from anabranch.figures.protocol_styles import protocol_looks
 
-    titles = [title for _, title, _ in ab._core.protocols()]
+    titles = [title for _, title, *_ in ab._core.protocols()]
     drawn = protocol_looks()
     assert looks(titles) == {title: {"colour": drawn[title].colour, "marker": drawn[title].marker} for title in titles}
 

@@ -44,24 +44,24 @@ def site(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=index_of)
-def test_each_is_in_one_family(kind):
-    listed = [name for names in kind.families.values() for name in names]
+def test_the_index_lists_each_once_and_no_family_is_empty(kind):
+    listed = re.findall(r"^\| \[.*?\| `([^`]+)` \|", protocols.pages_of(kind)[f"{index_of(kind)}.md"], re.MULTILINE)
     assert sorted(listed) == sorted(name for name, *_ in kind.known)
+    assert all(kind.families.values())
 
 
 def test_families_have_protocols_on_the_same_terms():
     terms = {name: _core.protocol_terms(name) for name, *_ in _core.protocols()}
-    rates = [family for family in protocols.FAMILIES if "rate" in family]
-    windows = [family for family in protocols.FAMILIES if "indow" in family]
-    assert all(not terms[name]["keeps_windows"] for family in rates for name in protocols.FAMILIES[family])
+    families = protocols.PROTOCOLS.families
+    rates = [family for family in families if "rate" in family]
+    windows = [family for family in families if "indow" in family]
+    assert all(not terms[name]["keeps_windows"] for family in rates for name in families[family])
     assert all(
-        terms[name]["keeps_windows"] or terms[name]["has_headers"]
-        for family in windows
-        for name in protocols.FAMILIES[family]
+        terms[name]["keeps_windows"] or terms[name]["has_headers"] for family in windows for name in families[family]
     )
     several = {name for name, own in terms.items() if own["many_paths"]}
-    families = ("Explicit rates over several paths", "Windows of several paths")
-    assert several == {name for family in families for name in protocols.FAMILIES[family]}
+    of_several = ("Explicit rates over several paths", "Windows of several paths")
+    assert several == {name for family in of_several for name in families[family]}
     assert _core.protocol_terms("no such protocol") is None
 
 
@@ -117,7 +117,9 @@ def test_a_head_comment_becomes_markdown():
 
 
 def test_files_that_a_head_names_are_linked_or_told():
-    text, shared = head_comment.shared_parts("see `rcp.rs` and `rate_feedback.rs`", "protocols", {"rcp": "rcp"})
+    text, shared = head_comment.shared_parts(
+        "see `rcp.rs` and `rate_feedback.rs`", "proto/src/protocols", {"rcp": "rcp"}
+    )
     assert text == "see [rcp](rcp.md) and [`rate_feedback.rs`](#from-rate_feedbackrs)"
     assert [name for name, _ in shared] == ["rate_feedback.rs"]
     assert "What RCP and its relatives share" in shared[0][1]

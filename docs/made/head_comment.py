@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "crates/proto/src"
+CRATES = Path(__file__).parents[2] / "crates"
+
+DOCUMENTED = ("proto", "queues")
+"""Crates whose files have pages, or are named in head comments."""
 
 HEAD = re.compile(r"\A(?://!.*\n)+")
 DOC_LINK = re.compile(r"\[(`[^`\]]+`)\](?:\([^)]*\))?")
@@ -14,8 +17,8 @@ DIFFERS = re.compile(r"^differs:", re.MULTILINE)
 
 def source_of(module: str, folder: str) -> Path:
     """Give the file of a module: ``x.rs``, or ``x/mod.rs`` if it has parts."""
-    alone = SOURCES / folder / f"{module}.rs"
-    return alone if alone.exists() else SOURCES / folder / module / "mod.rs"
+    alone = CRATES / folder / f"{module}.rs"
+    return alone if alone.exists() else CRATES / folder / module / "mod.rs"
 
 
 def head_of(file: Path) -> str:
@@ -59,7 +62,10 @@ def shared_parts(head: str, folder: str, known: dict[str, str]) -> tuple[str, li
         module = found[1]
         if module in known:
             return f"[{known[module]}]({known[module]}.md)"
-        places = [source_of(module, folder), *SOURCES.rglob(f"{module}.rs")]
+        places = [
+            source_of(module, folder),
+            *(place for crate in DOCUMENTED for place in (CRATES / crate).rglob(f"{module}.rs")),
+        ]
         others[f"{module}.rs"] = head_of(next(place for place in places if place.exists()))
         return f"[`{module}.rs`](#from-{module}rs)"
 

@@ -1,7 +1,6 @@
 """The reference of protocols and queue disciplines: a page for each, of head comment and schema; indices by family."""
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,35 +8,6 @@ from anabranch import _core
 from made import head_comment
 from made.experiments import uses
 from made.references import cited_in, cited_works
-
-FAMILIES = {
-    "Explicit rates over several paths": ("d-slen", "vo-le-tran"),
-    "Explicit rates, max-min fair": (
-        "slbn",
-        "s-perc",
-        "perc",
-        "b-neck",
-        "bfyz",
-        "charny",
-        "cobb-like",
-        "erica",
-    ),
-    "One rate for all at a link": ("rcp", "qi-rcp-like", "piqi-rcp-like"),
-    "Windows that links open and close": ("xcp", "abc"),
-    "One window, by losses and marks": ("reno", "gaimd", "cubic", "dctcp"),
-    "One window, by delay or a model of the path": ("vegas", "copa", "bbr"),
-    "Windows of several paths": ("uncoupled", "ewtcp", "coupled", "lia", "olia", "balia", "nmcc", "wvegas"),
-    "Growth as of a population, over chains of loops": ("lgc", "lgcc", "log-rate"),
-}
-"""Protocols that are alike, under the name of what they have in common."""
-
-QUEUE_FAMILIES = {
-    "First in, first out": ("drop-tail",),
-    "Early drops and marks": ("red", "codel", "pie"),
-    "Marks for controls that count them": ("ecn-step", "ecn-ramp", "abc", "dualpi2"),
-    "Turns of flows": ("drr", "wfq", "fq-codel"),
-}
-"""The same of queue disciplines."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +19,26 @@ class Kind:
     key: str
     title: str
     intro: str
-    families: dict[str, tuple[str, ...]]
 
     @property
-    def known(self) -> list[tuple[str, str, str]]:
-        """Name, title and what it does, of each."""
-        return _core.protocols() if self.folder == "protocols" else _core.disciplines()
+    def known(self) -> list[tuple[str, str, str, str, str]]:
+        """Name, title, what it does, family and module of the code, of each."""
+        return _core.protocols() if self.key == "protocol" else _core.disciplines()
 
     @property
     def modules(self) -> dict[str, str]:
         """For each module of the code, the name in files of what it holds."""
-        text = (head_comment.SOURCES / self.folder / "mod.rs").read_text(encoding="utf-8")
-        return dict(re.findall(r'^    \w+\((\w+)(?:, \w+)?\): "([^"]+)"', text, re.MULTILINE))
+        return {module: name for name, _, _, _, module in self.known}
+
+    @property
+    def families(self) -> dict[str, list[str]]:
+        """Those that are alike, under the name of what they have in common."""
+        titles = _core.protocol_families() if self.key == "protocol" else _core.discipline_families()
+        return {title: [name for name, _, _, family, _ in self.known if family == title] for title in titles}
 
 
 PROTOCOLS = Kind(
-    "protocols",
+    "proto/src/protocols",
     "Protocol",
     "protocol",
     "Protocols",
@@ -72,18 +46,16 @@ PROTOCOLS = Kind(
 `protocol.slbn = { variant = "paper" }`. So does `[defaults.connection]` for all. Each page has what the protocol's file
 says at its head: what it decides and how, and where it differs from its paper. "Reconstruction" and "-like" stand where
 the equations of the original were not to be had.""",
-    FAMILIES,
 )
 
 DISCIPLINES = Kind(
-    "queues",
+    "queues/src",
     "QueueDiscipline",
     "discipline",
     "Queue disciplines",
     """A link names what waits at it in which order, and what is dropped or marked: `discipline = "codel"`,
 or, with parameters, `discipline.red = { min = 5, max = 15 }`. So does `[defaults.link]` for all; a link that names none
 is first in, first out. The most that may wait is its `queue`, as ever.""",
-    QUEUE_FAMILIES,
 )
 
 
@@ -91,15 +63,15 @@ def pages_of(kind: Kind) -> dict[str, str]:
     """Give the pages of a kind by their files: one for each, and the index."""
     index = "disciplines" if kind is DISCIPLINES else "protocols"
     types = json.loads(_core.Scenario.schema())["$defs"]
-    known = {name: module for module, name in kind.modules.items()}
     pages = {
-        f"{index}/{name}.md": _page(kind, name, title, does, known[name], types) for name, title, does in kind.known
+        f"{index}/{name}.md": _page(kind, name, title, does, module, types)
+        for name, title, does, _, module in kind.known
     }
     return {f"{index}.md": _index(kind, index)} | pages
 
 
 def _index(kind: Kind, folder: str) -> str:
-    about = {name: (title, does) for name, title, does in kind.known}
+    about = {name: (title, does) for name, title, does, *_ in kind.known}
     parts = [f"# {kind.title}", kind.intro]
     for family, names in kind.families.items():
         rows = [f"| [{about[name][0]}]({folder}/{name}.md) | `{name}` | {about[name][1]} |" for name in names]

@@ -6,8 +6,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Some(mut packet) = Packet::read(bytes) {
-        packet.set_ecn(anabranch_proto::Ecn::Ce);
+        packet.set_ecn(anabranch_queues::Ecn::Ce);
         let read = Packet::read(packet.as_bytes()).expect("it is still a packet");
-        assert_eq!((read.ecn(), read.addresses()), (anabranch_proto::Ecn::Ce, packet.addresses()));
+        assert_eq!((read.ecn(), read.addresses()), (anabranch_queues::Ecn::Ce, packet.addresses()));
     }
 });

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anabranch_core::Network;
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use anabranch_scenario::{NetworkSource, Scenario, ScenarioError};
 use libfuzzer_sys::fuzz_target;
 use toml::Value;

@@ -1,5 +1,6 @@
 //! The network as mathematics: links, demands and paths. No input or output, no time that passes.
 
+pub mod choice;
 pub mod demand;
 pub mod generate;
 pub mod id;

@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn times_and_sizes_have_units() {
-        assert_eq!(parse_span("5 ms"), Ok(Span(5_000_000_000)));
-        assert_eq!(parse_span("20us"), Ok(Span(20_000_000)));
+        assert_eq!(parse_span("5 ms"), Ok(Span::ms(5)));
+        assert_eq!(parse_span("20us"), Ok(Span::us(20)));
         assert_eq!(parse_span("9007199254740993 ps"), Ok(Span(9_007_199_254_740_993)));
         assert_eq!(parse_bytes("64 KiB"), Ok(Bytes(65_536)));
         assert_eq!(parse_bytes("12 kbit"), Ok(Bytes(1500)));

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_quantity_is_written_in_the_unit_that_fits() {
         assert_eq!(written(&RateText(Rate(10e6))).unwrap(), "10 Mbit/s");
-        assert_eq!(written(&SpanText(Span(2_500_000_000))).unwrap(), "2.5 ms");
+        assert_eq!(written(&SpanText(Span::us(2500))).unwrap(), "2.5 ms");
         assert_eq!(written(&SpanText(Span(0))).unwrap(), "0 s");
         assert_eq!(written(&BytesText(Bytes(65_536))).unwrap(), "64 KiB");
         assert_eq!(written(&BytesText(Bytes(1001))).unwrap(), "1001 B");

@@ -8,6 +8,22 @@ use std::ops::{Add, AddAssign, Sub};
 
 const PICOSECONDS: f64 = 1e12;
 
+/// Picoseconds in a microsecond.
+pub const MICROSECOND: u64 = 1_000_000;
+
+/// Picoseconds in a millisecond.
+pub const MILLISECOND: u64 = 1_000_000_000;
+
+/// Picoseconds in a second.
+pub const SECOND: u64 = 1_000_000_000_000;
+
+/// Bits in a byte.
+pub const BITS: f64 = 8.0;
+
+/// Bits in a byte times picoseconds in a second: a number of bytes times this, by a rate in bit/s, is a time in
+/// picoseconds.
+pub const BIT_PICOSECONDS: f64 = BITS * PICOSECONDS;
+
 /// An instant, counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
@@ -45,6 +61,21 @@ fn picoseconds(seconds: f64) -> Option<u64> {
 }
 
 impl Span {
+    /// A length of time in whole microseconds.
+    pub const fn us(microseconds: u64) -> Self {
+        Self(microseconds * MICROSECOND)
+    }
+
+    /// A length of time in whole milliseconds.
+    pub const fn ms(milliseconds: u64) -> Self {
+        Self(milliseconds * MILLISECOND)
+    }
+
+    /// A length of time in whole seconds.
+    pub const fn s(seconds: u64) -> Self {
+        Self(seconds * SECOND)
+    }
+
     /// From seconds, to the nearest picosecond; `None` if negative, NaN or beyond 213 days.
     pub fn from_seconds(seconds: f64) -> Option<Self> {
         picoseconds(seconds).map(Self)
@@ -57,6 +88,21 @@ impl Span {
 }
 
 impl Time {
+    /// The instant in whole microseconds after the start.
+    pub const fn us(microseconds: u64) -> Self {
+        Self(microseconds * MICROSECOND)
+    }
+
+    /// The instant in whole milliseconds after the start.
+    pub const fn ms(milliseconds: u64) -> Self {
+        Self(milliseconds * MILLISECOND)
+    }
+
+    /// The instant in whole seconds after the start.
+    pub const fn s(seconds: u64) -> Self {
+        Self(seconds * SECOND)
+    }
+
     /// From seconds after the start, to the nearest picosecond; `None` if negative, NaN or beyond 213 days.
     pub fn from_seconds(seconds: f64) -> Option<Self> {
         picoseconds(seconds).map(Self)
@@ -171,6 +217,21 @@ mod tests {
         ] {
             assert_eq!((Rate(bps).is_amount(), Rate(bps).is_capacity()), (is_amount, is_capacity), "{bps}");
         }
+    }
+
+    #[test]
+    fn whole_units_of_time_are_picoseconds() {
+        assert_eq!(
+            [Span::us(7), Span::ms(7), Span::s(7)].map(|span| span.0),
+            [7_000_000, 7_000_000_000, 7_000_000_000_000]
+        );
+        assert_eq!((Time::ms(2) - Time::us(500), Time::s(1)), (Span::us(1500), Time::ms(1000)));
+    }
+
+    #[test]
+    fn bytes_by_a_rate_are_a_time() {
+        // 1,500 bytes at 12 Mbit/s take a millisecond.
+        assert_eq!(1500.0 * BIT_PICOSECONDS / 12e6, MILLISECOND as f64);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anabranch_core::{LinkId, NodeId};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 /// A hop: packets go over a link there, and over its twin back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anabranch_core::{Network as Topology, NodeId, Span, Time};
-use anabranch_scenario::plan::{Plan, way_back};
+use anabranch_plan::{Plan, way_back};
 use thiserror::Error;
 
 use crate::addresses::{MOST_PATHS, addresses};

@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # use anabranch_emulator::{Lab, LabError, Options};
-//! # fn measure(plan: &anabranch_scenario::plan::Plan, source: anabranch_core::NodeId) -> Result<(), LabError> {
+//! # fn measure(plan: &anabranch_plan::Plan, source: anabranch_core::NodeId) -> Result<(), LabError> {
 //! let lab = Lab::start(plan, Options::default())?;
 //! let (from, to) = lab.addresses(0); // where the first path begins and ends
 //! let host = lab.host(source).expect("the path begins there");

@@ -7,15 +7,17 @@
 //! A packet's addresses say which path it takes, there or back over the twins of its links. All packets of a path in one
 //! direction are one flow to queue disciplines, as those of a subflow are in the simulator.
 
+mod sampling;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_links::{Links, Queue, Totals};
-use anabranch_proto::Ecn;
-use anabranch_proto::queues::Item;
-use anabranch_scenario::plan::{ControlPlane, Plan, way_back};
+use anabranch_plan::{ControlPlane, Plan, way_back};
+use anabranch_queues::Ecn;
+use anabranch_queues::Item;
 
 use crate::addresses::addresses;
 use crate::events::{Events, Kind};

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use anabranch_proto::Ecn;
+use anabranch_queues::Ecn;
 
 /// Bytes of an IPv4 header without options.
 const SHORTEST_V4: usize = 20;

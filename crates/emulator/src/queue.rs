@@ -2,8 +2,8 @@
 
 use anabranch_core::Time;
 use anabranch_links::{Links, Next, Queue};
-use anabranch_proto::Ecn;
-use anabranch_proto::queues::Item;
+use anabranch_queues::Ecn;
+use anabranch_queues::Item;
 
 use crate::events::Kind;
 use crate::network::Network;

@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn a_lab_is_invalid_if_its_packets_are_late_or_lost() {
         // 5 % of 20 ms is 1 ms.
-        let late = |ms: u64| Lateness { p99: Span(ms * 1_000_000_000), ..Lateness::default() };
-        let round_trip = Span(20 * 1_000_000_000);
+        let late = |ms: u64| Lateness { p99: Span::ms(ms), ..Lateness::default() };
+        let round_trip = Span::ms(20);
         assert!(faults(&late(1), round_trip, 0, 0).is_empty());
         let all = faults(&late(2), round_trip, 3, 4);
         assert!(all[0].contains("2 ms late") && all[0].contains("at most 1 ms"), "{all:?}");
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn a_lab_without_delays_is_valid_if_its_packets_are_as_punctual_as_threads_wake() {
         // 5 % of 2 ms is 100 us, which also is the most for round trips of less.
-        let late = |us: u64| Lateness { p99: Span(us * 1_000_000), ..Lateness::default() };
-        for round_trip in [Span(0), Span(1_000_000_000), Span(2_000_000_000)] {
+        let late = |us: u64| Lateness { p99: Span::us(us), ..Lateness::default() };
+        for round_trip in [Span(0), Span::ms(1), Span::ms(2)] {
             assert!(faults(&late(100), round_trip, 0, 0).is_empty(), "{round_trip}");
             assert_eq!(faults(&late(101), round_trip, 0, 0).len(), 1, "{round_trip}");
         }

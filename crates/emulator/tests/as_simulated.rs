@@ -49,9 +49,9 @@ fn as_many_packets_are_lost_as_in_the_simulator() {
     // The fate of a packet goes by how many were there before it, so it is no matter when they come.
     let mut network = Network::new(&plan, &[]);
     for number in 0..2000 {
-        network.handle(packet(), Time(number * 1_000_000_000));
+        network.handle(packet(), Time::ms(number));
     }
-    assert!(network.pop(Time(5_000_000_000_000)).count() > 1800);
+    assert!(network.pop(Time::s(5)).count() > 1800);
     let simulated = outcome.links[0].totals;
     let (_, emulated) = network.counts().next().unwrap();
     assert_eq!((emulated.totals.bytes, emulated.totals.dropped), (simulated.bytes, simulated.dropped));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::NodeId;
 use anabranch_emulator::{Lab, LabError, Options, Report, lab_refusal};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use anabranch_scenario::{NetworkSource, Scenario};
 
 /// One lab at a time: what they measure is time.

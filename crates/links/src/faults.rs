@@ -1,7 +1,7 @@
 //! What happens to packets on a link that loses, repeats or delays some.
 
 use anabranch_core::random::{Purpose, stream};
-use anabranch_scenario::plan::Faults;
+use anabranch_plan::Faults;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

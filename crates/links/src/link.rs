@@ -6,11 +6,12 @@
 //! A packet needs a link's record of one cache line and, of its queue, mostly one more. What few links have (limits,
 //! capacities that change) stands apart.
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Span, Time};
-use anabranch_scenario::plan::LinkPlan;
+use anabranch_plan::LinkPlan;
 
 use crate::departures::{Departures, Ring};
-use crate::schedule::{BIT_PICOSECONDS, Schedule, ps_per_byte};
+use crate::schedule::{Schedule, ps_per_byte};
 
 /// No entry in [`Links::special`].
 const NONE: u32 = u32::MAX;
@@ -271,11 +272,10 @@ impl Special {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_core::units::MILLISECOND;
     use anabranch_core::{Bytes, Span};
-    use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
-    use anabranch_scenario::plan::Limit;
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_plan::Limit;
+    use anabranch_plan::opportunities::{Milliseconds, Opportunities};
 
     fn links(capacity: Rate, plan: &LinkPlan) -> Links {
         let mut links = Links::default();

@@ -4,7 +4,7 @@
 //! part of a large one, which leaves with its last byte. What is left of it when nothing waits is lost.
 
 use anabranch_core::{Rate, Span, Time};
-use anabranch_scenario::opportunities::Opportunities;
+use anabranch_plan::opportunities::Opportunities;
 
 /// The place in a trace that begins again at its end.
 #[derive(Clone, Debug)]
@@ -96,10 +96,9 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_scenario::opportunities::Milliseconds;
+    use anabranch_core::units::MILLISECOND;
+    use anabranch_plan::opportunities::Milliseconds;
     use proptest::prelude::*;
-
-    const MILLISECOND: u64 = 1_000_000_000;
 
     fn place(times: &[u32]) -> Place {
         Place::new(&Opportunities { times: Milliseconds::new(times.to_vec()).unwrap(), bytes: 1500 })

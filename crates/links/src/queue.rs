@@ -11,8 +11,8 @@
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Rate, Span, Time};
-use anabranch_proto::queues::{Discipline, Item, Limits};
-use anabranch_scenario::plan::{CAPACITIES, LinkPlan};
+use anabranch_plan::{CAPACITIES, LinkPlan};
+use anabranch_queues::{Discipline, Item, Limits};
 
 use crate::link::Links;
 
@@ -117,17 +117,16 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_proto::Ecn;
-    use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
-    use anabranch_scenario::plan::Limit;
+    use anabranch_plan::Limit;
+    use anabranch_plan::opportunities::{Milliseconds, Opportunities};
+    use anabranch_queues::Ecn;
 
     use super::*;
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_core::units::MILLISECOND;
 
     /// A link of 8 Mbit/s, so 1,000 bytes take 1 ms; and its queue.
     fn queue(plan: &LinkPlan) -> (Links, Queue) {
-        let discipline = anabranch_proto::queues::Queue::named("drop-tail");
+        let discipline = anabranch_queues::Queue::named("drop-tail");
         let plan = LinkPlan { discipline, ..plan.clone() };
         let mut links = Links::default();
         links.add(Rate(8e6), 0, &plan);

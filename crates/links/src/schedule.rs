@@ -4,13 +4,11 @@
 
 use std::collections::VecDeque;
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Span, Time};
-use anabranch_scenario::plan::LinkPlan;
+use anabranch_plan::LinkPlan;
 
 use crate::opportunities::Place;
-
-/// Picoseconds in a second times bits in a byte.
-pub const BIT_PICOSECONDS: f64 = 8e12;
 
 /// Capacities by time: picoseconds per byte from each time on; infinite for none.
 #[derive(Clone, Debug)]

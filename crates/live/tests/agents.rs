@@ -14,7 +14,7 @@ use anabranch_emulator::{Lab, Options};
 use anabranch_live::agents::{Application, Desk, LEASE, Lease, Neighbour, Post, Request, Service};
 use anabranch_live::security::Identity;
 use anabranch_live::sockets::Sockets;
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 

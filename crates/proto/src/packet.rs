@@ -2,36 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocols::{b_neck, bfyz, charny, cobb, d_slen, erica, perc, rcp, s_perc, slbn, vo_le_tran, xcp};
-
-/// The fields of a control packet: one variant for each protocol that has fields.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Header {
-    /// B-Neck.
-    BNeck(b_neck::Packet),
-    /// BFYZ.
-    Bfyz(bfyz::Probe),
-    /// Charny.
-    Charny(charny::Probe),
-    /// COBB-like.
-    CobbLike(cobb::Probe),
-    /// d-SLEN.
-    DSlen(d_slen::Probe),
-    /// ERICA.
-    Erica(erica::Rm),
-    /// PERC.
-    Perc(perc::Probe),
-    /// RCP and its relatives.
-    RateFeedback(rcp::Probe),
-    /// s-PERC.
-    SPerc(s_perc::Probe),
-    /// SLBN.
-    Slbn(slbn::Probe),
-    /// Vo-Le-Tran.
-    VoLeTran(vo_le_tran::Notice),
-    /// XCP.
-    Xcp(xcp::Congestion),
-}
+pub use crate::protocols::Header;
 
 const _: () = assert!(std::mem::size_of::<Header>() <= 96, "a header must fit into 96 bytes");
 

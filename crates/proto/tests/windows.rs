@@ -82,7 +82,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// All that keep windows, some of them also with other parameters.
 fn all() -> Vec<Protocol> {
     let named = PROTOCOLS.iter().filter_map(|(name, ..)| Protocol::named(name));
-    let clock = SpanText(Span(1_000_000_000));
+    let clock = SpanText(Span::ms(1));
     let paper = wvegas::Parameters { drain: wvegas::Drain::Paper, clock, ..wvegas::Parameters::default() };
     let steady = wvegas::Parameters { drain: wvegas::Drain::Steady, ..wvegas::Parameters::default() };
     let base = vegas::Parameters { denominator: vegas::Denominator::Base, ..vegas::Parameters::default() };

@@ -24,8 +24,10 @@ use anabranch_core::{LinkId, Network};
 use thiserror::Error;
 
 use crate::bits::Bits;
-use crate::forward::{MOST_HOPS, forward};
 use crate::identities::{Identities, Ones};
+
+/// The most links that a copy of a packet takes.
+pub const MOST_HOPS: usize = 255;
 
 /// What stands in a packet: the bits, and the table whose identities they are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,42 +90,6 @@ impl Filter {
         let (fill, most) = (self.fill(identities), parameters.most_fill);
         if fill > most { Err(Refusal::TooFull { fill, most }) } else { Ok(()) }
     }
-}
-
-/// The filter for `path` by the table that makes a packet take the fewest links beside it; the first of several.
-///
-/// The network is at hand, so it is tried rather than estimated.
-///
-/// # Errors
-/// The path is too long for any.
-///
-/// # Panics
-/// If the path is not one of the network, or the identities are those of another.
-pub fn filter_of(network: &Network, identities: &Identities, path: &[LinkId]) -> Result<Filter, Refusal> {
-    let first = Filter::new(identities, 0, path);
-    let Some(from) = path.first().map(|&link| network.link(link).source) else { return Ok(first) };
-    if path.len() > MOST_HOPS {
-        return Err(Refusal::TooLong(path.len()));
-    }
-    let mut best: Option<(usize, Filter)> = None;
-    let mut refusal = None;
-    for table in 0..identities.parameters().tables {
-        let filter = Filter::new(identities, table as u8, path);
-        let strays = match forward(network, identities, &filter, from) {
-            Ok(journey) => journey.strays(path),
-            Err(refused) => {
-                refusal = refusal.or(Some(refused));
-                continue;
-            }
-        };
-        if strays == 0 {
-            return Ok(filter);
-        }
-        if best.as_ref().is_none_or(|(fewest, _)| strays < *fewest) {
-            best = Some((strays, filter));
-        }
-    }
-    best.map(|(_, filter)| filter).ok_or_else(|| refusal.expect("each table gave a filter or a refusal"))
 }
 
 /// The links that a packet on `path` meets and should not take: those that leave its nodes, the last one too.

@@ -14,11 +14,8 @@ use std::collections::HashSet;
 
 use anabranch_core::{LinkId, Network, NodeId};
 
-use crate::filter::{Filter, Refusal};
+use crate::filter::{Filter, MOST_HOPS, Refusal};
 use crate::identities::Identities;
-
-/// The most links that a copy of a packet takes.
-pub const MOST_HOPS: usize = 255;
 
 /// One link that a copy of a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,14 @@ pub mod filter;
 pub mod forward;
 pub mod identities;
 pub mod rendezvous;
+mod selection;
 pub mod topology_manager;
 
 pub use bits::Bits;
 pub use domain::{Domain, DomainError};
-pub use filter::{Filter, Refusal, adjacent, expected_fill, expected_strays, false_positive_rate, filter_of};
-pub use forward::{Branch, Hop, Journey, MOST_HOPS, forward};
+pub use filter::{Filter, MOST_HOPS, Refusal, adjacent, expected_fill, expected_strays, false_positive_rate};
+pub use forward::{Branch, Hop, Journey, forward};
 pub use identities::{Identities, IdentityError, IdentityParameters, Ones};
 pub use rendezvous::{Identifier, Order, Rendezvous, RendezvousError};
+pub use selection::filter_of;
 pub use topology_manager::{PathId, PathRecord, RequestId, TopologyError, TopologyManager};

@@ -110,7 +110,7 @@ impl PyLab {
     }
 }
 
-fn paths(plan: &anabranch_scenario::plan::Plan, lab: &Lab) -> Vec<LabPath> {
+fn paths(plan: &anabranch_plan::Plan, lab: &Lab) -> Vec<LabPath> {
     let mut paths = Vec::with_capacity(plan.paths.len());
     for (c, connection) in plan.demands.connections().iter().enumerate() {
         for links in plan.paths.of(ConnectionId::new(c)) {

@@ -59,6 +59,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(feature = "live")]
     transfer::register(module)?;
     module.add("HAS_LIVE", cfg!(feature = "live"))?;
-    // A digest of all that the module was compiled from.
+    // A digest of the code that the results of simulated runs go through.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use anabranch_scenario::{NetworkSource, Scenario, Trace, scenario_schema};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;

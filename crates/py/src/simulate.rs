@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use anabranch_core::Samples;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
-use anabranch_proto::queues::QUEUES;
+use anabranch_queues::QUEUES;
 use anabranch_sim::{Onlooker, Outcome, Progress, QUANTILES, Threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -222,10 +222,19 @@ fn simulate(
     (PyOutcome(outcome), raised)
 }
 
-/// Of each protocol: its name in files, its name as people read it, and what it does.
+/// An entry of a list: name in files, name as people read it, what it does, family, module of the code.
+type Entry = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+/// The entry of each protocol.
 #[pyfunction]
-fn protocols() -> Vec<(&'static str, &'static str, &'static str)> {
-    PROTOCOLS.to_vec()
+fn protocols() -> Vec<Entry> {
+    PROTOCOLS.map(|(name, title, does, family, module)| (name, title, does, family.title(), module)).to_vec()
+}
+
+/// The families of protocols in the order in which they are listed.
+#[pyfunction]
+fn protocol_families() -> Vec<&'static str> {
+    anabranch_proto::protocols::Family::ALL.map(anabranch_proto::protocols::Family::title).to_vec()
 }
 
 /// On what terms the protocol of this name serves connections, as statements; None if there is no such protocol.
@@ -245,16 +254,24 @@ fn protocol_terms(name: &str) -> Option<BTreeMap<&'static str, bool>> {
     ]))
 }
 
-/// Name, title and what it does, of each queue discipline.
+/// The entry of each queue discipline.
 #[pyfunction]
-fn disciplines() -> Vec<(&'static str, &'static str, &'static str)> {
-    QUEUES.to_vec()
+fn disciplines() -> Vec<Entry> {
+    QUEUES.map(|(name, title, does, family, module)| (name, title, does, family.title(), module)).to_vec()
+}
+
+/// The families of queue disciplines in the order in which they are listed.
+#[pyfunction]
+fn discipline_families() -> Vec<&'static str> {
+    anabranch_queues::Family::ALL.map(anabranch_queues::Family::title).to_vec()
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyOutcome>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)?;
+    module.add_function(wrap_pyfunction!(discipline_families, module)?)?;
+    module.add_function(wrap_pyfunction!(protocol_families, module)?)?;
     module.add_function(wrap_pyfunction!(protocol_terms, module)?)?;
     module.add_function(wrap_pyfunction!(protocols, module)?)
 }

@@ -4,9 +4,9 @@
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Rate, Span};
+use anabranch_plan::opportunities::Milliseconds;
 
 use crate::file::link::CapacityChange;
-use crate::opportunities::Milliseconds;
 
 /// The first line of a table of capacities.
 const HEADER: &str = "time_s,capacity_bps";

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use anabranch_core::generate::{LinkKind, dumbbell, fat_tree};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
+use anabranch_plan::{Assistance, Limit, LinkPlan, Plan, Transfer};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{Assistance, Limit, LinkPlan, Plan, Transfer};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
 /// A gigabit a second and a microsecond.
-const GIGABIT: LinkKind = LinkKind { capacity: Rate(1e9), delay: Span(1_000_000) };
+const GIGABIT: LinkKind = LinkKind { capacity: Rate(1e9), delay: Span::us(1) };
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -36,8 +36,8 @@ fn main() {
 }
 
 fn dumbbell_plan(pairs: usize) -> Plan {
-    let access = LinkKind { capacity: Rate(10e9), delay: Span(1_000_000_000) };
-    let bottleneck = LinkKind { delay: Span(10_000_000_000), ..GIGABIT };
+    let access = LinkKind { capacity: Rate(10e9), delay: Span::ms(1) };
+    let bottleneck = LinkKind { delay: Span::ms(10), ..GIGABIT };
     let network = dumbbell(pairs, access, bottleneck).expect("some pairs");
     let path = |pair: usize| {
         let (source, target) = (format!("s{pair}-left"), format!("right-t{pair}"));

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, NodeId, Paths, Rate, Span, Time};
+use anabranch_plan::{Assistance, LinkPlan, Plan, Transfer};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{Assistance, LinkPlan, Plan, Transfer};
 use rand::RngExt;
 
 struct Size {

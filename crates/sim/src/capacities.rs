@@ -10,8 +10,8 @@
 //! begin from its floor as often. A capacity that falls to 0 by itself is one, and is told.
 
 use anabranch_core::{LinkId, Rate, Time};
+use anabranch_plan::Plan;
 use anabranch_proto::transport::Source;
-use anabranch_scenario::plan::Plan;
 
 use crate::routes::Routes;
 use crate::world::World;

@@ -1,10 +1,10 @@
 //! Connections: how they come and go, and how the orders of their controls are carried out.
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_plan::{Plan, Transfer};
 use anabranch_proto::endpoint::Pace;
 use anabranch_proto::protocols::Control;
 use anabranch_proto::{ConnectionView, Header, SourceControl};
-use anabranch_scenario::plan::{Plan, Transfer};
 
 use crate::record::Grant;
 use crate::routes::Routes;

@@ -7,10 +7,10 @@
 use anabranch_core::{Bytes, Rate, Time};
 use anabranch_links::Links;
 use anabranch_links::faults::{Arrivals, Fates};
+use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::Frame;
 use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
-use anabranch_scenario::plan::{CAPACITIES, ControlPlane, Plan};
 
 use crate::held_back::Behind;
 use crate::packet::{ControlPacket, NO_COPIES};

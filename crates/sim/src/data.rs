@@ -5,8 +5,8 @@
 
 use anabranch_core::{Bytes, Time};
 use anabranch_links::faults::Arrivals;
-use anabranch_proto::Ecn;
 use anabranch_proto::control::Order;
+use anabranch_queues::Ecn;
 
 use crate::connections::{State, UNSET};
 use crate::packet::{ControlPacket, Copies, DataPacket, NO_COPIES, Payload, Role};

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use anabranch_core::LinkId;
+use anabranch_core::units::BITS;
 use anabranch_fair::{Problem, ProblemParts, Start, Stop, upward};
-use anabranch_scenario::plan::{CAPACITIES, LEAST_ROUND_TRIP, Plan};
+use anabranch_plan::{CAPACITIES, LEAST_ROUND_TRIP, Plan};
 
 use crate::routes::Routes;
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
 
 /// A guess at the packets that each subflow sends, control packets included: as if all connections were there together
 /// and had the rates of one pass of upward max-min, each for as long as it stays or until all is sent.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use anabranch_core::{ConnectionId, Time};
 use anabranch_fair::{Problem, ProblemParts, Start, Stop, alpha_fair, certify, max_min, upward};
-use anabranch_scenario::plan::{self, Plan};
+use anabranch_plan::Plan;
 
 use crate::engine::Shards;
 use crate::summary::Summary;
@@ -239,8 +239,8 @@ impl Fairness {
     }
 
     /// Fair rates of paths and connections; `None` if numbers cannot hold the prices of proportional ones.
-    fn fair(&self, problem: &Arc<Problem>, fairness: plan::Fairness) -> Option<(Vec<f64>, Vec<f64>)> {
-        if fairness == plan::Fairness::Proportional {
+    fn fair(&self, problem: &Arc<Problem>, fairness: anabranch_plan::Fairness) -> Option<(Vec<f64>, Vec<f64>)> {
+        if fairness == anabranch_plan::Fairness::Proportional {
             return alpha_fair(problem, 1.0).ok().map(|priced| (priced.path_rates, priced.connection_rates));
         }
         let stop = Stop::Certificate(TOLERANCE);

@@ -4,13 +4,11 @@
 //! event in the calendar; the others stand behind it. Where a newer packet says all that an older one does, it takes its
 //! place.
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::connections::{NONE, State, UNSET};
 use crate::world::{Kind, World};
-
-/// Bits in a byte times picoseconds in a second.
-const BIT_PICOSECONDS: f64 = 8e12;
 
 /// The gap is no longer than this: a second.
 const MOST_GAP: f64 = 1e12;
@@ -83,17 +81,16 @@ mod tests {
     use std::sync::Arc;
 
     use anabranch_core::Rate;
+    use anabranch_plan::Plan;
     use anabranch_proto::Header;
     use anabranch_proto::control::Orders;
     use anabranch_proto::protocols::cobb::Probe;
-    use anabranch_scenario::plan::Plan;
     use anabranch_scenario::{NetworkSource, Scenario};
 
     use super::*;
     use crate::routes::Routes;
     use crate::shard::{Owners, Shard};
-
-    const MICROSECOND: u64 = 1_000_000;
+    use anabranch_core::units::MICROSECOND;
 
     /// A connection, which is to begin later, over a link so long that nothing comes back; control packets of 64 bytes may
     /// take a hundredth of its rate.

@@ -36,7 +36,7 @@ mod transport;
 mod waits;
 mod world;
 
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 pub use anabranch_links::Totals;
 pub use engine::{Onlooker, Progress, simulate_on, simulate_seen};

@@ -5,7 +5,7 @@
 //! unlimited queues grow is not known before the run: the size of the process is watched for that.
 
 use anabranch_core::{ConnectionId, Span};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 /// Of a connection, a subflow, and a link of a path, with their rows in tables. Measured, as are those below.
 const CONNECTION_BYTES: u64 = 1000;
@@ -26,7 +26,7 @@ const SPREAD_ROW_BYTES: u64 = 300;
 const WAITS_BYTES: u64 = 100_000;
 
 /// Packets that begin within this time of each other are counted as one burst.
-const BURST: Span = Span(1_000_000_000_000);
+const BURST: Span = Span::s(1);
 
 /// A part of what a run takes.
 #[derive(Clone, Debug, PartialEq, Eq)]

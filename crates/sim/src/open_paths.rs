@@ -82,7 +82,7 @@ impl World<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use anabranch_scenario::plan::Plan;
+    use anabranch_plan::Plan;
     use anabranch_scenario::{NetworkSource, Scenario};
 
     use super::*;

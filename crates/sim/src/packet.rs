@@ -2,7 +2,8 @@
 
 use anabranch_proto::protocols::cobb;
 use anabranch_proto::transport::{Ack, Segment};
-use anabranch_proto::{Ecn, Header, Position, Visitor};
+use anabranch_proto::{Header, Position, Visitor};
+use anabranch_queues::Ecn;
 
 /// A packet among the data: what each hop and its end need.
 #[derive(Clone, Copy, Debug)]

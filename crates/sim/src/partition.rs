@@ -7,7 +7,7 @@
 use std::collections::BinaryHeap;
 
 use anabranch_core::{NodeId, Span, UnionFind};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 use crate::expected;
 use crate::gain::Threads;

@@ -2,8 +2,8 @@
 
 use anabranch_core::{LinkId, Time};
 use anabranch_links::{Links, Next, Queue};
-use anabranch_proto::queues::Item;
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
+use anabranch_queues::Item;
 
 use crate::packet::Role;
 use crate::routes::Routes;

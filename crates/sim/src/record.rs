@@ -2,7 +2,7 @@
 
 use anabranch_core::{ConnectionId, Rate, Samples, Time};
 use anabranch_links::Totals;
-use anabranch_scenario::plan::{Plan, Record};
+use anabranch_plan::{Plan, Record};
 
 use crate::connections::UNSET;
 use crate::engine::Shards;

@@ -9,9 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Time};
-use anabranch_proto::Ecn;
 use anabranch_proto::transport::{Ack, Chunk, NO_RATE, Relay, Source, Told};
-use anabranch_scenario::plan;
+use anabranch_queues::Ecn;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -50,7 +49,7 @@ pub(crate) struct Onward {
 
 impl RelayEnd {
     /// An empty one, before a loop with packets of this size.
-    pub fn new(plan: &plan::Relay, packet: Bytes, seed: u64) -> Self {
+    pub fn new(plan: &anabranch_plan::Relay, packet: Bytes, seed: u64) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let input = |connection: u32| Input {
             connection,
@@ -244,8 +243,12 @@ mod tests {
     fn what_has_arrived_is_passed_on_however_it_was_cut() {
         // 500 to 800 come alone and with what follows to 1,500, before 0 to 500; 2,000 to 2,100 wait for more.
         let input = (ConnectionId(0), InputSettings { weight: 1.0, marking: Marking::Never });
-        let plan =
-            plan::Relay { connection: ConnectionId(1), inputs: vec![input], buffer: Bytes(5000), told: Told::Through };
+        let plan = anabranch_plan::Relay {
+            connection: ConnectionId(1),
+            inputs: vec![input],
+            buffer: Bytes(5000),
+            told: Told::Through,
+        };
         let mut end = RelayEnd::new(&plan, Bytes(1000), 1);
         for (offset, bytes, complete) in [(500, 300, 0), (500, 1000, 0), (2000, 100, 0), (0, 500, 1500)] {
             end.on_segment(0, Chunk { offset, bytes }, complete, 0);

@@ -9,8 +9,8 @@
 //! send.
 
 use anabranch_core::{ConnectionId, LinkId};
+use anabranch_plan::{PathTime, Plan};
 use anabranch_proto::protocols::Demands;
-use anabranch_scenario::plan::{PathTime, Plan};
 
 use crate::strays::{Strays, Tree, trees};
 

@@ -4,8 +4,8 @@
 //! arrivals over those that lead to it, and the sources and sinks. What crosses the border between shards is packets.
 
 use anabranch_core::{Connection, ConnectionId, LinkId, NodeId};
+use anabranch_plan::Plan;
 use anabranch_proto::endpoint::Frame;
-use anabranch_scenario::plan::Plan;
 
 use crate::packet::{ControlPacket, DataPacket, Payload};
 use crate::routes::Routes;

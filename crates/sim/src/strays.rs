@@ -12,8 +12,8 @@
 //! Control packets go by no filters, and neither do data packets with headers.
 
 use anabranch_core::LinkId;
+use anabranch_plan::{Filters, Plan, way_back};
 use anabranch_psi::{Filter, forward};
-use anabranch_scenario::plan::{Filters, Plan, way_back};
 
 use crate::packet::{DataPacket, NO_COPIES, Role};
 use crate::routes::END;

@@ -6,19 +6,18 @@
 //! some connections and never those of others. The random part depends on nothing but seed, subflow and packet number. It
 //! is no part of round trips: a host is slow to send, not the network.
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_plan::Plan;
+use anabranch_proto::WindowControl;
 use anabranch_proto::transport::{Ack, Segment, Settings, Sink, Source};
-use anabranch_proto::{Ecn, WindowControl};
-use anabranch_scenario::plan::Plan;
+use anabranch_queues::Ecn;
 
 use crate::connections::{State, UNSET};
 use crate::packet::{DataPacket, NO_COPIES, Payload, Role};
 use crate::relays::{Onward, RelayEnd};
 use crate::routes::Routes;
 use crate::world::{Kind, World};
-
-/// Picoseconds in a second times bits in a byte.
-const BIT_PICOSECONDS: f64 = 8e12;
 
 /// Both ends of a connection; of one from one shard to another each keeps its own.
 #[derive(Default)]

@@ -10,9 +10,9 @@ use anabranch_core::paths::GroupSearch;
 use anabranch_core::{ConnectionId, LinkId, Rate};
 use anabranch_links::faults::Fates;
 use anabranch_links::{Links, Queue};
-use anabranch_proto::queues::Item;
+use anabranch_plan::{ControlPlane, Limit, LinkPlan, Plan};
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
-use anabranch_scenario::plan::{ControlPlane, Limit, LinkPlan, Plan};
+use anabranch_queues::Item;
 
 use crate::calendar::{Calendar, Event};
 use crate::capacities::Hearers;

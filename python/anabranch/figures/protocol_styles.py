@@ -62,7 +62,7 @@ def protocol_looks() -> dict[str, Look]:
     last = len(RIVALS) - 1
     after = ((row, number) for row in range(last, len(MARKERS)) for number in range(len(COLOURS)))
     free = (place for place in after if place not in places.values())
-    return {title: _look(*(places.get(name) or next(free))) for name, title, _ in _core.protocols()}
+    return {title: _look(*(places.get(name) or next(free))) for name, title, *_ in _core.protocols()}
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
@@ -72,7 +72,7 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
     """
     own = protocol_looks()
     known = {title.lower(): look for title, look in own.items()}
-    known |= {name: own[title] for name, title, _ in _core.protocols()}
+    known |= {name: own[title] for name, title, *_ in _core.protocols()}
     all_names = list(dict.fromkeys(names))
     found = {name: known[name.lower()] for name in all_names if name.lower() in known}
     seen: Counter[str] = Counter()

@@ -49,7 +49,7 @@ def words_of(values: pl.Series, column: str = "") -> pl.Series:
 
 
 def _title(name: str, names: Sequence[str]) -> str:
-    title = {own: title for own, title, _ in _core.protocols()}.get(name, name)
+    title = {own: title for own, title, *_ in _core.protocols()}.get(name, name)
     return (name if title in names else title) or EMPTY
 
 

@@ -15,7 +15,7 @@ fn agent() -> Agent {
         links: vec![LinkSettings { link: 0, to: AgentId(2), capacity: Rate(1e7) }],
         neighbours: vec![AgentId(0), AgentId(2)],
         gap: Span(0),
-        lease: Span(1_000_000),
+        lease: Span::us(1),
         clients: 10,
         waiting: 1000,
     })

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+pub use anabranch_core::units::MILLISECOND;
 use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::Protocol;
 use rand::{RngExt, SeedableRng};
@@ -9,8 +10,6 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::message::{decode, encode};
 use crate::{Action, Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, LinkSettings, Settings, Step};
-
-pub const MILLISECOND: u64 = 1_000_000_000;
 
 /// How long a message takes to a neighbour.
 const DELAY: u64 = 5 * MILLISECOND;

@@ -49,7 +49,7 @@ pub(super) mod tests {
     use crate::network::{Link, Node};
     use crate::units::{Rate, Span};
 
-    pub(in crate::generate) const GIGABIT: LinkKind = LinkKind { capacity: Rate(1e9), delay: Span(1_000_000) };
+    pub(in crate::generate) const GIGABIT: LinkKind = LinkKind { capacity: Rate(1e9), delay: Span::us(1) };
 
     pub(in crate::generate) fn is_connected(network: &Network) -> bool {
         network.parts().iter().all(|&part| part == 0)

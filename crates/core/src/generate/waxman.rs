@@ -142,7 +142,7 @@ mod tests {
             nodes,
             alpha,
             beta,
-            link: LinkRule { capacity: Rate(1e9), delay: DelayRule::PerLength(Span(1_000_000_000)) },
+            link: LinkRule { capacity: Rate(1e9), delay: DelayRule::PerLength(Span::ms(1)) },
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let network = waxman(&parameters(50, 0.5, 0.2), 3).unwrap();
         // A unit of length takes 1 ms, and no two points are farther apart than sqrt(2).
         let longest = network.links().iter().map(|l| l.delay).max().unwrap();
-        assert!(longest > Span(200_000_000) && longest < Span(1_414_213_563));
+        assert!(longest > Span::us(200) && longest < Span(1_414_213_563));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 use std::net::Ipv4Addr;
 
 use anabranch_core::random::{Purpose, stream};
-use anabranch_proto::Ecn;
+use anabranch_core::units::MILLISECOND;
+use anabranch_queues::Ecn;
 use anabranch_scenario::{NetworkSource, Scenario};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -9,8 +10,6 @@ use rand::RngExt;
 use super::*;
 use crate::hops::hops;
 use crate::packet::tests::v4;
-
-const MILLISECOND: u64 = 1_000_000_000;
 
 /// Two links from a to c over b, of which the second is as said; a connection there and back.
 fn plan(second: &str) -> Plan {

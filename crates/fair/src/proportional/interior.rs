@@ -15,6 +15,7 @@
 //! linearised conditions twice with one matrix: first for t = 0, then for the t that the first try deserves and with
 //! its products (predictor and corrector [mehrotra1992]). The numbers are doubles or pairs of them ([`Real`]).
 
+use super::point::Point;
 use super::real::Real;
 use super::scaled::Scaled;
 use super::start;
@@ -34,29 +35,6 @@ const GOOD: f64 = 1e-9;
 /// A smaller t is progress too, as long as the error is not good enough: a connection that pays 1e-20 of what another
 /// pays finds its rate last, when t is far below 1e-20, and the error is that of the worst connection.
 const PATIENCE: (usize, usize) = (4, 100);
-
-/// A price is not told from 0 below this part of the marginal utility.
-pub(super) const CHEAP: f64 = 1e-6;
-
-/// All unknowns in scaled units, or a direction in which they change.
-#[derive(Clone)]
-pub(super) struct Point<T> {
-    pub xi: Vec<T>,
-    pub z: Vec<T>,
-    pub kappa: Vec<T>,
-    pub s: Vec<T>,
-    pub v: Vec<T>,
-    /// Of each group; 0 and infinite without a demand.
-    pub mu: Vec<T>,
-    pub left: Vec<T>,
-}
-
-impl<T: Real> Point<T> {
-    /// What `group` pays for a unit of rate, or a small part of its marginal utility, if that is more.
-    pub fn offer(&self, group: usize) -> T {
-        (self.v[group] - self.mu[group]).max(T::from(CHEAP) * self.v[group])
-    }
-}
 
 /// One number for each product: on paths, on rows, on demands.
 pub(super) struct Products<T> {

@@ -21,6 +21,7 @@
 mod cholesky;
 mod interior;
 mod optimum;
+mod point;
 mod real;
 mod scaled;
 mod start;

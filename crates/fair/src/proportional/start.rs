@@ -1,6 +1,6 @@
 //! Where the interior-point method starts: rates under all limits, prices over all marginal utilities.
 
-use super::interior::Point;
+use super::point::Point;
 use super::real::Real;
 use super::scaled::Scaled;
 

@@ -25,7 +25,7 @@
 //! And rates and mu are computed from deviations of a connection's prices from their mean.
 
 use super::cholesky::Matrix;
-use super::interior::Point;
+use super::point::Point;
 use super::real::Real;
 use super::scaled::Scaled;
 

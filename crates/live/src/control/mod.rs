@@ -102,7 +102,7 @@ pub fn check_groups(protocol: &Protocol) -> Result<(), Unsuited> {
 /// The names of the protocols that can control real connections.
 pub fn suited() -> Vec<&'static str> {
     let suits = |name: &&str| Protocol::named(name).is_some_and(|protocol| check_anywhere(&protocol).is_ok());
-    PROTOCOLS.iter().map(|(name, _, _)| *name).filter(suits).collect()
+    PROTOCOLS.iter().map(|(name, ..)| *name).filter(suits).collect()
 }
 
 /// The protocol of this name, if it can control real connections over links of which nothing is known: with its default

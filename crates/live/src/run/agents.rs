@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anabranch_agents::{AgentId, Ask, Counts, LinkSettings, Settings, Step};
 use anabranch_core::{ConnectionId, LinkId, NodeId, Rate, Span};
 use anabranch_emulator::{Hop, Lab};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use tokio::runtime::Runtime;
 
 use super::RunError;

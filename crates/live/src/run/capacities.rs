@@ -3,7 +3,7 @@
 //! its turn, and has the rate of before.
 
 use anabranch_core::{ConnectionId, LinkId, Rate, Time};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 /// The least capacity of a path at a time, as its source knows it; `None` in an empty bin of opportunities.
 pub(super) fn known(plan: &Plan, path: &[LinkId], now: Time) -> Option<Rate> {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_plan::Plan;
 use anabranch_proto::protocols::Terms;
-use anabranch_scenario::plan::Plan;
 use tokio::task::JoinSet;
 
 use super::capacities::{known, next_change};

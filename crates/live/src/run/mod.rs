@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_emulator::{Host, Lab, LabError, OF_ENDS, Options, Sample, take_precedence};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::agents::AgentsTotal;
@@ -213,7 +213,7 @@ fn begin(
 
 /// Joins loops at relays: what may come over those before is what there is room for.
 fn join(plan: &Plan, courses: &mut [Course]) -> Vec<Arc<RelayEnd>> {
-    let join = |relay: &anabranch_scenario::plan::Relay| {
+    let join = |relay: &anabranch_plan::Relay| {
         let next = &mut courses[relay.connection.index()];
         let end = Arc::new(RelayEnd::new(relay, data_of(next.packet), next.group.clone()));
         next.source = Some(end.clone());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anabranch_core::{ConnectionId, Rate};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use tokio::sync::watch;
 
 use super::agents::join;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anabranch_core::{ConnectionId, Samples, Span, Time};
 use anabranch_emulator::{LinkState, PathCount, Report, Sample};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 
 use super::agents::AgentsTotal;
 use super::connection::{ConnectionTotal, Status};

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use anabranch_core::ConnectionId;
 use anabranch_proto::transport::{NO_RATE, Relay};
-use anabranch_scenario::plan;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
@@ -48,7 +47,7 @@ pub struct RelayTotal {
 
 /// A relay, before the connection that goes on from it.
 pub(super) struct RelayEnd {
-    plan: plan::Relay,
+    plan: anabranch_plan::Relay,
     /// The control of the next loop.
     next: Arc<Group>,
     held: Mutex<Held>,
@@ -71,7 +70,7 @@ struct Input {
 
 impl RelayEnd {
     /// An empty one, before a loop whose packets have so many bytes of data.
-    pub fn new(plan: &plan::Relay, packet: u64, next: Arc<Group>) -> Self {
+    pub fn new(plan: &anabranch_plan::Relay, packet: u64, next: Arc<Group>) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let relay = Relay::new(plan.buffer.0, packet as u32, &settings);
         let inputs = settings.iter().map(|_| Input::default()).collect();
@@ -261,7 +260,8 @@ mod tests {
     fn relay(inputs: usize) -> RelayEnd {
         let settings = InputSettings { weight: 1.0, marking: Marking::Never };
         let inputs = (0..inputs).map(|c| (ConnectionId::new(c), settings)).collect();
-        let plan = plan::Relay { connection: ConnectionId::new(9), inputs, buffer: Size(5000), told: Told::Sent };
+        let plan =
+            anabranch_plan::Relay { connection: ConnectionId::new(9), inputs, buffer: Size(5000), told: Told::Sent };
         RelayEnd::new(&plan, 1000, Group::new(&named("lia").unwrap()).unwrap())
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anabranch_agents::serves;
 use anabranch_core::{ConnectionId, Time};
+use anabranch_plan::Plan;
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::Plan;
 
 use crate::control::{MOST_PATHS, Unsuited, check};
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anabranch_core::Span;
 use anabranch_emulator::lab_refusal;
 use anabranch_live::run::{Outcome, run};
-use anabranch_scenario::plan::Plan;
+use anabranch_plan::Plan;
 use anabranch_scenario::{NetworkSource, Scenario};
 
 /// So many times a run is tried that is late, or in which the machine halted, since it has other things to do.

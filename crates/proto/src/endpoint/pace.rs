@@ -1,9 +1,7 @@
 //! Pacing: when a source that may send at some rate sends its next packet.
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Bytes, Rate, Time};
-
-/// Bits in a byte times picoseconds in a second.
-const BIT_PICOSECONDS: f64 = 8e12;
 
 /// The pace of one subflow: a packet of b bytes at rate r is followed by the next after 8 b / r.
 ///
@@ -53,8 +51,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_core::units::MILLISECOND;
 
     #[test]
     fn a_packet_follows_after_its_bits_at_the_rate() {

@@ -69,11 +69,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self {
-            window_gain: 2.0,
-            round_trip_memory: SpanText(Span(10_000_000_000_000)),
-            round_trip_probe: SpanText(Span(200_000_000_000)),
-        }
+        Self { window_gain: 2.0, round_trip_memory: SpanText(Span::s(10)), round_trip_probe: SpanText(Span::ms(200)) }
     }
 }
 
@@ -82,11 +78,11 @@ fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 }
 
 fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
-    range::span(Span(100_000_000_000)..=Span(1_000_000_000_000_000), deserializer)
+    range::span(Span::ms(100)..=Span::s(1000), deserializer)
 }
 
 fn probe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
-    range::span(Span(1_000_000_000)..=Span(10_000_000_000_000), deserializer)
+    range::span(Span::ms(1)..=Span::s(10), deserializer)
 }
 
 /// The control of a connection.

@@ -24,10 +24,12 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::expect::Expect;
 use crate::protocols::terms::Terms;
 
 /// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+// Links count probes anew in every period, and miss those that come late.
+pub const TERMS: Terms = Terms { expect: Expect { may_wait: false, ..Expect::USUAL }, ..Terms::SINGLE_PATH };
 
 /// More than any link carries, in bit/s.
 const UNLIMITED: f64 = 1e15;
@@ -52,7 +54,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { period: SpanText(Span(70_000_000_000)) }
+        Self { period: SpanText(Span::ms(70)) }
     }
 }
 

@@ -37,10 +37,16 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::expect::Expect;
 use crate::protocols::terms::Terms;
 
 /// On what terms it serves. A newer RM packet says all that an older one does.
-pub const TERMS: Terms = Terms { supersedes: true, ..Terms::SINGLE_PATH };
+pub const TERMS: Terms = Terms {
+    supersedes: true,
+    // It takes nothing back from a link up to a tenth over its capacity.
+    expect: Expect { excess: 0.1, ..Expect::USUAL },
+    ..Terms::SINGLE_PATH
+};
 
 /// More than any link carries, in bit/s.
 const UNLIMITED: f64 = 1e15;
@@ -96,7 +102,7 @@ impl Default for Parameters {
 }
 
 fn milliseconds(ms: u64) -> SpanText {
-    SpanText(Span(ms * 1_000_000_000))
+    SpanText(Span::ms(ms))
 }
 
 fn utilisation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

@@ -18,6 +18,8 @@ mod d_slen_as_printed;
 pub mod dctcp;
 pub mod erica;
 pub mod ewtcp;
+mod expect;
+mod family;
 pub mod gaimd;
 pub mod lgc;
 pub mod lgcc;
@@ -43,13 +45,16 @@ mod whole_rates;
 pub mod wvegas;
 pub mod xcp;
 
+use anabranch_core::choice::Choice;
+use anabranch_core::choices;
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use expect::Expect;
+pub use family::Family;
 pub use terms::{Claims, Demands, Sources, Terms};
 
-use crate::choice::{Choice, choices};
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;
 
@@ -73,20 +78,32 @@ impl From<Box<dyn WindowControl>> for Control {
     }
 }
 
-/// Makes [`Protocol`] and [`PROTOCOLS`] of a list: variant, module, name in files, name that people read, what it does.
+/// Makes [`Protocol`], [`Header`] and [`PROTOCOLS`] of a list: variant, module, the type of what its control packets carry
+/// if they carry fields of its own, name in files, name that people read, family, what it does.
 ///
 /// The module has `TERMS`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
 /// Those of window protocols take `links` from `crate::window`.
 macro_rules! protocols {
-    ($($(#[$doc:meta])* $variant:ident($module:ident): $name:literal, $title:literal, $does:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident($module:ident $(, $header:ident)?): $name:literal, $title:literal, $family:ident,
+        $does:literal;)*) => {
         /// A protocol with its parameters, written `protocol = "d-slen"` or `protocol.d-slen = { variant = "paper" }`.
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         pub enum Protocol {
             $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
         }
 
-        /// The name of each protocol in files, the name that people read, and what it does.
-        pub const PROTOCOLS: [(&str, &str, &str); [$($name),*].len()] = [$(($name, $title, $does)),*];
+        /// The fields of a control packet: one variant for each protocol that has fields of its own.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Header {
+            $($(
+                #[doc = concat!("The fields of ", $title, ".")]
+                $variant($module::$header),
+            )?)*
+        }
+
+        /// The name of each protocol in files, the name that people read, what it does, its family, and its module here.
+        pub const PROTOCOLS: [(&str, &str, &str, Family, &str); [$($name),*].len()] =
+            [$(($name, $title, $does, Family::$family, stringify!($module))),*];
 
         impl Protocol {
             /// Its name in files: `d-slen`.
@@ -122,103 +139,103 @@ macro_rules! protocols {
 
 protocols! {
     /// ABC: a window that links make a packet more or less with each packet [goyal2020].
-    Abc(abc): "abc", "ABC",
+    Abc(abc): "abc", "ABC", LinkWindows,
         "one window that links open and close packet by packet [goyal2020]";
     /// B-Neck (reconstruction): links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
-    BNeck(b_neck): "b-neck", "B-Neck (reconstruction)",
+    BNeck(b_neck, Packet): "b-neck", "B-Neck (reconstruction)", MaxMinRates,
         "max-min fair rates, and silence once they are found [mozo2011]";
     /// BALIA: windows that depend on the fastest of a connection's subflows [peng2016].
-    Balia(balia): "balia", "BALIA",
+    Balia(balia): "balia", "BALIA", PathWindows,
         "windows of several paths, balanced between friendly and quick [peng2016]";
     /// BBR: packets at the rate that the bottleneck delivers [cardwell2016].
-    Bbr(bbr): "bbr", "BBR",
+    Bbr(bbr): "bbr", "BBR", DelayWindows,
         "one window and a pace, from delivery rates and the least round trip [cardwell2016]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
-    Bfyz(bfyz): "bfyz", "BFYZ (reconstruction)",
+    Bfyz(bfyz, Probe): "bfyz", "BFYZ (reconstruction)", MaxMinRates,
         "max-min fair rates with a label for each session at a link [bartal2002]";
     /// Charny (reconstruction): links mark sessions and advertise rates, sources take the least [charny1995].
-    Charny(charny): "charny", "Charny (reconstruction)",
+    Charny(charny, Probe): "charny", "Charny (reconstruction)", MaxMinRates,
         "max-min fair rates by marks on sessions held back elsewhere [charny1995]";
     /// COBB-like: links count anew in every period whom they hold back [cobb2008].
-    CobbLike(cobb): "cobb-like", "COBB-like",
+    CobbLike(cobb, Probe): "cobb-like", "COBB-like", MaxMinRates,
         "max-min fair rates by counts made anew in every period [cobb2008]";
     /// Copa: a rate that is the inverse of the queueing delay [arun2018].
-    Copa(copa): "copa", "Copa",
+    Copa(copa): "copa", "Copa", DelayWindows,
         "one window and a pace, from the queueing delay [arun2018]";
     /// Fully coupled windows: all subflows together are one Reno [wischik2011].
-    Coupled(coupled): "coupled", "Fully coupled",
+    Coupled(coupled): "coupled", "Fully coupled", PathWindows,
         "windows of several paths that are one Reno, on the best paths [wischik2011]";
     /// CUBIC: a window that follows a curve in time since the last loss [rfc9438].
-    Cubic(cubic): "cubic", "CUBIC",
+    Cubic(cubic): "cubic", "CUBIC", LossWindows,
         "one window that grows with time since a loss, not with round trips [rfc9438]";
     /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
-    DSlen(d_slen): "d-slen", "d-SLEN",
+    DSlen(d_slen, Probe): "d-slen", "d-SLEN", PathRates,
         "upward max-min fair rates by saturation levels [ludena2021]";
     /// DCTCP: cuts its window by half of the share of marked packets [bensley2017].
-    Dctcp(dctcp): "dctcp", "DCTCP",
+    Dctcp(dctcp): "dctcp", "DCTCP", LossWindows,
         "one window that falls by the share of marked packets [bensley2017]";
     /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
-    Erica(erica): "erica", "ERICA",
+    Erica(erica, Rm): "erica", "ERICA", MaxMinRates,
         "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
     /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
-    Ewtcp(ewtcp): "ewtcp", "EWTCP",
+    Ewtcp(ewtcp): "ewtcp", "EWTCP", PathWindows,
         "windows of several paths that add up to one Reno [wischik2011]";
     /// GAIMD: Reno with any increase and any decrease [yang2000].
-    Gaimd(gaimd): "gaimd", "GAIMD",
+    Gaimd(gaimd): "gaimd", "GAIMD", LossWindows,
         "one window with any increase and decrease; as given, smoother than Reno [yang2000]";
     /// LGC: a rate that grows as a population does, end to end [teymoori2016].
-    Lgc(lgc): "lgc", "LGC",
+    Lgc(lgc): "lgc", "LGC", Growth,
         "one rate that grows as a population does, by marks and capacities [teymoori2016]";
     /// LGCC: a rate that grows as a population does, over chains of loops [teymoori2023].
-    Lgcc(lgcc): "lgcc", "LGCC",
+    Lgcc(lgcc): "lgcc", "LGCC", Growth,
         "one rate for each of a chain of loops, which follow each other [teymoori2023]";
     /// LIA: linked increases, as fast as the best path alone [rfc6356].
-    Lia(lia): "lia", "LIA",
+    Lia(lia): "lia", "LIA", PathWindows,
         "windows of several paths with linked increases [rfc6356]";
     /// A logarithmic controller: a rate that rests where its price is what it pays [teymoori2023].
-    LogRate(log_rate): "log-rate", "Logarithmic",
+    LogRate(log_rate): "log-rate", "Logarithmic", Growth,
         "one rate by marks, whose utility is its logarithm [teymoori2023]";
     /// NMCC: subflows that share links grow together as one, in slow start too [thomas2016].
-    Nmcc(nmcc): "nmcc", "NMCC",
+    Nmcc(nmcc): "nmcc", "NMCC", PathWindows,
         "windows of several paths, coupled where the network says that these share links [thomas2016]";
     /// OLIA: linked increases that leave worse paths to others [khalili2012].
-    Olia(olia): "olia", "OLIA",
+    Olia(olia): "olia", "OLIA", PathWindows,
         "windows of several paths with linked increases, on the best paths [khalili2012]";
     /// PERC: links and sessions exchange offers and limits [jose2015].
-    Perc(perc): "perc", "PERC",
+    Perc(perc, Probe): "perc", "PERC", MaxMinRates,
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
     /// PIQI-RCP-like: links offer one rate to all, mended by the load and its changes [jain2007].
-    PiqiRcp(piqi_rcp): "piqi-rcp-like", "PIQI-RCP-like",
+    PiqiRcp(piqi_rcp): "piqi-rcp-like", "PIQI-RCP-like", LinkRates,
         "one rate for all at a link, from its load and how that changes [jain2007]";
     /// QI-RCP-like: links offer one rate to all, mended by the load [jain2007].
-    QiRcp(qi_rcp): "qi-rcp-like", "QI-RCP-like",
+    QiRcp(qi_rcp): "qi-rcp-like", "QI-RCP-like", LinkRates,
         "one rate for all at a link, from its load [jain2007]";
     /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
-    Rcp(rcp): "rcp", "RCP",
+    Rcp(rcp, Probe): "rcp", "RCP", LinkRates,
         "one rate for all at a link, from its load and its queue [dukkipati2005]";
     /// Reno: a packet more in a round trip, half at a loss [rfc5681].
-    Reno(reno): "reno", "Reno",
+    Reno(reno): "reno", "Reno", LossWindows,
         "additive increase and multiplicative decrease of one window [rfc5681]";
     /// s-PERC: links and sessions exchange offers and limits, and packets carry what links gave [jose2019].
-    SPerc(s_perc): "s-perc", "s-PERC",
+    SPerc(s_perc, Probe): "s-perc", "s-PERC", MaxMinRates,
         "max-min fair rates by messages, with four numbers at a link [jose2019]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
-    Slbn(slbn): "slbn", "SLBN",
+    Slbn(slbn, Probe): "slbn", "SLBN", MaxMinRates,
         "max-min fair rates with three numbers at a link [mozo2012]";
     /// Uncoupled: Reno on each subflow, each for itself [wischik2011].
-    Uncoupled(uncoupled): "uncoupled", "Uncoupled",
+    Uncoupled(uncoupled): "uncoupled", "Uncoupled", PathWindows,
         "a Reno on each of several paths [wischik2011]";
     /// Vegas: a few packets of its own in queues [brakmo1994].
-    Vegas(vegas): "vegas", "Vegas",
+    Vegas(vegas): "vegas", "Vegas", DelayWindows,
         "one window that keeps a few packets in queues [brakmo1994]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
-    VoLeTran(vo_le_tran): "vo-le-tran", "Vo-Le-Tran (reconstruction)",
+    VoLeTran(vo_le_tran, Notice): "vo-le-tran", "Vo-Le-Tran (reconstruction)", PathRates,
         "upward max-min fair rates by prices of links [vo2019]";
     /// wVegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
-    Wvegas(wvegas): "wvegas", "wVegas",
+    Wvegas(wvegas): "wvegas", "wVegas", PathWindows,
         "windows of several paths that keep ten packets in queues [cao2012]";
     /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
-    Xcp(xcp): "xcp", "XCP",
+    Xcp(xcp, Congestion): "xcp", "XCP", LinkWindows,
         "equal shares by windows that links open and close [katabi2002]";
 }
 

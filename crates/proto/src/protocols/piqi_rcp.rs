@@ -31,11 +31,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::expect::Expect;
 use crate::protocols::rate_feedback::{self, Beginning, Law, Link, Seen, Source};
 use crate::protocols::terms::Terms;
 
 /// On what terms it serves.
-pub const TERMS: Terms = rate_feedback::TERMS;
+///
+/// The rate moves by half of what the load does from one interval to the next.
+pub const TERMS: Terms =
+    Terms { expect: Expect { laxity: 2.0, ..rate_feedback::TERMS.expect }, ..rate_feedback::TERMS };
 
 /// The most rates that a link remembers.
 const MOST_RATES: f64 = 1000.0;
@@ -84,11 +88,11 @@ impl Default for Parameters {
             proportional: 0.5,
             history: History::ErrorDifference,
             utilisation: 1.0,
-            interval: SpanText(Span(5_000_000_000)),
+            interval: SpanText(Span::ms(5)),
             start: 0.05,
-            round_trip: SpanText(Span(200_000_000_000)),
+            round_trip: SpanText(Span::ms(200)),
             least: RateText(Rate(8000.0)),
-            spacing: SpanText(Span(10_000_000_000)),
+            spacing: SpanText(Span::ms(10)),
         }
     }
 }

@@ -19,12 +19,12 @@ pub(super) fn number<'de, D: Deserializer<'de>>(range: RangeInclusive<f64>, dese
 
 /// Reads a time between changes of a rate.
 pub(super) fn interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
-    span(Span(1_000_000)..=Span(10_000_000_000_000), deserializer).map(Some)
+    span(Span::us(1)..=Span::s(10), deserializer).map(Some)
 }
 
 /// Reads for how long round trips count.
 pub(super) fn rtt_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
-    span(Span(1_000_000_000)..=Span(3_600_000_000_000_000), deserializer).map(Some)
+    span(Span::ms(1)..=Span::s(3600), deserializer).map(Some)
 }
 
 /// Reads a time in a range.

@@ -27,10 +27,18 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::expect::Expect;
 use crate::protocols::terms::Terms;
 
 /// On what terms they serve. A probe says nothing that a newer one does not.
-pub(super) const TERMS: Terms = Terms { supersedes: true, ..Terms::SINGLE_PATH };
+///
+/// Data packets have 40 bytes in tests, so that there are 150 of them in an interval: in 6 there is nothing to be seen
+/// but noise.
+pub(super) const TERMS: Terms = Terms {
+    supersedes: true,
+    expect: Expect { settles_s: 5.0, packet: 40, measures_load: true, ..Expect::USUAL },
+    ..Terms::SINGLE_PATH
+};
 
 /// How long a source waits for its first reply before it asks again.
 const RETRY: f64 = 0.5;
@@ -188,7 +196,7 @@ impl<L: Law> Link<L> {
 
 impl<L: Law> LinkControl for Link<L> {
     fn on_arrival(&mut self, link: &LinkView, _: Visitor, header: &mut Header, orders: &mut LinkOrders) {
-        let Header::RateFeedback(probe) = header else { return };
+        let Header::Rcp(probe) = header else { return };
         if !self.is_awake {
             self.is_awake = true;
             self.begin_interval(link, orders);
@@ -267,7 +275,7 @@ impl Source {
     fn probe(&mut self, now: Time, orders: &mut Orders) {
         let bytes = Bytes(((self.granted / 8.0) as u64).max(self.packet.0));
         let (round_trip, packet) = (self.round_trip, self.packet);
-        orders.probe(0, Header::RateFeedback(Probe { rate: f64::INFINITY, round_trip, bytes, packet, sent: now }));
+        orders.probe(0, Header::Rcp(Probe { rate: f64::INFINITY, round_trip, bytes, packet, sent: now }));
         self.granted = 0.0;
         self.due = after(now, self.pause());
         orders.wake(self.due);
@@ -286,7 +294,7 @@ impl SourceControl for Source {
     }
 
     fn on_reply(&mut self, now: Time, _: usize, header: &Header, orders: &mut Orders) {
-        let Header::RateFeedback(reply) = header else { return };
+        let Header::Rcp(reply) = header else { return };
         // A second copy, or an older one that was overtaken.
         if self.latest.is_some_and(|latest| reply.sent <= latest) {
             return;
@@ -358,8 +366,7 @@ pub(super) fn least<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateTe
 mod tests {
     use super::*;
     use crate::testing::{Fixed, alone, visitor};
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_core::units::MILLISECOND;
 
     /// Offers what is left, every 10 ms.
     #[derive(Clone)]
@@ -391,9 +398,9 @@ mod tests {
     fn offer(link: &mut Link<Rest>, view: &LinkView, round_trip_ms: u64, orders: &mut LinkOrders) -> f64 {
         let round_trip = Span(round_trip_ms * MILLISECOND);
         let probe = Probe { rate: 8.9e6, round_trip, bytes: Bytes(4000), packet: Bytes(1000), sent: Time(0) };
-        let mut header = Header::RateFeedback(probe);
+        let mut header = Header::Rcp(probe);
         link.on_arrival(view, visitor(0, 0), &mut header, orders);
-        let Header::RateFeedback(probe) = header else { panic!("it is still a probe") };
+        let Header::Rcp(probe) = header else { panic!("it is still a probe") };
         probe.rate
     }
 
@@ -452,7 +459,7 @@ mod tests {
         let mut orders = Orders::default();
         ask(source, &mut orders);
         let probe = |order: crate::control::Order| match order.header {
-            Header::RateFeedback(probe) => probe,
+            Header::Rcp(probe) => probe,
             _ => panic!("it is a probe"),
         };
         (orders.packets.into_iter().map(probe).collect(), orders.grants.iter().map(|g| g.1.0).collect(), orders.wake)
@@ -466,7 +473,7 @@ mod tests {
         assert_eq!((first.len(), wake), (1, Some(time(500))));
         // No reply: it asks again.
         let (again, ..) = call(&mut source, |s, orders| s.on_timer(time(500), orders));
-        let reply = Header::RateFeedback(Probe { rate: 8e6, ..again[0] });
+        let reply = Header::Rcp(Probe { rate: 8e6, ..again[0] });
         let (second, grants, wake) = call(&mut source, |s, orders| s.on_reply(time(530), 0, &reply, orders));
         assert_eq!((second[0].round_trip, second[0].bytes), (Span(30 * MILLISECOND), Bytes(1000)));
         assert!((grants[0] - 8e6).abs() < 1e-9 && wake == Some(time(540)));

@@ -20,12 +20,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::expect::Expect;
 pub use crate::protocols::rate_feedback::Probe;
 use crate::protocols::rate_feedback::{self, Beginning, Law, Link, Seen, Source};
 use crate::protocols::terms::Terms;
 
 /// On what terms it serves.
-pub const TERMS: Terms = rate_feedback::TERMS;
+///
+/// It begins with a round trip of 0.2 s in mind and 5 % of the capacity, and adds a tenth of what is spare in a round trip.
+/// A tenth of the spare capacity balances the whole queue, and packets sent in step always wait for each other.
+pub const TERMS: Terms =
+    Terms { expect: Expect { settles_s: 20.0, laxity: 3.0, ..rate_feedback::TERMS.expect }, ..rate_feedback::TERMS };
 
 /// Bits of the packet in which the least rate is counted.
 const PACKET: f64 = 8000.0;
@@ -72,11 +77,11 @@ impl Default for Parameters {
             alpha: 0.1,
             beta: 1.0,
             utilisation: 1.0,
-            interval: SpanText(Span(10_000_000_000)),
+            interval: SpanText(Span::ms(10)),
             start: 0.05,
-            round_trip: SpanText(Span(200_000_000_000)),
+            round_trip: SpanText(Span::ms(200)),
             least_packets: 0.01,
-            spacing: SpanText(Span(10_000_000_000)),
+            spacing: SpanText(Span::ms(10)),
         }
     }
 }

@@ -23,6 +23,7 @@
 //! Rates are whole numbers of bit/s and sums of them, so that they return to exactly zero.
 
 use anabranch_core::quantity::SpanText;
+use anabranch_core::units::MICROSECOND;
 use anabranch_core::{Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -36,9 +37,6 @@ use crate::protocols::whole_rates::{UNLIMITED, whole};
 
 /// On what terms it serves.
 pub const TERMS: Terms = Terms::SINGLE_PATH;
-
-/// Picoseconds in a microsecond.
-const MICROSECOND: u64 = 1_000_000;
 
 /// The shortest and the longest round, in picoseconds: 1 us to 1000 s.
 const ROUNDS: std::ops::RangeInclusive<u64> = MICROSECOND..=1_000_000_000 * MICROSECOND;
@@ -274,8 +272,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{alone, view, visitor};
-
-    const MILLISECOND: u64 = 1000 * MICROSECOND;
+    use anabranch_core::units::MILLISECOND;
 
     fn link(variant: Variant) -> Link {
         Link::new(&Parameters { variant, ..Parameters::default() })

@@ -1,5 +1,6 @@
 //! On what terms protocols serve connections.
 
+use super::expect::Expect;
 use crate::packet::Header;
 
 /// The least and the greatest claim that protocols weigh.
@@ -25,6 +26,8 @@ pub struct Terms {
     pub sources: Sources,
     /// What a sink does to a control packet that wants a reply; false if it sends none after all.
     pub turn: fn(&mut Header) -> bool,
+    /// What tests that hold for all protocols may expect of one that grants rates.
+    pub expect: Expect,
 }
 
 impl Terms {
@@ -37,6 +40,7 @@ impl Terms {
         supersedes: false,
         sources: Sources::Rates,
         turn: send_back,
+        expect: Expect::USUAL,
     };
 
     /// Connections over the transport, whose sources keep windows and share equally.

@@ -85,8 +85,7 @@ impl Before {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MILLISECOND: u64 = 1_000_000_000;
+    use anabranch_core::units::MILLISECOND;
 
     fn at(ms: u64) -> Time {
         Time(ms * MILLISECOND)

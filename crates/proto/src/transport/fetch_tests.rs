@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_core::units::MILLISECOND;
 use anabranch_core::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -12,8 +13,6 @@ use super::{Chunk, Segment, Settings, Sink, Source};
 use crate::ConnectionView;
 use crate::protocols::{Control, Protocol};
 use crate::testing::alone;
-
-const MILLISECOND: u64 = 1_000_000_000;
 
 /// A path from a source to the target; each direction of a packet has a fate of its own.
 #[derive(Clone, Copy, Debug)]

@@ -64,13 +64,14 @@ impl Settings {
 }
 
 impl Default for Settings {
+    /// What most stacks do, but for the acknowledgement of every packet.
     fn default() -> Self {
         Self {
             packet: Bytes(1500),
-            least_wait: Span(200_000_000_000),
-            first_wait: Span(1_000_000_000_000),
+            least_wait: Span::ms(200),
+            first_wait: Span::s(1),
             ack_every: 1,
-            ack_delay: Span(40_000_000_000),
+            ack_delay: Span::ms(40),
             buffer: u64::MAX / 4,
             scheduler: Scheduler::LowestRtt,
         }

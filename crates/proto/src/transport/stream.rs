@@ -2,12 +2,10 @@
 
 use std::collections::VecDeque;
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Time};
 
 use super::packets::Chunk;
-
-/// Bits in a byte times picoseconds in a second.
-const BIT_PICOSECONDS: f64 = 8e12;
 
 /// The data of a connection.
 #[derive(Clone, Debug)]

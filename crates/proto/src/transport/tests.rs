@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_core::units::MILLISECOND;
 use anabranch_core::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
 use super::{Ack, Chunk, NO_RATE, Scheduler, Segment, Settings, Sink, Source};
 use crate::window::{Acked, Signal, WindowControl};
-
-const MILLISECOND: u64 = 1_000_000_000;
 
 /// Windows that stay as they are, and what they were told.
 #[derive(Default)]

@@ -99,7 +99,7 @@ fn an_interval_is_a_least_round_trip_or_as_long_as_is_said() {
     control.on_ack(0, &acked(0.2, 0.1));
     assert!(is_near(pace(&control), 1.6e6));
     for (interval, changes) in [(20, 5), (300, 0)] {
-        let interval = Some(Span(interval * 1_000_000_000));
+        let interval = Some(Span::ms(interval));
         let mut control = begun(Double, MarkedRateSettings { interval, ..SETTINGS });
         (12..=20).for_each(|i| control.on_ack(0, &acked(0.01 * f64::from(i), 0.1)));
         assert!(is_near(pace(&control), 800e3 * f64::from(1 << changes)), "{}", pace(&control));
@@ -199,9 +199,8 @@ fn a_rate_that_jumps_follows_what_the_path_carries_at_once() {
 #[test]
 fn round_trips_are_forgotten_only_if_that_is_asked_for() {
     // Ten packets in 10 ms are 8 Mbit/s, and in 100 ms that is a hundred; one more is under way.
-    for (rtt_window, window) in [(None, 11.0), (Some(Span(1_000_000_000_000)), 101.0)] {
-        let mut control =
-            opened(Double, MarkedRateSettings { interval: Some(Span(60_000_000_000_000)), rtt_window, ..SETTINGS });
+    for (rtt_window, window) in [(None, 11.0), (Some(Span::s(1)), 101.0)] {
+        let mut control = opened(Double, MarkedRateSettings { interval: Some(Span::s(60)), rtt_window, ..SETTINGS });
         control.on_ack(0, &acked(0.1, 0.1));
         control.on_ack(0, &acked(0.2, 0.01));
         (3..40).for_each(|i| control.on_ack(0, &acked(0.1 * f64::from(i), 0.1)));

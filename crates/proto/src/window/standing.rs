@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn tell(control: &mut dyn WindowControl, subflow: usize, happening: &Happening, at: u64) {
-        let now = Time(at * 1_000_000_000);
+        let now = Time::ms(at);
         match *happening {
             Happening::Open => control.open(subflow, now),
             Happening::Close => control.close(subflow),

@@ -3,8 +3,9 @@
 use anabranch_core::{LinkId, Network, NodeId};
 
 use super::{PathId, PathRecord};
-use crate::filter::{Filter, filter_of};
+use crate::filter::Filter;
 use crate::identities::Identities;
+use crate::selection::filter_of;
 
 /// One path, up or down.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! What the network tells connections.
 
 use anabranch_core::{LinkId, Network, Span};
+use anabranch_plan::Assistance;
 use toml::Spanned;
 
 use super::Scenario;
 use super::connections::Wants;
 use super::quickest::{quickest_from, quickest_to};
 use crate::error::ScenarioError;
-use crate::plan::Assistance;
 
 impl Scenario {
     /// What the network tells.

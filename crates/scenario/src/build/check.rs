@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use anabranch_core::units::Short;
 use anabranch_core::{Bytes, Connection, ConnectionId, LinkId, Network, Paths, Rate, Span};
+use anabranch_plan::Record;
+use anabranch_plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, MOST_DELAY, RunPlan, Transfer};
 use anabranch_proto::control::MOST_POSITIONS;
 use toml::Spanned;
 
@@ -12,8 +14,6 @@ use super::connections::Wants;
 use super::network::first_ids;
 use super::sources::check_sources;
 use crate::error::ScenarioError;
-use crate::plan::Record;
-use crate::plan::{CAPACITIES, ControlPlane, LEAST_ROUND_TRIP, LinkPlan, MOST_DELAY, RunPlan, Transfer};
 
 /// The most paths and links that can be told apart in a run.
 const MOST_IDS: usize = 1 << 27;

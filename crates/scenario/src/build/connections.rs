@@ -6,6 +6,7 @@ use std::ops::Range;
 use anabranch_core::names::FreeNames;
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Connection, ConnectionId, Demands, Network, NodeId, Span, Time};
+use anabranch_plan::{DemandChange, Fetch, PathTime, Server, Transfer};
 use anabranch_proto::Protocol;
 use rand::{Rng, RngExt};
 use toml::Spanned;
@@ -19,7 +20,6 @@ use crate::error::ScenarioError;
 use crate::file::connection::{ConnectionTable, ConnectionValues, DemandStep, DemandsTable, PathChoice, PathCount};
 use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
-use crate::plan::{DemandChange, Fetch, PathTime, Server, Transfer};
 
 /// What the connections of a scenario ask for.
 pub(super) struct Wants {

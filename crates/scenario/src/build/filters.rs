@@ -1,12 +1,12 @@
 //! The filters that packets carry, one for each path and one for its way back.
 
 use anabranch_core::{ConnectionId, LinkId, Network, Paths};
+use anabranch_plan::{Filters, way_back};
 use anabranch_psi::{Filter, Identities, Refusal, filter_of, forward};
 
 use super::Scenario;
 use super::connections::Wants;
 use crate::error::ScenarioError;
-use crate::plan::{Filters, way_back};
 
 /// The most links beside their paths that packets of all paths may take: each is kept.
 const MOST_STRAYS: usize = 1 << 24;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use anabranch_core::{Network, Span};
+use anabranch_plan::LinkPlan;
+use anabranch_plan::opportunities::Opportunities;
 use toml::Spanned;
 
 use super::network::first_ids;
@@ -11,8 +13,6 @@ use super::{Read, Scenario};
 use crate::error::ScenarioError;
 use crate::file::link::LinkSettings;
 use crate::file::trace::TraceTable;
-use crate::opportunities::Opportunities;
-use crate::plan::LinkPlan;
 
 /// Changes of capacity of all links together, so that a long trace for every link does not fill the memory.
 pub(super) const MOST_CHANGES: usize = 100_000_000;

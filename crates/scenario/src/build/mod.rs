@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use anabranch_core::paths::Progress;
 use anabranch_core::{Demands, Network, Paths};
+use anabranch_plan::Plan;
 use toml::Spanned;
 
 use connections::Wants;
@@ -32,7 +33,6 @@ use crate::file::File;
 use crate::file::connection::DemandsTable;
 use crate::file::relays::divide;
 use crate::file::run::RunTable;
-use crate::plan::Plan;
 use crate::set::with_values;
 use crate::values::check_bounds;
 

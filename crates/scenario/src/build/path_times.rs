@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use anabranch_core::{Connection, ConnectionId, Paths, Span, Time};
+use anabranch_plan::PathTime;
 use anabranch_proto::Protocol;
 
 use super::Scenario;
 use super::connections::Wants;
 use crate::error::ScenarioError;
 use crate::file::connection::PathTimes;
-use crate::plan::PathTime;
 
 /// A connection whose paths have times.
 pub(super) struct Timed {

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use anabranch_core::{Bytes, Connection, ConnectionId, Demands, Network, Paths, Time};
+use anabranch_plan::Relay;
 use anabranch_proto::transport::{InputSettings, Marking};
 
 use super::Scenario;
 use super::connections::Wants;
 use crate::error::ScenarioError;
-use crate::file::relays::{AfterChoice, MarkingChoice, MarkingNumber, MarkingWord};
-use crate::plan::Relay;
+use crate::file::after::AfterChoice;
+use crate::file::relays::{MarkingChoice, MarkingNumber, MarkingWord};
 
 /// The ways through a chain that there may be, of one path of each loop.
 const MOST_WAYS: usize = 1024;

@@ -1,11 +1,11 @@
 //! Where the data of connections come from: from one node that sends, or from several that are asked.
 
 use anabranch_core::{ConnectionId, NodeId, Span, Time};
+use anabranch_plan::{Fetch, Server};
 use anabranch_proto::Protocol;
 
 use crate::file::connection::ConnectionTable;
 use crate::file::sources::SourceChoice;
-use crate::plan::{Fetch, Server};
 
 /// The nodes that a `[[connection]]` table names as its sources, the first of them first.
 ///

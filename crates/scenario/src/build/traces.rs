@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use anabranch_core::Span;
 use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_plan::opportunities::Milliseconds;
 use toml::Spanned;
 
 use super::links::MOST_CHANGES;
 use super::{Read, Scenario};
 use crate::file::link::{CapacityChange, LinkSettings};
 use crate::file::trace::{TraceChoice, TraceTable};
-use crate::opportunities::Milliseconds;
 use crate::trace::Trace;
 
 /// The files of traces, each read once.

@@ -15,8 +15,8 @@ use super::connections::draw_count;
 use super::ends::{Ends, draw_ends};
 use crate::file::connection::ConnectionValues;
 use crate::file::distribution::exponential;
-use crate::file::run::MOST_DURATION;
 use crate::file::traffic::{Arrivals, Departures, DrawnArrivals, Nodes, TrafficTable};
+use crate::file::words::MOST_DURATION;
 
 /// A `[[traffic]]` table, and what its draws depend on.
 pub(super) struct Group<'a> {

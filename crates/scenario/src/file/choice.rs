@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_proto::queues::{QUEUES, Queue};
+use anabranch_queues::{QUEUES, Queue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// A protocol by its name, or with parameters.

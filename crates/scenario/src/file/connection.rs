@@ -6,22 +6,19 @@ use anabranch_core::paths::MOST_PATHS;
 use anabranch_core::quantity::{BytesText, RateText, SpanText};
 use anabranch_core::units::Short;
 use anabranch_core::{Bytes, Time};
+use anabranch_plan::CAPACITIES;
 use anabranch_proto::Protocol;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::after::AfterChoice;
 use super::choice::ProtocolChoice;
 use super::distribution::Amount;
-use super::relays::AfterChoice;
 use super::sources::SourceChoice;
-use super::words::whole_table;
+use super::words::{PACKETS, packet_size, whole_table};
 use super::{check_order, no_time, one};
-use crate::plan::CAPACITIES;
-
-/// The sizes of a data packet in bytes.
-const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;
 
 /// `[[connection]]`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -280,12 +277,4 @@ fn later_demand<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateText, 
 
 pub(super) fn packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BytesText>, D::Error> {
     packet_size(deserializer, *PACKETS.start()).map(Some)
-}
-
-/// A size of `least` bytes or more that a packet can have.
-pub(super) fn packet_size<'de, D: Deserializer<'de>>(deserializer: D, least: u64) -> Result<BytesText, D::Error> {
-    let size = BytesText::deserialize(deserializer)?;
-    let good = (least..=*PACKETS.end()).contains(&size.0.0);
-    let message = || format!("a packet of {} B cannot be; it must have {least} B to {} B", size.0.0, PACKETS.end());
-    if good { Ok(size) } else { Err(D::Error::custom(message())) }
 }

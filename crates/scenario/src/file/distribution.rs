@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use super::words::{Unlimited, from_text, text_or_table};
+use super::words::{MOST_DURATION, Unlimited, from_text, text_or_table};
 
 /// A size or a time: fixed, or drawn anew each time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl Drawable for BytesText {
 
 impl Drawable for SpanText {
     // 4800 h.
-    const MOST: u64 = super::run::MOST_DURATION.0;
+    const MOST: u64 = MOST_DURATION.0;
 
     fn number(self) -> u64 {
         self.0.0

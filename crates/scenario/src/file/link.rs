@@ -5,7 +5,8 @@ use std::fmt;
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Span, Time};
-use anabranch_proto::queues::Queue as Discipline;
+use anabranch_plan::{Faults, Limit};
+use anabranch_queues::Queue as Discipline;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;
@@ -16,7 +17,6 @@ use super::choice::DisciplineChoice;
 use super::trace::TraceChoice;
 use super::words::{Capacity, from_text, text};
 use super::{check_order, no_time, yes};
-use crate::plan::{Faults, Limit};
 
 /// `[[node]]`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 //! What a value may be is checked as it is read, so that the mistake has its place; what two values may be together,
 //! where the network and the connections are built.
 
+pub mod after;
 pub mod assistance;
 mod by_key;
 mod choice;

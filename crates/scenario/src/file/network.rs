@@ -277,7 +277,7 @@ fn mbit<const MBIT: u32>() -> Capacity {
 }
 
 fn micros<const MICROSECONDS: u64>() -> SpanText {
-    SpanText(Span(MICROSECONDS * 1_000_000))
+    SpanText(Span::us(MICROSECONDS))
 }
 
 fn number<const NUMBER: usize>() -> usize {

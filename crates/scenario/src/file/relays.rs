@@ -11,6 +11,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::after::AfterChoice;
 use super::connection::{ConnectionTable, PathChoice};
 use super::words::text_or_table;
 
@@ -93,58 +94,6 @@ fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let part = f64::deserialize(deserializer)?;
     let message = || D::Error::custom(format!("the share is {part}; it must be 0 to 1"));
     if (0.0..=1.0).contains(&part) { Ok(part) } else { Err(message()) }
-}
-
-/// A connection that ends where this one begins, which sends on what comes over it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum AfterChoice {
-    /// With the same weight as others.
-    Equal(String),
-    /// With a weight.
-    Weighted(WeightedInput),
-}
-
-/// A connection that ends where another begins, and its weight there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WeightedInput {
-    /// Which.
-    pub connection: String,
-    /// Its part of the next loop, relative to the others; over 0.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub weight: f64,
-}
-
-impl AfterChoice {
-    /// Which connection.
-    pub fn connection(&self) -> &str {
-        match self {
-            Self::Equal(name) => name,
-            Self::Weighted(input) => &input.connection,
-        }
-    }
-
-    /// Its weight.
-    pub fn weight(&self) -> f64 {
-        match self {
-            Self::Equal(_) => 1.0,
-            Self::Weighted(input) => input.weight,
-        }
-    }
-}
-
-impl From<WeightedInput> for AfterChoice {
-    fn from(input: WeightedInput) -> Self {
-        Self::Weighted(input)
-    }
-}
-
-impl<'de> Deserialize<'de> for AfterChoice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "a connection such as \"a\", or { connection = \"a\", weight = 2 }";
-        text_or_table::<_, WeightedInput, _>(deserializer, expected, |text| Ok(Self::Equal(text.to_owned())))
-    }
 }
 
 /// Puts, in place of each connection with `relays`, a connection for each of its loops: `film/1`, and `film/2` after that.

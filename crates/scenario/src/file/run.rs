@@ -2,16 +2,13 @@
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::{ControlPlane, Fairness, Record, RunPlan};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use super::connection::packet_size;
 use super::transport::TransportTable;
-use crate::plan::{ControlPlane, Fairness, Record, RunPlan};
-
-/// The longest run: 4800 h, which are 200 days.
-pub const MOST_DURATION: Span = Span(200 * 86_400 * 1_000_000_000_000);
+use super::words::{MOST_DURATION, packet_size};
 
 /// Samples in a run, if nothing is said.
 const SAMPLES: u64 = 500;
@@ -105,7 +102,7 @@ impl Default for RunTable {
     fn default() -> Self {
         use Recorded::{Connections, Fairness, Links, Subflows};
         Self {
-            duration: SpanText(Span(10_000_000_000_000)),
+            duration: SpanText(Span::s(10)),
             warm_up: SpanText(Span(0)),
             seed: 1,
             sample: None,

@@ -2,19 +2,19 @@
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::opportunities::Milliseconds;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use super::run::some_duration;
 use super::words::text_or_table;
-use crate::opportunities::Milliseconds;
 
 /// The largest packet of most paths.
 const OPPORTUNITY: Bytes = Bytes(1500);
 
 /// 20 ms.
-const BIN: Span = Span(20_000_000_000);
+const BIN: Span = Span::ms(20);
 
 /// A trace by its file, or with parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -2,16 +2,16 @@
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::Transport;
 use anabranch_proto::transport::Scheduler;
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use super::connection::packet_size;
-use crate::plan::Transport;
+use super::words::packet_size;
 
 /// The least time that a source waits before a round trip is known.
-const LEAST_FIRST_WAIT: Span = Span(1_000_000);
+const LEAST_FIRST_WAIT: Span = Span::us(1);
 
 /// The most packets that wait for one acknowledgement.
 const MOST_EVERY: u32 = 32;

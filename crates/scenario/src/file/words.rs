@@ -1,14 +1,20 @@
-//! Values that are text or a table, and texts that stand for no number.
+//! What several tables have in common: values that are text or a table, texts that stand for no number, bounds.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use anabranch_core::Rate;
-use anabranch_core::quantity::RateText;
+use anabranch_core::quantity::{BytesText, RateText};
+use anabranch_core::{Rate, Span};
 use schemars::JsonSchema;
 use serde::de::value::{Error as TextError, MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+
+/// The longest run: 4800 h, which are 200 days.
+pub const MOST_DURATION: Span = Span::s(200 * 86_400);
+
+/// The sizes of a data packet in bytes.
+pub(super) const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;
 
 /// The word `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,4 +134,12 @@ pub(super) fn no_more_keys<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::
         None => Ok(()),
         Some(key) => Err(A::Error::custom(format!("`{key}` is one key too many here; leave one out"))),
     }
+}
+
+/// A size of `least` bytes or more that a packet can have.
+pub(super) fn packet_size<'de, D: Deserializer<'de>>(deserializer: D, least: u64) -> Result<BytesText, D::Error> {
+    let size = BytesText::deserialize(deserializer)?;
+    let good = (least..=*PACKETS.end()).contains(&size.0.0);
+    let message = || format!("a packet of {} B cannot be; it must have {least} B to {} B", size.0.0, PACKETS.end());
+    if good { Ok(size) } else { Err(D::Error::custom(message())) }
 }

@@ -1,9 +1,9 @@
 //! Which paths may be used while links fail, by what connections are told of it.
 
 use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_plan::Plan;
 
 use super::plan;
-use crate::plan::Plan;
 
 /// A path of one link with a way back, these keys for each; failures are told a second later.
 fn told(there: &str, back: &str) -> Plan {
@@ -62,7 +62,7 @@ fn a_pause_between_opportunities_is_no_failure() {
     // In bins of 1 ms most have the rate 0.
     let traced = format!("{UP}\ntrace = {{ opportunities_ms = [5, 3000], bin = \"1 ms\" }}");
     let plan = told(&traced, &traced);
-    assert!(plan.links[0].changes.contains(&(Time(5_000_000_000), Rate(0.0))));
+    assert!(plan.links[0].changes.contains(&(Time::ms(5), Rate(0.0))));
     assert_eq!(usable(&plan, &[0.0, 1.5, 3.5]), [true; 3]);
     assert_eq!(plan.told_failures(plan.paths.path(0)), []);
 }

@@ -1,9 +1,9 @@
 //! `[filters]`: what identities are drawn by, a filter for each path and way back, and what is refused.
 
+use anabranch_plan::{Filters, Plan, way_back};
 use anabranch_psi::{Filter, Ones, filter_of};
 
 use super::{PAIR, plan, refused};
-use crate::plan::{Filters, Plan, way_back};
 
 fn filters(text: &str) -> Filters {
     plan(text).unwrap().filters.expect("the file has [filters]")

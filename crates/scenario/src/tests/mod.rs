@@ -18,8 +18,8 @@ mod warnings;
 use std::sync::Arc;
 
 use anabranch_core::{Demands, Network, Paths};
+use anabranch_plan::Plan;
 
-use crate::plan::Plan;
 use crate::{NetworkSource, Scenario, ScenarioError};
 
 /// Three nodes, with two ways from a to c.

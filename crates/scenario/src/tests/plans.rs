@@ -1,12 +1,12 @@
 //! What the simulator takes.
 
 use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
+use anabranch_plan::{
+    ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
+};
 use anabranch_proto::Protocol;
 
 use super::{PAIR, plan};
-use crate::plan::{
-    ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
-};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -25,10 +25,10 @@ fn a_bare_scenario_has_every_default() {
         errors: false,
     };
     let run = RunPlan {
-        duration: Span(10_000_000_000_000),
+        duration: Span::s(10),
         warm_up: Span(0),
         seed: 1,
-        sample: Span(20_000_000_000),
+        sample: Span::ms(20),
         control: ControlPlane::Separate,
         control_packet: Bytes(64),
         control_share: None,
@@ -60,7 +60,7 @@ capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacit
 "#;
     let plan = plan(&format!("{PAIR}demand = \"1 Mbit/s\"\n{own}{defaults}")).unwrap();
     let seconds = |s| Time::from_seconds(s).unwrap();
-    let data = Faults { loss: 0.1, reorder: 0.2, late: Span(1_000_000_000), ..Faults::default() };
+    let data = Faults { loss: 0.1, reorder: 0.2, late: Span::ms(1), ..Faults::default() };
     let limit = Limit { bytes: Some(Bytes(65_536)), packets: None };
     let changes = vec![(seconds(0.5), Rate(2e6)), (seconds(1.0), Rate(0.0)), (seconds(1.5), Rate(f64::INFINITY))];
     let common = LinkPlan { limit, data, changes, ..LinkPlan::default() };
@@ -88,7 +88,7 @@ fn opportunities_of_a_trace_are_shared_and_seen_as_rates() {
     assert_eq!((opportunities(0).times.as_slice(), opportunities(0).bytes), (&[0, 3, 10, 30, 40][..], 1500));
     assert!(std::ptr::eq(opportunities(0).times.as_slice(), opportunities(1).times.as_slice()));
     assert!(std::ptr::eq(opportunities(0).times.as_slice(), opportunities(3).times.as_slice()));
-    let at = |ms: u64, mbps: f64| (Time(ms * 1_000_000_000), Rate(mbps * 1e6));
+    let at = |ms: u64, mbps: f64| (Time::ms(ms), Rate(mbps * 1e6));
     assert_eq!(links[0].changes, [at(0, 1.2), at(20, 1.8), at(40, 1.2)]);
     assert_eq!(links[2].changes, [at(0, 4.8), at(10, 0.0), at(20, 2.4), at(30, 4.8), at(50, 0.0)]);
 }
@@ -257,10 +257,10 @@ record = ["grants"]
     assert_eq!(
         plan,
         RunPlan {
-            duration: Span(2_000_000_000_000),
-            warm_up: Span(1_500_000_000_000),
+            duration: Span::s(2),
+            warm_up: Span::ms(1500),
             seed: 7,
-            sample: Span(1_000_000_000),
+            sample: Span::ms(1),
             control: ControlPlane::InBand,
             control_packet: Bytes(100),
             control_share: Some(0.01),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anabranch_core::{Connection, Demands, Network, NetworkBuilder, Position, Rate, Span, Time};
+use anabranch_plan::Plan;
 use proptest::prelude::*;
 
 use super::{PAIR, network, trace};
-use crate::plan::Plan;
 use crate::{NetworkSource, Scenario};
 
 /// The plan and the whole text of a scenario, and the plan of that text.

@@ -1,9 +1,9 @@
 //! Values set from outside.
 
 use anabranch_core::Rate;
+use anabranch_plan::Plan;
 
 use super::{PAIR, TRIANGLE, network};
-use crate::plan::Plan;
 use crate::{Scenario, ScenarioError};
 
 fn set(text: &str, sets: &[(&str, &str)]) -> Result<Plan, ScenarioError> {

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use anabranch_core::{ConnectionId, Span, Time};
+use anabranch_plan::Plan;
 
 use super::{plan, refused};
-use crate::plan::Plan;
 
 /// Three nodes that can give, and one that takes; all links take 1 ms.
 const STAR: &str = "[[link]]\nsource = \"a\"\ntarget = \"x\"\ncapacity = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
@@ -30,7 +30,7 @@ fn paths_lead_from_each_source_in_turn() {
     let begins = plan.paths.of(ConnectionId(0)).map(|path| &plan.network.node(plan.network.link(path[0]).source).name);
     assert_eq!(begins.collect::<Vec<_>>(), ["b", "a"]);
     let server = plan.fetch(ConnectionId(0)).unwrap().servers[1];
-    assert_eq!((server.start, server.stop), (Time(1_000_000_000_000), Some(Time(2_000_000_000_000))));
+    assert_eq!((server.start, server.stop), (Time::s(1), Some(Time::s(2))));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_subscription_goes_by_way_of_rendezvous_and_manager() {
         "{STAR}[[connection]]\ntarget = \"x\"\nprotocol = \"nmcc\"\nsources = [\"c\"]\n\
          [assistance]\nrendezvous = \"a\"\nmanager = \"b\"\n"
     ));
-    assert_eq!(plan.unwrap().fetches[0].set_up, Span(4_000_000_000));
+    assert_eq!(plan.unwrap().fetches[0].set_up, Span::ms(4));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::time::Instant;
 
 use anabranch_core::{Bytes, Span};
-use anabranch_scenario::plan::{ControlPlane, Fairness, Plan, Record, RunPlan, Transport};
+use anabranch_plan::{ControlPlane, Fairness, Plan, Record, RunPlan, Transport};
 use anabranch_sim::{Threads, simulate_on};
 
 /// Runs it on as many threads as the variable `THREADS` says (1 if it is not set, by the clock if it is `as-pays`), and

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use crate::common::scenario::planned;
+use anabranch_plan::Plan;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_scenario::plan::Plan;
 use anabranch_sim::{Outcome, simulate};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -169,7 +169,7 @@ fn mistake(plan: &Plan, outcome: &Outcome) -> Option<&'static str> {
     if !samples.subflow_rtt_s.iter().all(|x| x.is_nan() || (x.is_finite() && *x > 0.9e-6)) {
         return Some("a round trip");
     }
-    let whole = |(c, transfer): (usize, &anabranch_scenario::plan::Transfer)| {
+    let whole = |(c, transfer): (usize, &anabranch_plan::Transfer)| {
         let own = outcome.subflows.iter().filter(|s| s.connection as usize == c);
         transfer.amount.is_none_or(|amount| own.map(|s| s.delivered).sum::<u64>() <= amount.0)
     };

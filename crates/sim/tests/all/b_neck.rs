@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::common::random::{PATTERNS, Pattern, Rounds, course, lose_control, random_plan};
 use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::{Network, Rate, Span, Time};
+use anabranch_plan::{Faults, Plan, Record};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::b_neck;
-use anabranch_scenario::plan::{Faults, Plan, Record};
 use anabranch_sim::Outcome;
 
 fn protocol(provisional: bool) -> Protocol {

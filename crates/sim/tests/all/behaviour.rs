@@ -2,9 +2,9 @@
 
 use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::Span;
+use anabranch_plan::{Fairness, Faults, Limit, Plan};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::copa;
-use anabranch_scenario::plan::{Fairness, Faults, Limit, Plan};
 use anabranch_sim::Outcome;
 
 /// Connections over one link of so many Mbit/s, with a round trip of so many milliseconds without queues, and room for so

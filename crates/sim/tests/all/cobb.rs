@@ -4,9 +4,9 @@ use crate::common::random::{Pattern, random_plan};
 use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Demands, Rate, Span};
+use anabranch_plan::Record;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::cobb;
-use anabranch_scenario::plan::Record;
 
 #[test]
 fn three_links_are_shared_as_worked_by_hand_after_far_too_much() {

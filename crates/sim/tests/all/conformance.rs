@@ -2,74 +2,44 @@
 
 use crate::common::{MEGA, MILLISECOND, assert_close, last_rates, network, plan, run, timed};
 use anabranch_core::{Bytes, Connection, ConnectionId, Demands, Rate, Span, Time};
+use anabranch_plan::{ControlPlane, DemandChange, Faults, Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_proto::protocols::{Claims, PROTOCOLS};
-use anabranch_scenario::plan::{ControlPlane, DemandChange, Faults, Limit, Plan};
+use anabranch_proto::protocols::{Claims, Expect, PROTOCOLS};
 use anabranch_sim::Outcome;
 
 /// Each protocol that grants rates, and how long it may take to settle on these networks, in seconds. Those that keep
 /// windows are in `windows.rs`.
 fn all() -> impl Iterator<Item = (Protocol, f64)> {
-    let named = PROTOCOLS.iter().map(|(name, ..)| (Protocol::named(name).unwrap(), settling(name)));
-    named.filter(|(protocol, _)| !protocol.terms().keeps_windows())
+    let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());
+    let granting = named.filter(|protocol| !protocol.terms().keeps_windows());
+    granting.map(|protocol| (protocol.clone(), expect(&protocol).settles_s))
 }
 
-fn settling(name: &str) -> f64 {
-    match name {
-        "vo-le-tran" => 60.0,
-        // Begins with a round trip of 0.2 s in mind and 5 % of the capacity, of what is spare a tenth in a round trip.
-        "rcp" => 20.0,
-        "qi-rcp-like" | "piqi-rcp-like" => 5.0,
-        _ => 2.0,
-    }
+/// What may be expected of a protocol.
+fn expect(protocol: &Protocol) -> &Expect {
+    &protocol.terms().expect
 }
 
-/// Whether links measure what comes to them. Then packets have 40 bytes, so that there are 150 of them in an interval:
-/// in 6 there is nothing to be seen but noise.
-fn measures_load(protocol: &Protocol) -> bool {
-    matches!(protocol.name(), "rcp" | "qi-rcp-like" | "piqi-rcp-like")
-}
-
-/// Bytes of data packets.
-fn packet_size(protocol: &Protocol) -> u64 {
-    match protocol.name() {
-        // Its links measure traffic by the packets of a round trip, of which there should be many.
-        "xcp" => 100,
-        _ if measures_load(protocol) => 40,
-        _ => 1000,
-    }
-}
-
-/// How many times as far from fair as others a protocol may be.
-fn laxity(protocol: &Protocol) -> f64 {
-    match protocol.name() {
-        // A tenth of the spare capacity balances the whole queue, and packets sent in step always wait for each other.
-        "rcp" => 3.0,
-        // The rate moves by half of what the load does from one interval to the next.
-        "piqi-rcp-like" => 2.0,
-        _ => 1.0,
-    }
-}
-
-/// Those whose control packets may wait in queues: links that count probes anew in every period miss what comes late.
+/// Those whose control packets may wait in queues.
 fn all_that_may_wait() -> impl Iterator<Item = (Protocol, f64)> {
-    all().filter(|(protocol, _)| protocol.name() != "cobb-like")
+    all().filter(|(protocol, _)| expect(protocol).may_wait)
 }
 
-/// Rates of a link's connections are such; ERICA takes nothing back from a link up to a tenth over its capacity.
+/// Rates of a link's connections are such, and more together as far as the protocol may exceed a capacity.
 fn assert_shared(protocol: &Protocol, got: &[f64], wanted: &[f64], tolerance: f64) {
-    if protocol.name() != "erica" {
+    let excess = expect(protocol).excess;
+    if excess == 0.0 {
         return assert_close(got, wanted, tolerance);
     }
     let is_fair = got.iter().zip(wanted).all(|(got, wanted)| *got >= wanted - tolerance);
     let (load, fair): (f64, f64) = (got.iter().sum(), wanted.iter().sum());
-    assert!(is_fair && load <= 1.1 * fair + tolerance, "{got:?} is not {wanted:?} and up to a tenth more");
+    assert!(is_fair && load <= (1.0 + excess) * fair + tolerance, "{got:?} is not {wanted:?} and up to {excess} more");
 }
 
 /// Some connections over one link of 10 Mbit/s and 5 ms.
 fn one_link(count: usize, protocol: Protocol, seconds: f64) -> Plan {
     let path: &[&[&str]] = &[&["a", "b"]];
-    let packet = Bytes(packet_size(&protocol));
+    let packet = Bytes(expect(&protocol).packet);
     let mut plan = plan(network(&[("a", "b", 10.0, 5.0)]), &vec![path; count], protocol, seconds);
     plan.transfers.iter_mut().for_each(|transfer| transfer.packet = packet);
     plan
@@ -95,7 +65,7 @@ fn it_fills_a_link() {
 #[test]
 fn it_shares_a_link() {
     for (protocol, seconds) in all() {
-        let tolerance = 0.05 * laxity(&protocol);
+        let tolerance = 0.05 * expect(&protocol).laxity;
         let plan = one_link(4, protocol.clone(), seconds);
         assert_shared(&protocol, &last_rates(&plan, &run(&plan)), &[2.5; 4], tolerance);
     }
@@ -166,8 +136,7 @@ fn it_follows_a_demand_that_changes() {
             demand: Rate(mbps * MEGA),
         };
         plan.demand_changes = vec![change(seconds, 4.0), change(2.0 * seconds, 1.0)];
-        // XCP leaves some of a link unused if a connection cannot use what it is offered.
-        let tolerance = if plan.protocols[0].name() == "xcp" { 0.5 } else { 0.2 };
+        let tolerance = expect(&protocol).after_demand_mbps;
         let outcome = run(&plan);
         let rates: Vec<f64> = outcome.samples.connection_granted_bps.iter().map(|bps| bps / MEGA).collect();
         // Just before the first change, just before the second, and at the end.
@@ -260,11 +229,11 @@ fn what_a_full_queue_or_the_link_loses_is_counted() {
 #[test]
 fn control_packets_may_share_the_queues_with_data() {
     for (protocol, seconds) in all_that_may_wait() {
-        // Who measures what comes gives 2 % of the link to control packets and acknowledgements of hops; XCP acknowledges
-        // every packet, and leaves room for what that takes: 64 bytes for 1,000.
-        let is_windowed = protocol.name() == "xcp";
-        let wanted = if measures_load(&protocol) { 4.9 } else { 5.0 };
-        let tolerance = if is_windowed { 0.5 } else { 0.1 * laxity(&protocol) };
+        // Who measures what comes gives 2 % of the link to control packets and acknowledgements of hops; windows in headers
+        // need an acknowledgement for every packet, and room for it: 64 bytes for 1,000.
+        let is_windowed = protocol.terms().has_headers();
+        let wanted = if expect(&protocol).measures_load { 4.9 } else { 5.0 };
+        let tolerance = if is_windowed { 0.5 } else { 0.1 * expect(&protocol).laxity };
         let mut plan = one_link(2, protocol.clone(), seconds);
         if is_windowed {
             plan.transfers.iter_mut().for_each(|transfer| transfer.packet = Bytes(1000));
@@ -291,7 +260,7 @@ fn rates_follow_a_capacity_that_changes() {
 #[test]
 fn control_packets_take_no_more_than_their_share() {
     for (protocol, seconds) in all_that_may_wait() {
-        let is_slow = protocol.name() == "vo-le-tran";
+        let is_slow = !expect(&protocol).settles_held_back;
         let mut plan = one_link(2, protocol, seconds);
         plan.run.control = ControlPlane::InBand;
         plan.run.control_share = Some(0.01);

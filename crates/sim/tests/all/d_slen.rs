@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::common::{MEGA, last_gauge, network, plan, run, timed};
 use anabranch_core::Rate;
+use anabranch_plan::Plan;
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::Plan;
 use anabranch_sim::Outcome;
 
 /// c1 has paths over a link of 5 and one of 10 Mbit/s; 20 others share the latter until 19 of them leave after so many

@@ -3,9 +3,9 @@
 use crate::common::random::{Pattern, random_plan};
 use crate::common::{MEGA, MILLISECOND, network, plan, run, timed};
 use anabranch_core::{Demands, Rate, Span};
+use anabranch_plan::{Plan, Record};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::erica;
-use anabranch_scenario::plan::{Plan, Record};
 
 fn protocol() -> Protocol {
     Protocol::named("erica").unwrap()

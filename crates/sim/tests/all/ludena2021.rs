@@ -3,9 +3,9 @@
 use crate::common::{MEGA, MILLISECOND, assert_close, last_gauge, last_rates, network, plan, run};
 use anabranch_core::Rate;
 use anabranch_core::quantity::RateText;
+use anabranch_plan::Plan;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{d_slen, vo_le_tran};
-use anabranch_scenario::plan::Plan;
 use anabranch_sim::Outcome;
 
 /// Scenario 1: c1 with three paths, c2 with one, c3 with two.

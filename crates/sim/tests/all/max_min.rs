@@ -5,9 +5,9 @@ use crate::common::random::{Pattern, percentiles, random_plan};
 use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Connection, ConnectionId, Demands, Rate, Span, Time};
+use anabranch_plan::{DemandChange, Plan, Record};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::slbn;
-use anabranch_scenario::plan::{DemandChange, Plan, Record};
 use anabranch_sim::Outcome;
 use rand::RngExt;
 

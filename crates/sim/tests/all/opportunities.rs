@@ -2,11 +2,11 @@
 
 use crate::common::{MILLISECOND, network, plan, run};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::opportunities::{Milliseconds, Opportunities};
+use anabranch_plan::{Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_proto::queues::{QUEUES, Queue};
+use anabranch_queues::{QUEUES, Queue};
 use anabranch_scenario::Trace;
-use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
-use anabranch_scenario::plan::{Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
 
 /// Links of 100 ms there and back, of which one has 250 packets of 1,500 bytes waiting at most, and a trace.

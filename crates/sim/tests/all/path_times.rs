@@ -2,9 +2,9 @@
 
 use crate::common::{MEGA, network, plan, run, timed};
 use anabranch_core::{Bytes, ConnectionId, Time};
+use anabranch_plan::{Limit, PathTime, Plan};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_scenario::plan::{Limit, PathTime, Plan};
 use anabranch_sim::{Outcome, simulate_on};
 
 fn all() -> impl Iterator<Item = Protocol> {

@@ -2,9 +2,9 @@
 
 use crate::common::{MEGA, MILLISECOND, network, plan, run};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::{Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_proto::queues::{EcnStepParameters, QUEUES, Queue};
-use anabranch_scenario::plan::{Limit, Plan};
+use anabranch_queues::{EcnStepParameters, QUEUES, Queue};
 use anabranch_sim::{Outcome, simulate_on};
 
 /// Some connections over one link of 10 Mbit/s with a round trip of 20 ms, and room for 250 packets of 1,000 bytes.

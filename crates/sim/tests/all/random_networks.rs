@@ -5,9 +5,9 @@ use std::thread;
 use crate::common::MILLISECOND;
 use crate::common::random::{Course, PATTERNS, Pattern, course, lose_control, percentiles, random_plan};
 use anabranch_core::Span;
+use anabranch_plan::Faults;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen;
-use anabranch_scenario::plan::Faults;
 
 /// Round trips of quiet after which fair rates are expected.
 const ROUNDS: u64 = 600;

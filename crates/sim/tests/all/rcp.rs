@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 use crate::common::{MEGA, MILLISECOND, last_rates, network, plan, run, timed};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Span};
+use anabranch_plan::{Plan, Record};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{piqi_rcp, qi_rcp, rcp};
-use anabranch_scenario::plan::{Plan, Record};
 use anabranch_sim::Outcome;
 use rand::RngExt;
 

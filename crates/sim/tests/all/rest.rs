@@ -6,9 +6,9 @@
 use std::thread;
 
 use anabranch_core::{Rate, quantity::RateText};
+use anabranch_plan::Plan;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::vo_le_tran;
-use anabranch_scenario::plan::Plan;
 use anabranch_sim::Outcome;
 
 use crate::common::random::{PATTERNS, fair_residual, mixed_plan, percentiles};

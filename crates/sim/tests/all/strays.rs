@@ -3,10 +3,10 @@
 use crate::common::scenario::{mistake, planned};
 use crate::common::{network, plan, run};
 use anabranch_core::{Bytes, Rate};
+use anabranch_plan::{Filters, Limit, Plan, way_back};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Filter, Identities, IdentityParameters, Ones, forward};
-use anabranch_scenario::plan::{Filters, Limit, Plan, way_back};
 use anabranch_sim::{LinkTotal, Outcome};
 
 /// A path from s to t by m; links that leave each of them, and one that goes on.

@@ -3,11 +3,11 @@
 use crate::common::random::{Pattern, random_plan};
 use crate::common::{MILLISECOND, network, plan};
 use anabranch_core::{ConnectionId, Demands, Rate, Samples, Span, Time};
+use anabranch_plan::opportunities::{Milliseconds, Opportunities};
+use anabranch_plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_psi::{Identities, IdentityParameters, Ones, filter_of};
-use anabranch_scenario::opportunities::{Milliseconds, Opportunities};
-use anabranch_scenario::plan::{ControlPlane, DemandChange, Filters, Limit, Plan, Record, way_back};
 use anabranch_sim::{Progress, Threads, simulate_on, simulate_seen};
 
 /// Network number `seed` with data packets, capacities that change, and everything recorded.

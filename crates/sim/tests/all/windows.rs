@@ -2,10 +2,10 @@
 
 use crate::common::{MEGA, MILLISECOND, network, plan, run, timed};
 use anabranch_core::{Bytes, Connection, Demands, Rate, Span, Time};
+use anabranch_plan::{Faults, Limit, Plan, Record};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_proto::transport::Scheduler;
-use anabranch_scenario::plan::{Faults, Limit, Plan, Record};
 use anabranch_sim::{Outcome, simulate_on};
 
 fn all() -> impl Iterator<Item = Protocol> {

@@ -2,8 +2,8 @@
 
 use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
 use anabranch_core::{Bytes, Rate, Span};
+use anabranch_plan::{ControlPlane, Faults, Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{ControlPlane, Faults, Limit, Plan};
 use anabranch_sim::{Outcome, simulate_on};
 
 fn xcp() -> Protocol {

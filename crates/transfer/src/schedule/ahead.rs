@@ -65,7 +65,7 @@ mod tests {
     fn ahead(bytes: impl Fn(u64) -> u64, until: u64) -> f64 {
         let mut ahead = Ahead::default();
         for ms in 0..=until {
-            ahead.on_received(bytes(ms), 0.1, Time(ms * 1_000_000_000));
+            ahead.on_received(bytes(ms), 0.1, Time::ms(ms));
             assert!(ahead.counts.len() <= 2 * KEPT as usize + 2, "{}", ahead.counts.len());
         }
         ahead.bytes

@@ -237,7 +237,7 @@ mod tests {
 
     /// A time in milliseconds.
     fn ms(ms: u64) -> Time {
-        Time(ms * 1_000_000_000)
+        Time::ms(ms)
     }
 
     /// Sources that take `each` milliseconds for a chunk, one after the other, and answer in the order asked: when the last

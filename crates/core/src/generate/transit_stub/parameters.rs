@@ -60,7 +60,8 @@ pub struct TransitStubLinks {
 impl TransitStubLinks {
     /// These capacities, and delays drawn from 1 to 10 ms for each link.
     pub fn with_capacities(transit_transit: Rate, transit_stub: Rate, stub_stub: Rate) -> Self {
-        const MILLISECOND: u64 = 1_000_000_000;
+        use crate::units::MILLISECOND;
+
         let delay = DelayRule::Uniform { least: Span(MILLISECOND), most: Span(10 * MILLISECOND) };
         let rule = |capacity| LinkRule { capacity, delay };
         Self { transit_transit: rule(transit_transit), transit_stub: rule(transit_stub), stub_stub: rule(stub_stub) }

@@ -86,13 +86,13 @@ impl TransitStubLinks {
 impl TransitStubHosts {
     /// 200 hosts on each stub router, with links of 100 Mbit/s and 1 us [mozo2012].
     pub fn mozo2012() -> Self {
-        Self::new(200, LinkKind { capacity: Rate(100e6), delay: Span(1_000_000) })
+        Self::new(200, LinkKind { capacity: Rate(100e6), delay: Span::us(1) })
     }
 
     /// `per_stub_router` hosts with links of 10 Gbit/s, which do not bind [ludena2021, scenario 3].
     ///
     /// The paper names neither the number of hosts nor their delay; the delay is that of [mozo2012].
     pub fn ludena2021(per_stub_router: usize) -> Self {
-        Self::new(per_stub_router, LinkKind { capacity: Rate(10e9), delay: Span(1_000_000) })
+        Self::new(per_stub_router, LinkKind { capacity: Rate(10e9), delay: Span::us(1) })
     }
 }

@@ -69,7 +69,7 @@ fn every_link_has_the_capacity_and_delay_of_its_class() {
 
 #[test]
 fn hosts_hang_on_stub_routers_only() {
-    let host = LinkKind { capacity: Rate(1e8), delay: Span(1_000_000) };
+    let host = LinkKind { capacity: Rate(1e8), delay: Span::us(1) };
     let parameters = TransitStubParameters { hosts: Some(TransitStubHosts::new(3, host)), ..smallest() };
     let drawn = transit_stub(&parameters, 1).unwrap();
     let hosts = drawn.hosts();
@@ -126,7 +126,7 @@ fn extra_edges_join_what_was_apart() {
 #[test]
 fn delay_may_follow_length() {
     let mut parameters = TransitStubParameters::ts100();
-    parameters.links.transit_stub.delay = DelayRule::PerLength(Span(1_000_000));
+    parameters.links.transit_stub.delay = DelayRule::PerLength(Span::us(1));
     let drawn = transit_stub(&parameters, 3).unwrap();
     for (n, link) in drawn.network.links().iter().enumerate() {
         if drawn.classes[n] == LinkClass::TransitStub {

@@ -33,22 +33,28 @@
 
 use std::f64::consts::PI;
 
+use anabranch_core::units::BITS;
 use anabranch_core::{Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::expect::Expect;
 use crate::protocols::terms::{Demands, Sources, Terms};
 
 /// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, sources: Sources::Headers, ..Terms::SINGLE_PATH };
+pub const TERMS: Terms = Terms {
+    demands: Demands::AtSource,
+    sources: Sources::Headers,
+    // Links measure traffic by the packets of a round trip, of which there should be many. They leave some capacity unused
+    // if a connection cannot use what it is offered.
+    expect: Expect { packet: 100, after_demand_mbps: 0.5, ..Expect::USUAL },
+    ..Terms::SINGLE_PATH
+};
 
 /// No time is set.
 const NEVER: Time = Time(u64::MAX);
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
 
 /// The packets in the first window, as in the authors' simulation.
 const FIRST_WINDOW: f64 = 2.0;

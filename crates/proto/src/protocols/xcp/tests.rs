@@ -1,11 +1,10 @@
 //! XCP: its links and its window, worked by hand.
 
+use anabranch_core::units::MILLISECOND;
 use serde::de::value::F64Deserializer;
 
 use super::*;
 use crate::testing::{Fixed, alone, visitor};
-
-const MILLISECOND: u64 = 1_000_000_000;
 
 /// A link of 8 Mbit/s, a million bytes per second.
 fn view(now_ms: u64, queue: &Fixed) -> LinkView<'_> {

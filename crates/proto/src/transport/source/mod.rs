@@ -7,6 +7,7 @@ mod onward;
 mod path;
 mod twice;
 
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Span, Time};
 
 use self::path::Path;
@@ -14,9 +15,6 @@ use super::packets::{Ack, Chunk, Segment};
 use super::stream::{Lack, Stream};
 use super::{Scheduler, Settings};
 use crate::window::{Acked, Signal, WindowControl};
-
-/// Bits in a byte times picoseconds in a second.
-const BIT_PICOSECONDS: f64 = 8e12;
 
 /// What windows may lack of a whole packet, by rounding.
 const ROUNDING: f64 = 1e-9;

@@ -6,16 +6,13 @@ pub mod scenario;
 use std::sync::Arc;
 
 use anabranch_core::paths::links_along;
+pub use anabranch_core::units::MILLISECOND;
 use anabranch_core::{Bytes, Connection, Demands, LinkId, Network, NetworkBuilder, Paths, Rate, Span, Time};
+use anabranch_plan::{Assistance, ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{
-    Assistance, ControlPlane, Fairness, LinkPlan, Plan, Record, RunPlan, Transfer, Transport,
-};
 use anabranch_sim::{Outcome, simulate};
 
 pub const MEGA: f64 = 1e6;
-pub const MILLISECOND: u64 = 1_000_000_000;
-
 /// A network of two-way links: ends, capacity in Mbit/s, delay in ms.
 pub fn network(links: &[(&str, &str, f64, f64)]) -> Network {
     let mut builder = NetworkBuilder::new();

@@ -8,8 +8,8 @@ use anabranch_core::paths::{Metric, k_shortest};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Connection, ConnectionId, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_fair::{Problem, ProblemParts, certify};
+use anabranch_plan::{Faults, Plan};
 use anabranch_proto::Protocol;
-use anabranch_scenario::plan::{Faults, Plan};
 use anabranch_sim::Outcome;
 use rand::{Rng, RngExt};
 
@@ -54,7 +54,7 @@ pub fn random_plan(seed: u64, most_paths: usize, pattern: Pattern, protocol: Pro
     plan.run.duration = Span(end + 4000 * round_trip);
     plan.run.sample = plan.run.duration;
     plan.run.data = false;
-    plan.run.record = anabranch_scenario::plan::Record { grants: true, ..Default::default() };
+    plan.run.record = anabranch_plan::Record { grants: true, ..Default::default() };
     (plan, Rounds { round_trip, quiet_from })
 }
 
@@ -74,7 +74,7 @@ pub fn mixed_plan(seed: u64, pattern: Pattern, unit: f64, protocol: Protocol, ro
     plan.run.sample = Span(plan.run.duration.0 / 400);
     plan.run.data = false;
     plan.run.record =
-        anabranch_scenario::plan::Record { connections: true, subflows: true, fairness: true, ..Default::default() };
+        anabranch_plan::Record { connections: true, subflows: true, fairness: true, ..Default::default() };
     (plan, Rounds { round_trip, quiet_from })
 }
 

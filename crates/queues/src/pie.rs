@@ -73,11 +73,11 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            target: SpanText(Span(15_000_000_000)),
-            update: SpanText(Span(15_000_000_000)),
+            target: SpanText(Span::ms(15)),
+            update: SpanText(Span::ms(15)),
             alpha: 0.125,
             beta: 1.25,
-            burst: SpanText(Span(150_000_000_000)),
+            burst: SpanText(Span::ms(150)),
             most_marked: 0.1,
         }
     }
@@ -195,8 +195,8 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, ms, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, ms, packets, with_ecn};
 
     fn control(probability: f64, delay: f64) -> Control {
         Control { probability, delay, burst: Span(0), ..Control::new(&Parameters::default()) }
@@ -247,7 +247,7 @@ mod tests {
         control.update(0.001);
         assert_eq!(control.burst, Span(0), "the delay before was long");
         control.update(0.001);
-        assert_eq!(control.burst, Span(150_000_000_000));
+        assert_eq!(control.burst, Span::ms(150));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { target: SpanText(Span(5_000_000_000)), interval: SpanText(Span(100_000_000_000)) }
+        Self { target: SpanText(Span::ms(5)), interval: SpanText(Span::ms(100)) }
     }
 }
 
@@ -174,8 +174,8 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, at_most, ms, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, at_most, ms, packets, with_ecn};
 
     /// A queue of 5,000 packets that came at 0, from which one leaves every millisecond; when a packet was dropped or
     /// marked, in milliseconds.

@@ -55,7 +55,7 @@ impl Discipline for DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, packets};
+    use crate::testing::{Driven, packets};
 
     #[test]
     fn a_limit_in_packets_counts_packets() {

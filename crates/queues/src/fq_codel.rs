@@ -239,7 +239,7 @@ impl Discipline for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, at_most, at_most_bytes, ms, of_flow, packets};
+    use crate::testing::{Driven, at_most, at_most_bytes, ms, of_flow, packets};
 
     #[test]
     fn a_new_flow_goes_before_old_ones() {

@@ -130,7 +130,7 @@ impl Discipline for Drr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, at_most, at_most_bytes, of_flow, packets};
+    use crate::testing::{Driven, at_most, at_most_bytes, of_flow, packets};
 
     #[test]
     fn deficits_are_carried_over() {

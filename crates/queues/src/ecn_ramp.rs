@@ -72,8 +72,8 @@ impl Discipline for EcnRamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, packets, with_ecn};
 
     #[test]
     fn marks_are_as_many_as_the_queue_is_long() {

@@ -60,8 +60,8 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, at_most, ms, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, at_most, ms, packets, with_ecn};
 
     fn order_of_a_hundred(queue: &str) -> Vec<bool> {
         let mut queue = Driven::new(queue, at_most(1000));

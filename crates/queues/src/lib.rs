@@ -12,6 +12,7 @@ mod dualpi2;
 mod dualpi2_turns;
 mod ecn_ramp;
 mod ecn_step;
+mod family;
 mod fifo;
 mod flows;
 mod fq_codel;
@@ -28,21 +29,23 @@ mod testing;
 mod tests;
 mod wfq;
 
+use anabranch_core::choice::Choice;
+use anabranch_core::choices;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use discipline::{Discipline, Ecn, Item, Limits};
 pub use dualpi2::Scheduler;
+pub use family::Family;
 
-use crate::choice::{Choice, choices};
-
-/// Makes [`Queue`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, what it does.
+/// Makes [`Queue`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, family, what it
+/// does.
 ///
 /// The module has `discipline`, and `Parameters`, which derive what [`Queue`] derives and have defaults.
 macro_rules! queues {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $parameters:ident): $name:literal, $title:literal,
-        $does:literal;)*) => {
+        $family:ident, $does:literal;)*) => {
         $(pub use $module::Parameters as $parameters;)*
 
         /// A queue discipline with its parameters, written `discipline = "codel"` or `discipline.red = { min = 5, max = 15 }`.
@@ -52,8 +55,9 @@ macro_rules! queues {
             $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
         }
 
-        /// The name of each discipline in files, the name that people read, and what it does.
-        pub const QUEUES: [(&str, &str, &str); [$($name),*].len()] = [$(($name, $title, $does)),*];
+        /// The name of each discipline in files, the name that people read, what it does, its family, and its module here.
+        pub const QUEUES: [(&str, &str, &str, Family, &str); [$($name),*].len()] =
+            [$(($name, $title, $does, Family::$family, stringify!($module))),*];
 
         impl Queue {
             /// Its name in files: `drop-tail`.
@@ -81,37 +85,37 @@ macro_rules! queues {
 
 queues! {
     /// ABC router: brakes so many packets that sources come to a target rate [goyal2020].
-    Abc(abc, AbcQueueParameters): "abc", "ABC router",
+    Abc(abc, AbcQueueParameters): "abc", "ABC router", Marks,
         "tells ABC sources by each packet to speed up or to slow down [goyal2020]";
     /// CoDel: drops or marks when packets have waited too long for too long [nichols2018].
-    Codel(codel, CodelParameters): "codel", "CoDel",
+    Codel(codel, CodelParameters): "codel", "CoDel", Early,
         "drops or marks at the head while packets wait longer than a target [nichols2018]";
     /// Drop-tail: first in, first out; drops what there is no room for.
-    DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail",
+    DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail", Arrival,
         "first in, first out; drops what there is no room for";
     /// Deficit round robin: flows take turns, each with a quantum of bytes [shreedhar1996].
-    Drr(drr, DrrParameters): "drr", "DRR",
+    Drr(drr, DrrParameters): "drr", "DRR", Turns,
         "flows take turns, each with a quantum of bytes [shreedhar1996]";
     /// DualPI2: a queue of low latency beside a classic one, coupled [deschepper2023].
-    DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2",
+    DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2", Marks,
         "two queues whose marks and drops are coupled, for ECT(1) and for the others [deschepper2023]";
     /// ECN ramp: marks with a probability that grows with what waits, for LGC and LGCC [teymoori2023].
-    EcnRamp(ecn_ramp, EcnRampParameters): "ecn-ramp", "ECN ramp",
+    EcnRamp(ecn_ramp, EcnRampParameters): "ecn-ramp", "ECN ramp", Marks,
         "marks at random, the more the more waits, for LGC and LGCC [teymoori2023]";
     /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
-    EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step",
+    EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step", Marks,
         "marks what finds so many packets waiting, for DCTCP [bensley2017]";
     /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
-    FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel",
+    FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel", Turns,
         "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
     /// PIE: drops or marks at random on arrival, so that the delay comes to a target [pan2017].
-    Pie(pie, PieParameters): "pie", "PIE",
+    Pie(pie, PieParameters): "pie", "PIE", Early,
         "drops or marks at random on arrival, so that the delay comes to a target [pan2017]";
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
-    Red(red, RedParameters): "red", "RED",
+    Red(red, RedParameters): "red", "RED", Early,
         "drops or marks at random on arrival, by the average queue [floyd1993]";
     /// Self-clocked fair queueing: each flow gets the same share [golestani1994].
-    Wfq(wfq, WfqParameters): "wfq", "WFQ",
+    Wfq(wfq, WfqParameters): "wfq", "WFQ", Turns,
         "each flow gets the same share, packet by packet in order of finish tags [golestani1994]";
 }
 

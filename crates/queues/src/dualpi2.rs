@@ -86,16 +86,16 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            target: SpanText(Span(15_000_000_000)),
-            update: SpanText(Span(16_000_000_000)),
+            target: SpanText(Span::ms(15)),
+            update: SpanText(Span::ms(16)),
             alpha: 0.16,
             beta: 3.2,
             coupling: 2.0,
-            threshold: SpanText(Span(800_000_000)),
-            ramp: SpanText(Span(400_000_000)),
+            threshold: SpanText(Span::us(800)),
+            ramp: SpanText(Span::us(400)),
             scheduler: Scheduler::Weighted,
             classic_share: 0.1,
-            time_shift: SpanText(Span(30_000_000_000)),
+            time_shift: SpanText(Span::ms(30)),
         }
     }
 }
@@ -294,7 +294,7 @@ impl Discipline for DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, packets, with_ecn};
+    use crate::testing::{Driven, packets, with_ecn};
 
     fn at(base: f64) -> DualPi2 {
         let mut queue = DualPi2::new(&Parameters::default(), Limits::default());
@@ -349,14 +349,14 @@ mod tests {
     #[test]
     fn a_packet_of_low_latency_is_marked_by_how_long_it_waited() {
         let mut queue = at(0.0);
-        assert!(queue.native(Span(2_000_000_000)) <= 0.0, "nothing is behind it");
+        assert!(queue.native(Span::ms(2)) <= 0.0, "nothing is behind it");
         queue.low_latency.fifo.push(Time(0), packets(0..1, 1500)[0]);
         for (microseconds, wanted) in [(700, 0.0), (800, 0.0), (900, 0.25), (1000, 0.5), (1200, 1.0), (5000, 1.0)] {
-            let found = queue.native(Span(microseconds * 1_000_000));
+            let found = queue.native(Span::us(microseconds));
             assert!((found - wanted).abs() < 1e-12, "{found} after {microseconds} us");
         }
         queue.parameters.ramp = SpanText(Span(0));
-        assert!(queue.native(Span(800_000_001)) >= 1.0 && queue.native(Span(800_000_000)) <= 0.0);
+        assert!(queue.native(Span(800_000_001)) >= 1.0 && queue.native(Span::us(800)) <= 0.0);
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        let ms = |ms: u64| SpanText(Span(ms * 1_000_000_000));
+        let ms = |ms: u64| SpanText(Span::ms(ms));
         Self {
             form: Form::Paper,
             utilisation: 0.98,
@@ -196,7 +196,7 @@ impl Discipline for Abc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, ms, packets, with_ecn};
+    use crate::testing::{Driven, ms, packets, with_ecn};
 
     fn abc(form: Form) -> Abc {
         let parameters = Parameters { form, ..Parameters::default() };

@@ -217,8 +217,8 @@ impl Average {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, ms, packets, read, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, ms, packets, read, with_ecn};
 
     fn average(packets: f64) -> Average {
         let parameters = Parameters { weight: 0.5, gentle: true, ..Parameters::default() };
@@ -304,7 +304,7 @@ mod tests {
     fn thresholds_that_contradict_each_other_are_refused() {
         let said = read("red = { min = 20, max = 15 }").unwrap_err().to_string();
         assert!(said.contains("max is 15 and min is 20; max must be more than min"), "{said}");
-        let Ok(crate::queues::Queue::Red(parameters)) = read("red.min = 20") else { panic!("max is 60 then") };
+        let Ok(crate::Queue::Red(parameters)) = read("red.min = 20") else { panic!("max is 60 then") };
         assert_close(parameters.max, 60.0);
     }
 }

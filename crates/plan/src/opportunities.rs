@@ -6,17 +6,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use anabranch_core::units::{BITS, MILLISECOND};
 use anabranch_core::{Rate, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
-
-/// Picoseconds in a millisecond.
-const MILLISECOND: u64 = 1_000_000_000;
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
 
 /// The milliseconds of a trace: one or more, none before the last, and the last over 0.
 ///

@@ -64,8 +64,8 @@ impl Discipline for EcnStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::Ecn;
-    use crate::queues::testing::{Driven, packets, with_ecn};
+    use crate::Ecn;
+    use crate::testing::{Driven, packets, with_ecn};
 
     #[test]
     fn the_packet_that_finds_the_threshold_is_marked() {

@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use anabranch_core::Bytes;
 use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_core::units::MICROSECOND;
 use serde::de::{Deserialize, Deserializer, Error};
 
-const MICROSECOND: u64 = 1_000_000;
 const SECONDS_100: u64 = 100_000_000_000_000;
 
 /// `value` if `is_good`; otherwise what it must be.

@@ -1,5 +1,6 @@
 //! A scenario made ready to run: everything drawn, resolved and checked, as arrays.
 
+pub mod opportunities;
 mod usable;
 mod warnings;
 
@@ -8,9 +9,9 @@ use std::sync::Arc;
 use anabranch_core::paths::{GroupSearch, Sharing};
 use anabranch_core::{Bytes, ConnectionId, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_proto::Protocol;
-use anabranch_proto::queues;
 use anabranch_proto::transport::{InputSettings, Scheduler, Settings, Told};
 use anabranch_psi::{Filter, Identities};
+use anabranch_queues::Queue;
 
 use crate::opportunities::Opportunities;
 
@@ -18,10 +19,10 @@ use crate::opportunities::Opportunities;
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
 
 /// The least that a path may take there and back: control packets go round and round, and without delay for ever.
-pub const LEAST_ROUND_TRIP: Span = Span(1_000_000);
+pub const LEAST_ROUND_TRIP: Span = Span::us(1);
 
 /// The longest that a link may delay a packet: a day.
-pub const MOST_DELAY: Span = Span(86_400 * 1_000_000_000_000);
+pub const MOST_DELAY: Span = Span::s(86_400);
 
 /// All that a run depends on.
 #[derive(Clone, Debug)]
@@ -63,7 +64,7 @@ pub struct LinkPlan {
     /// The most that may wait in its data queue, the packet in transmission included.
     pub limit: Limit,
     /// What waits there in which order, and what is dropped or marked; first in, first out if there is none.
-    pub discipline: Option<queues::Queue>,
+    pub discipline: Option<Queue>,
     /// What may happen to data packets.
     pub data: Faults,
     /// What may happen to control packets.
@@ -334,18 +335,19 @@ pub struct Transport {
 }
 
 impl Default for Transport {
-    /// As most stacks do, but for the acknowledgement of every packet; and one transmission time against phase effects
+    /// The default settings of endpoints; ten packets [rfc6928]; and one transmission time against phase effects
     /// [floyd1992].
     fn default() -> Self {
+        let Settings { least_wait, first_wait, ack_every, ack_delay, scheduler, .. } = Settings::default();
         Self {
             first_window: 10.0,
-            least_wait: Span(200_000_000_000),
-            first_wait: Span(1_000_000_000_000),
-            ack_every: 1,
-            ack_delay: Span(40_000_000_000),
+            least_wait,
+            first_wait,
+            ack_every,
+            ack_delay,
             ack: Bytes(40),
             buffer: None,
-            scheduler: Scheduler::LowestRtt,
+            scheduler,
             ecn: false,
             jitter: 1.0,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anabranch_core::{ConnectionId, Time};
 
-use super::Plan;
+use crate::Plan;
 
 /// So many links are named.
 const MOST_NAMED: usize = 5;

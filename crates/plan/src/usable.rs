@@ -2,7 +2,7 @@
 
 use anabranch_core::{ConnectionId, LinkId, Rate, Time};
 
-use super::{PathTime, Plan};
+use crate::{PathTime, Plan};
 
 impl Plan {
     /// The times of a path, from 0 among those of its connection, if it has any of its own.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 /// What can be read as `"name"` or `{ name = { parameter = 1 } }`.
-pub(crate) trait Choice: Sized {
+pub trait Choice: Sized {
     /// What one of them is called.
     const KIND: &'static str;
     /// One without and one with parameters, as they stand in a file.
@@ -22,7 +22,7 @@ pub(crate) trait Choice: Sized {
 
     /// That there is none of this name, and which there are.
     fn unknown<E: Error>(name: &str) -> E {
-        let hint = anabranch_core::spelling::nearest(name, Self::NAMES.iter().copied())
+        let hint = crate::spelling::nearest(name, Self::NAMES.iter().copied())
             .map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
         E::custom(format!("there is no {} `{name}`{hint}; there is {}", Self::KIND, Self::NAMES.join(", ")))
     }
@@ -30,6 +30,7 @@ pub(crate) trait Choice: Sized {
 
 /// Makes an enum of parameters a [`Choice`] that can be read: its type, what one is called, examples, and for each its
 /// variant, module and name.
+#[macro_export]
 macro_rules! choices {
     ($choice:ty, $kind:literal, $examples:expr, $($variant:ident($module:ident): $name:literal),*) => {
         impl $crate::choice::Choice for $choice {
@@ -60,10 +61,8 @@ macro_rules! choices {
     };
 }
 
-pub(crate) use choices;
-
 /// Reads a choice.
-pub(crate) fn read<'de, D: Deserializer<'de>, C: Choice>(deserializer: D) -> Result<C, D::Error> {
+pub fn read<'de, D: Deserializer<'de>, C: Choice>(deserializer: D) -> Result<C, D::Error> {
     deserializer.deserialize_any(NameOrTable(PhantomData))
 }
 

@@ -79,7 +79,7 @@ impl Discipline for Wfq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Driven, at_most, of_flow, packets};
+    use crate::testing::{Driven, at_most, of_flow, packets};
 
     #[test]
     fn packets_leave_in_the_order_of_finish_tags() {

@@ -1,0 +1,44 @@
+//! Which of the tables of identities a packet's filter is made by: the one that leads the fewest copies astray
+//! [jokela2009].
+
+use anabranch_core::{LinkId, Network};
+
+use crate::filter::{Filter, MOST_HOPS, Refusal};
+use crate::forward::forward;
+use crate::identities::Identities;
+
+/// The filter for `path` by the table that makes a packet take the fewest links beside it; the first of several.
+///
+/// The network is at hand, so it is tried rather than estimated.
+///
+/// # Errors
+/// The path is too long for any.
+///
+/// # Panics
+/// If the path is not one of the network, or the identities are those of another.
+pub fn filter_of(network: &Network, identities: &Identities, path: &[LinkId]) -> Result<Filter, Refusal> {
+    let first = Filter::new(identities, 0, path);
+    let Some(from) = path.first().map(|&link| network.link(link).source) else { return Ok(first) };
+    if path.len() > MOST_HOPS {
+        return Err(Refusal::TooLong(path.len()));
+    }
+    let mut best: Option<(usize, Filter)> = None;
+    let mut refusal = None;
+    for table in 0..identities.parameters().tables {
+        let filter = Filter::new(identities, table as u8, path);
+        let strays = match forward(network, identities, &filter, from) {
+            Ok(journey) => journey.strays(path),
+            Err(refused) => {
+                refusal = refusal.or(Some(refused));
+                continue;
+            }
+        };
+        if strays == 0 {
+            return Ok(filter);
+        }
+        if best.as_ref().is_none_or(|(fewest, _)| strays < *fewest) {
+            best = Some((strays, filter));
+        }
+    }
+    best.map(|(_, filter)| filter).ok_or_else(|| refusal.expect("each table gave a filter or a refusal"))
+}
