@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import pkgutil
+from importlib import import_module
 
 import networkx as nx
 import pytest
 
-from anabranch import Network, ScenarioError, read_demands, read_network
+from anabranch import Network, ScenarioError, formats, read_demands, read_network
+from anabranch.formats import known
 from format_samples import GML, GRAPHML, NATIVE, XML, read, refused, rfc8345, rfc_link
 
 
@@ -195,7 +198,7 @@ def test_csv_nodes_come_from_a_second_file(tmp_path):
     assert network.nodes.rows() == [("alone", None, None), ("b", 10.0, 50.0), ("a", 11.0, 51.0)]
     said = refused(tmp_path, "links.csv", "source,target,capacity_bps\na,c,1\n", nodes=tmp_path / "nodes.csv")
     assert said == "links.csv, line 2: there is no node `c`; add it to nodes.csv or correct the name"
-    assert "give nodes only with CSV" in refused(tmp_path, "x.gml", GML, nodes=tmp_path / "nodes.csv")
+    assert "give nodes only with csv" in refused(tmp_path, "x.gml", GML, nodes=tmp_path / "nodes.csv")
 
 
 def test_rocketfuel_latencies_are_delays_and_weights_are_not(tmp_path):
@@ -233,3 +236,17 @@ def test_coordinates_give_delays(tmp_path):
     network = read(tmp_path, "three.txt", NATIVE, capacity=1e6, delay="coordinates")
     # N1 to N2 is a degree of each: some 132 km, 0.66 ms in fibre.
     assert network.core.delay_s[0] == pytest.approx(0.66e-3, rel=0.01)
+
+
+def test_every_module_of_a_format_is_listed_and_every_ending_belongs_to_one_format():
+    declaring = {
+        module.name
+        for module in pkgutil.iter_modules(formats.__path__)
+        if hasattr(import_module(f"anabranch.formats.{module.name}"), "FORMAT")
+    }
+    assert declaring == set(known.MODULES)
+    assert len(known.FORMATS) == len(known.MODULES)
+    endings = [suffix for found in known.FORMATS.values() for suffix in (*found.suffixes, *found.writes_to)]
+    assert len(endings) == len(set(endings))
+    # JSON comes in two formats, told apart by what it holds; one of them is written.
+    assert known.WRITTEN_SUFFIXES[".json"] == "node-link"

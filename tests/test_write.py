@@ -124,5 +124,5 @@ def test_an_unknown_format_lists_the_known_ones(tmp_path):
     network = from_networkx(pair())
     with pytest.raises(ScenarioError, match=r"there is no format `\.txt` to write; choose one of graphml, gml"):
         write_network(network, tmp_path / "pair.txt")
-    with pytest.raises(ScenarioError, match="give `nodes` only with CSV"):
+    with pytest.raises(ScenarioError, match="give `nodes` only with csv"):
         write_network(network, tmp_path / "pair.gml", nodes=tmp_path / "nodes.csv")

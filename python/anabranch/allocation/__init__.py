@@ -1,1 +1,1 @@
-"""What solvers give: rates with their proof, as tables, in folders, beside those of a reference."""
+"""Allocations: rates with their proof, as tables, in folders, and compared with a reference."""

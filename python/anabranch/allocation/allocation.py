@@ -28,7 +28,7 @@ FEASIBLE = 1e-9
 """Relative overload that is rounding."""
 
 THETA = 1e-4
-"""What counts as next to nothing in a comparison, by the median capacity; that of [namyar2024]."""
+"""The rate under which rates count as this in a comparison, by the median capacity, as in [namyar2024]."""
 
 
 class Allocation:
@@ -37,17 +37,17 @@ class Allocation:
     Attributes
     ----------
     problem : Problem
-        What was shared.
+        The capacities, paths and demands.
     paths : Paths or None
         The network's paths, if the problem came from a network.
     path_rates : ndarray of float64, shape (paths,)
         In the unit of the problem (bit/s for a network), in the order of its paths.
     connection_rates : ndarray of float64, shape (connections,)
-        Sums over the paths of each connection.
+        The sum over the paths of each connection.
     fairness, method : str
-        What was asked for, and how it was found.
+        The kind of fairness, and the method that found the rates.
     tolerance : float
-        To which relative tolerance every path has a bottleneck, if `converged`.
+        The relative tolerance to which every path has a bottleneck, if `converged`.
     passes : int
         Passes over the whole problem (for ``"lp"``: linear programs; for ``"dual-simplex"``: exchanges).
     is_approximation : bool
@@ -59,9 +59,9 @@ class Allocation:
         nothing is overloaded. IEWF, and c-SLEN with a ``stop_change``, stop where rates cease to change, which may be
         far from a fair allocation: of these it says only that they did, and `residual` and `certify` say how far.
     unmet : str or None
-        What would have let the method go on, if it stopped before its stop rule was met.
+        The remedy, if the method stopped before its stop rule was met.
     shortcoming : str or None
-        What is wrong with the answer, and what would do, if it did not converge.
+        The reason why the answer did not converge, and the remedy.
     residual : float
         The largest shortfall of any path from its best bottleneck; 0 is exactly fair.
     """
@@ -96,12 +96,12 @@ class Allocation:
 
     @cached_property
     def certificate(self) -> _core.Certificate | _core.PriceCertificate:
-        """What an independent check finds, from the definitions alone."""
+        """The result of an independent check, from the definitions alone."""
         return self.problem.core.certify(self.path_rates, self.tolerance)
 
     @property
     def how(self) -> str:
-        """What was asked for and how it was found, in words."""
+        """The kind of fairness and the method, in words."""
         by = ", approximated by" if self.is_approximation else " by"
         return f"{self.fairness}{by} {self.method}"
 
@@ -112,7 +112,7 @@ class Allocation:
 
     @cached_property
     def shortcoming(self) -> str | None:
-        """What is wrong with the answer, and what would do; None if nothing is."""
+        """The reason why the answer did not converge, and the remedy; None if it converged."""
         if self.unmet is not None:
             passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
             return (
@@ -189,20 +189,20 @@ class Allocation:
             )
 
     def compare(self, reference: Allocation, *, theta: float | None = None) -> Comparison:
-        """Say in three numbers how near the rates are to those of a reference: fairness index, total, worst.
+        """Compare the rates with those of a reference, in three numbers: fairness index, total, worst.
 
         Parameters
         ----------
         reference : Allocation
-            Of the same connections; exact max-min fair rates, for example.
+            Rates of the same connections, such as exact max-min fair ones.
         theta : float, optional
-            Rates under this count as this in the fairness index [namyar2024], in the unit of the rates. If not given,
-            a ten-thousandth of the median capacity of the links that have a limit.
+            The rate under which rates count as this in the fairness index [namyar2024], in the unit of the rates. If
+            not given, a ten-thousandth of the median capacity of the links that have a limit.
 
         Raises
         ------
         ValueError
-            The allocations are of different numbers of connections, or theta is not positive.
+            The allocations have different numbers of connections, or theta is not positive.
         """
         if theta is None:
             capacity = self.problem.capacity
@@ -228,36 +228,36 @@ class Allocation:
 
     @cached_property
     def connections(self) -> pl.DataFrame:
-        """A row for each connection, in the order given.
+        """A table with a row for each connection, in the order of the problem.
 
-        ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate by weight),
-        ``bottleneck`` (the link that holds its largest subflow back; null if none does), ``held_by`` ("link", "demand"
-        or "nothing"), ``paths``. From a network also ``name``,
-        ``source``, ``target``; rates are then in bit/s, and named ``rate_bps``, ``demand_bps``, ``level_bps``, and
-        the weight is the ``claim``: weight times QoS factor.
+        The columns are ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate
+        by weight), ``bottleneck`` (the link that holds its largest subflow back; null if none does), ``held_by``
+        ("link", "demand" or "nothing") and ``paths``. On a network there are also ``name``, ``source`` and ``target``;
+        rates are then in bit/s, named ``rate_bps``, ``demand_bps``, ``level_bps``, and the weight is the ``claim``:
+        weight times QoS factor.
         """
         return connection_table(self)
 
     @cached_property
     def subflows(self) -> pl.DataFrame:
-        """A row for each path, in the order given.
+        """A table with a row for each path, in the order of the problem.
 
-        ``connection``, ``rank`` (1 for the connection's first path), ``path`` (its nodes), ``rate`` (``rate_bps``),
-        ``portion`` of the connection's rate, ``bottleneck``, ``held_by``.
+        The columns are ``connection``, ``rank`` (1 for the connection's first path), ``path`` (its nodes), ``rate``
+        (``rate_bps``), ``portion`` of the connection's rate, ``bottleneck`` and ``held_by``.
         """
         return subflow_table(self)
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """A row for each link: ``capacity``, ``load``, ``utilisation`` and ``subflows`` on it.
+        """A table with a row for each link: ``capacity``, ``load``, ``utilisation`` and the number of ``subflows``.
 
-        From a network also ``name``, ``source``, ``target``; ``capacity_bps`` and ``load_bps``. The utilisation of a
-        link of capacity 0 is null.
+        On a network there are also ``name``, ``source`` and ``target``, and ``capacity_bps`` and ``load_bps``. The
+        utilisation of a link of capacity 0 is null.
         """
         return link_table(self)
 
     def summary(self) -> dict[str, Any]:
-        """Give what was asked, what came out and how it was proved, as plain values."""
+        """Return the request, the result and its proof as plain values."""
         found = self.certificate
         core = self.problem.core
         unit = "" if self.paths is None else "_bps"
@@ -282,14 +282,14 @@ class Allocation:
     def write(self, folder: str | Path, *, origin: dict[str, Any] | None = None) -> None:
         """Write ``connections``, ``subflows`` and ``links`` as Parquet tables, and ``meta.json``, to a new folder.
 
-        From a network also ``nodes``, ``paths`` (the numbers of the links of each), and in ``links`` the ``delay_s``
-        and ``twin`` of each: with these `read_allocation` reads it back. The folder appears when it is whole, or not at
-        all.
+        An allocation on a network also has ``nodes``, ``paths`` (the numbers of the links of each), and in ``links``
+        the ``delay_s`` and ``twin`` of each, so that `read_allocation` reads it back. The folder appears when it is
+        whole, or not at all.
 
         Parameters
         ----------
         origin : dict, optional
-            Where the numbers come from (files, options, seed), kept in ``meta.json``.
+            The files, options and seed from which the numbers come, kept in ``meta.json``.
 
         Raises
         ------

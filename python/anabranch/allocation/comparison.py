@@ -1,4 +1,4 @@
-"""How near the rates of one allocation are to those of another, in three numbers.
+"""The comparison of the rates of one allocation with those of another, in three numbers.
 
     q        geometric mean over connections of min(a, 1 / a),   a = max(rate, theta) / max(reference, theta)
     total    sum of rates by the sum of the reference's
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rates beside those of a reference.
+    """The comparison of rates with those of a reference.
 
     Attributes
     ----------
     q : float
-        Fairness index: geometric mean over all connections of the smaller by the greater rate; 1 if all are alike.
+        The fairness index: the geometric mean over all connections of the smaller by the greater rate; 1 if all are
+        equal.
     total : float
-        Sum of all rates by that of the reference; not a number if the reference carries nothing.
+        The sum of all rates by the sum of the reference's; not a number if the reference carries nothing.
     worst : float
-        The least rate by its reference; infinite if the reference gives nobody anything.
+        The least rate by its reference; infinite if no connection has a rate in the reference.
     theta : float
-        Rates under this count as this in q, in the unit of the rates.
+        The rate under which rates count as this in q, in the unit of the rates.
     """
 
     q: float
@@ -47,7 +48,7 @@ def compare_rates(rates: ArrayLike, reference: ArrayLike, theta: float) -> Compa
     Raises
     ------
     ValueError
-        The rates are not of equally many connections, or theta is not positive.
+        The numbers of connections differ, or theta is not positive.
     """
     own, other = np.asarray(rates, dtype=float), np.asarray(reference, dtype=float)
     if own.ndim != 1 or own.shape != other.shape:

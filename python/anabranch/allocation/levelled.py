@@ -29,9 +29,9 @@ class LevelledAllocation(Allocation):
     Attributes
     ----------
     proof : LevelCertificate
-        What an independent check of rates against levels finds.
+        The result of an independent check of rates against levels.
     levels : DataFrame
-        A row for each level, with those that it holds and the prices that prove it.
+        A row for each level, with the connections that it holds and the prices that prove it.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class LevelledAllocation(Allocation):
 
     @cached_property
     def proof(self) -> _core.LevelCertificate:
-        """What an independent check finds of rates and prices, to a millionth or the tolerance, if that is finer."""
+        """The result of an independent check of rates and prices, to a millionth or a finer tolerance."""
         return _core.certify_levels(self.problem.core, self.path_rates, self._levels, min(self.tolerance, PROVED))
 
     @property
@@ -77,10 +77,11 @@ class LevelledAllocation(Allocation):
 
     @cached_property
     def levels(self) -> pl.DataFrame:
-        """A row for each level, from the lowest on.
+        """A table with a row for each level, from the lowest to the highest.
 
-        ``level`` (``level_bps``), the ``connections`` that it holds, and the ``links`` and ``prices`` that prove it:
-        numbers, or names from a network. Who is in none has its demand, or no path that carries anything.
+        The columns are ``level`` (``level_bps``), the ``connections`` that it holds, and the ``links`` and ``prices``
+        that prove it. Connections and links are numbers, on a network names. A connection that is in no level has its
+        demand, or no path that carries anything.
         """
         if self.paths is None:
             return self._numbered
@@ -110,12 +111,12 @@ class LevelledAllocation(Allocation):
         return super()._tables() | {"levels": self._numbered}
 
     def summary(self) -> dict[str, Any]:
-        """As in `Allocation`, and the number of ``levels``."""
+        """Return the summary of an `Allocation` with the number of ``levels``."""
         return super().summary() | {"levels": len(self.levels), "certified": self._holds}
 
 
 def levels_of(table: pl.DataFrame) -> list[_core.Level]:
-    """Give the levels that a table written with an allocation holds."""
+    """Return the levels in a table that was written with an allocation."""
 
     def arrays(level: float, held: list[int], links: list[int], prices: list[float]) -> _core.Level:
         return level, np.array(held, np.uint32), np.array(links, np.uint32), np.array(prices, float)

@@ -27,14 +27,14 @@ class PricedAllocation(Allocation):
     alpha : float
         1 for proportional fairness.
     link_prices : ndarray of float64, shape (links,)
-        What each link charges for a unit of rate, in (unit of rate) ** -alpha; infinite where the capacity is 0.
+        The price of a unit of rate on each link, in (unit of rate) ** -alpha; infinite where the capacity is 0.
     path_prices : ndarray of float64, shape (paths,)
-        The sum over the links of each path. Paths in use have the least price among their connection's paths; it is the
-        marginal utility ``level ** -alpha`` where the demand is not met.
+        The sum of the prices over the links of each path. Paths in use have the least price among their connection's
+        paths; it is the marginal utility ``level ** -alpha`` where the demand is not met.
     gap : float
         Duality gap relative to the sum of rate times marginal utility.
     residual : float
-        How far prices and rates are from the conditions of the optimum, relative; 0 is exact.
+        The relative distance of prices and rates from the conditions of the optimum; 0 is exact.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PricedAllocation(Allocation):
 
     @cached_property
     def certificate(self) -> _core.PriceCertificate:
-        """What an independent check finds, from the conditions of the optimum alone."""
+        """The result of an independent check, from the conditions of the optimum alone."""
         return _core.certify_prices(self.problem.core, self.alpha, self.path_rates, self.link_prices, self.tolerance)
 
     @property
@@ -98,14 +98,14 @@ class PricedAllocation(Allocation):
 
     @cached_property
     def subflows(self) -> pl.DataFrame:
-        """As in `Allocation`, and the ``price`` of each path; ``bottleneck`` is the dearest link on it."""
+        """The table of an `Allocation` with the ``price`` of each path; ``bottleneck`` is its dearest link."""
         return super().subflows.with_columns(pl.Series("price", self.path_prices))
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """As in `Allocation`, and the ``price`` of each link."""
+        """The table of an `Allocation` with the ``price`` of each link."""
         return super().links.with_columns(pl.Series("price", self.link_prices))
 
     def summary(self) -> dict[str, Any]:
-        """As in `Allocation`, and ``alpha`` and the duality ``gap``."""
+        """Return the summary of an `Allocation` with ``alpha`` and the duality ``gap``."""
         return super().summary() | {"alpha": self.alpha, "gap": self.gap}

@@ -33,13 +33,12 @@ def holds_allocation(folder: str | os.PathLike[str]) -> bool:
 def read_allocation(folder: str | os.PathLike[str]) -> Allocation:
     """Read the folder that `Allocation.write` or ``anabranch solve --out`` has written.
 
-    The certificate is not read but computed anew, from the rates that were. Weight and QoS factor come back as one
-    claim.
+    The certificate is computed anew from the rates. Weight and QoS factor come back as one claim.
 
     Raises
     ------
     ScenarioError
-        The folder has no allocation, one of bare numbers, or a broken one.
+        The folder has no allocation, one without a network, or a broken one.
     """
     place = Path(folder)
     if not holds_allocation(place):

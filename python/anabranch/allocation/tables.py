@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from anabranch.allocation.allocation import Allocation
 
 UNHELD = -2
-"""The number that the core gives where nothing holds a path back."""
+"""The bottleneck number of a path that nothing holds back."""
 
 
 def connection_table(allocation: Allocation) -> pl.DataFrame:
-    """Make a row for each connection; `Allocation.connections` says what is in it."""
+    """Make the table `Allocation.connections`."""
     demand = allocation.problem.demand
     bottlenecks = np.append(allocation.certificate.bottlenecks, UNHELD)[_primary(allocation)]
     limited = pl.Series(demand).is_finite()
@@ -57,7 +57,7 @@ def connection_table(allocation: Allocation) -> pl.DataFrame:
 
 
 def subflow_table(allocation: Allocation) -> pl.DataFrame:
-    """Make a row for each path; `Allocation.subflows` says what is in it."""
+    """Make the table `Allocation.subflows`."""
     connection = allocation.problem.path_connection
     total = allocation.connection_rates[connection]
     portion = np.divide(allocation.path_rates, total, out=np.zeros_like(total), where=total > 0)
@@ -79,7 +79,7 @@ def subflow_table(allocation: Allocation) -> pl.DataFrame:
 
 
 def link_table(allocation: Allocation) -> pl.DataFrame:
-    """Make a row for each link; `Allocation.links` says what is in it."""
+    """Make the table `Allocation.links`."""
     capacity = allocation.problem.capacity
     frame = pl.DataFrame(
         {

@@ -12,7 +12,8 @@ import typer
 from anabranch import generate
 from anabranch.errors import ScenarioError
 from anabranch.formats.detect import find_format
-from anabranch.formats.read import NETWORKS, read_demands, read_network
+from anabranch.formats.known import FORMATS
+from anabranch.formats.read import read_demands, read_network
 from anabranch.formats.source import load
 from anabranch.model.demands import Demands
 from anabranch.model.network import Network
@@ -21,18 +22,19 @@ from anabranch.solvers.solve import DEFAULT_PATHS
 
 Input = Annotated[Path, typer.Argument(help="Topology (GraphML, GML, SNDlib, RFC 8345, CSV, ...) or scenario (TOML).")]
 Capacity = Annotated[
-    str | None, typer.Option(metavar="RATE", help='For links without one in the file, such as "10 Gbit/s".')
+    str | None, typer.Option(metavar="RATE", help='Capacity of links that have none in the file, such as "10 Gbit/s".')
 ]
 Delay = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help='For links without one in the file, such as "5 ms", or "coordinates".'),
+    typer.Option(metavar="TIME", help='Delay of links that have none in the file, such as "5 ms", or "coordinates".'),
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", metavar="NAME", help="Format of the topology, if its name does not tell.")
+    str | None,
+    typer.Option("--format", metavar="NAME", help="Format of the topology, if the name of the file does not tell."),
 ]
 NetworkId = Annotated[
     str | None,
-    typer.Option("--network-id", metavar="ID", help="With RFC 8345: which of the file's networks."),
+    typer.Option("--network-id", metavar="ID", help="With RFC 8345: the network to read among those of the file."),
 ]
 InputNodes = Annotated[
     Path | None, typer.Option("--nodes", metavar="FILE", help="With CSV: a second file that lists the nodes to read.")
@@ -43,14 +45,15 @@ PathCount = Annotated[
 ]
 PathKind = Annotated[
     Literal["shortest", "equal-cost", "disjoint"] | None,
-    typer.Option(help="Which paths to find; the shortest if not given."),
+    typer.Option(help="The kind of paths to find; the shortest if not given."),
 ]
 PathMetric = Annotated[
-    Literal["hops", "delay"] | None, typer.Option(help="What makes a path short; hops if not given.")
+    Literal["hops", "delay"] | None,
+    typer.Option(help="The length of links by which paths are found; hops if not given."),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="Memory to take at the most, such as 12GB. Default: 70 % of what is free."),
+    typer.Option(metavar="SIZE", help="The most memory to take, such as 12GB. Default: 70 % of the free memory."),
 ]
 MOST = 10_000_000
 """The greatest count that an option takes."""
@@ -133,8 +136,8 @@ def load_problem(input: Path, demands: str | None, seed: int, topology: dict[str
 
 
 def _own_demands(path: Path, network: Network, format: str | None) -> Demands:
-    holds_demands = not is_scenario(path) and find_format(load(path), format, NETWORKS) == "sndlib"
-    own = read_demands(path, network, format="sndlib") if holds_demands else None
+    kind = None if is_scenario(path) else find_format(load(path), format, FORMATS)
+    own = read_demands(path, network, format=kind.name) if kind is not None and kind.has_own_demands else None
     if own is None or not len(own):
         raise ScenarioError(
             f"{path}: the file has no demands; give them with --demands FILE, or by a rule such as"

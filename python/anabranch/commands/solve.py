@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 
 HELP = """Divide a network's capacity fairly among demands over several paths each.
 
-Prints a row for each connection: those that a link holds back first, by rising level, then those that have all they
-asked for. Rate, demand and how much of it is met, level (rate by weight), and the bottleneck. Exit code 1 if the
-solver did not converge, 2 if the input is wrong, 130 if Ctrl-C stopped it: what c-SLEN or IEWF had by then is given as
-far as it went.
+The command prints a row for each connection, with rate, demand, the part of the demand that is met, level (rate by
+weight), and bottleneck. Connections that a link holds back come first, by rising level, then those whose demand is met.
+The exit code is 1 if the solver did not converge, 2 if the input is wrong, and 130 if Ctrl-C stopped it; the rates of
+the last pass of c-SLEN or IEWF are printed then.
 
-With --fairness proportional or alpha the bottleneck is the dearest link on the way; --json and --out have all prices.
+With --fairness proportional or alpha the bottleneck is the dearest link on the path; --json and --out have all prices.
 
-With several --demands, or --each-failure, it solves many cases on all processors, and prints a row for each: what is
-carried, how much of the demand is met, in all and of the worst-off, and how many connections get nothing. Failures
-come by what is carried, the worst first.
+With several --demands, or with --each-failure, the command solves many cases on all processors, and prints a row for
+each: the traffic carried, the part of the demand that is met, in all and of the worst-off connection, and the number of
+connections that get nothing. Failures are sorted by the traffic carried, the worst first.
 
-Paths are those that the input gives, if any; --paths, --path-kind or --metric find others in their place.
+The input may give the paths; --paths, --path-kind or --metric find others in their place.
 """
 
 DEFAULT_ROWS = 20
@@ -90,25 +90,30 @@ def command(
     paths: PathCount = None,
     path_kind: PathKind = None,
     metric: PathMetric = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of demands made by a rule.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the demands that a rule makes.")] = 1,
     allow_unreachable: Annotated[
-        bool, typer.Option("--allow-unreachable", help="Give demands without any path the rate 0.")
+        bool,
+        typer.Option("--allow-unreachable", help="Give demands without any path the rate 0, instead of refusing them."),
     ] = False,
     each_failure: Annotated[
-        bool, typer.Option("--each-failure", help="Let each link fail with its way back, one after the other: cases.")
+        bool, typer.Option("--each-failure", help="Solve a case for each link that fails together with its way back.")
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Cases at a time; the numbers are the same. Default: the processors.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of cases at a time, which changes no result. Default: the number of processors."
+        ),
     ] = None,
     memory: Memory = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say which method was taken and why, on the error stream.")
+        bool,
+        typer.Option("--verbose", "-v", help="Print the method that was taken and the reason, on the error stream."),
     ] = False,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
-    out: Annotated[Path | None, typer.Option(help="New folder for Parquet tables and meta.json.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Picture of the solved network, .svg or .png.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Page to look at it, one HTML file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="New folder to write Parquet tables and meta.json to.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="File to draw the solved network to, .svg or .png.")] = None,
+    report: Annotated[Path | None, typer.Option(help="HTML file to write an interactive page to.")] = None,
     **options: Any,
 ) -> None:
     """Solve, print and write what `HELP` says."""

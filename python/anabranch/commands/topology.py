@@ -22,23 +22,24 @@ from anabranch.commands.inputs import (
     NetworkId,
     load_network,
 )
+from anabranch.formats.known import WRITTEN_SUFFIXES
 from anabranch.formats.write import write_network
 
 if TYPE_CHECKING:
     from anabranch.model.network import Network
 
 app = typer.Typer(
-    help="Look at networks, convert them, make them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="Describe, convert and generate networks.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 made = typer.Typer(
-    help="Make a network by rule and seed.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="Generate a network by a rule.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 app.add_typer(made, name="generate")
 
 DIAMETER_NODES = 2_000
-"""The most nodes of a network whose diameter is computed."""
+"""The number of nodes beyond which the diameter is not computed."""
 
-Target = Annotated[Path, typer.Argument(help="File to write: .graphml, .gml, .json, or .csv.")]
+Target = Annotated[Path, typer.Argument(help=f"File to write: {' or '.join(WRITTEN_SUFFIXES)}.")]
 Count = Annotated[int, typer.Option(min=1, max=MOST)]
 CountOrNone = Annotated[int, typer.Option(min=0, max=MOST)]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same network.")]
@@ -191,7 +192,7 @@ def grid(
 def fat_tree(
     target: Target,
     k: Annotated[int, typer.Option("--ports", min=2, max=MOST, help="Ports of a switch; even.")] = 4,
-    hosts: Annotated[bool, typer.Option(help="With k^3/4 hosts.")] = True,
+    hosts: Annotated[bool, typer.Option(help="Add k^3/4 hosts.")] = True,
     capacity: Rate = "10 Gbit/s",
 ) -> None:
     """Make a fat tree of switches."""
@@ -251,7 +252,7 @@ def transit_stub(
     stub: Rate = "1 Gbit/s",
     least_delay: Time = "1 ms",
     most_delay: Time = "10 ms",
-    hosts: Annotated[int, typer.Option(min=0, max=MOST, help="Hosts on each stub router.")] = 0,
+    hosts: Annotated[int, typer.Option(min=0, max=MOST, help="Number of hosts on each stub router.")] = 0,
     host: Rate = "100 Mbit/s",
     seed: Seed = 1,
 ) -> None:

@@ -13,7 +13,9 @@ import io
 from typing import TYPE_CHECKING
 
 from anabranch.formats.attributes import is_on_globe
+from anabranch.formats.csv_demands import read_demands
 from anabranch.formats.csv_table import Row, read_table
+from anabranch.formats.format import Format
 from anabranch.formats.source import excerpt
 from anabranch.formats.twins import pair_stated
 from anabranch.model.network import Draft, Edge
@@ -102,3 +104,22 @@ def _table(columns: list[str], rows: Iterable[tuple[object, ...]]) -> str:
     writer.writerow(columns)
     writer.writerows(rows)
     return text.getvalue()
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether the first line of a file names both ends of links or demands."""
+    header = {cell.strip(' "\r').lower() for cell in source.beginning.partition("\n")[0].split(",")}
+    return header >= {"source", "target"}
+
+
+FORMAT = Format(
+    name="csv",
+    description=".csv, source,target,...",
+    looks_like=looks_like,
+    read=read,
+    suffixes=(".csv",),
+    takes=("nodes",),
+    read_demands=read_demands,
+    write=write,
+    write_nodes=write_nodes,
+)

@@ -20,7 +20,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class DemandRow:
-    """One demand of a file: ends by name, the rest as `anabranch.demands` takes it."""
+    """A demand of a file: its ends by name, and the values that `anabranch.demands` takes."""
 
     place: Place
     source: str

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from html.entities import html5
 from typing import TYPE_CHECKING
 
+from anabranch.formats.format import Format
 from anabranch.formats.graph import Graph, GraphEdge, GraphNode, draft_from
 from anabranch.formats.source import excerpt
 
@@ -31,6 +32,7 @@ TOKEN = re.compile(
     |(?P<close>\])""",
     re.VERBOSE,
 )
+GRAPH = re.compile(r"^[ \t]*graph[ \t]*\[", re.MULTILINE)
 ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w{1,32}));")
 
 
@@ -155,3 +157,18 @@ def _quoted(text: str) -> str:
     """Quote a text in ASCII, as the format asks."""
     plain = text.replace("&", "&amp;").replace('"', "&#34;")
     return f'"{plain.encode("ascii", "xmlcharrefreplace").decode()}"'
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether a line of a file begins a graph."""
+    return GRAPH.search(source.beginning) is not None
+
+
+FORMAT = Format(
+    name="gml",
+    description=".gml, as in the Topology Zoo",
+    looks_like=looks_like,
+    read=read,
+    suffixes=(".gml",),
+    write=write,
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from anabranch.formats import markup
+from anabranch.formats.format import Format
 from anabranch.formats.graph import Graph, GraphEdge, GraphNode, draft_from
 from anabranch.formats.source import excerpt
 
@@ -122,3 +123,19 @@ def _written_all(domain: str, values: Mapping[str, object]) -> str:
 def _written(domain: str, name: str, value: object) -> str:
     text = "INF" if value == float("inf") else escape(str(value))
     return f'<data key="{domain}.{name}">{text}</data>'
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether a file is XML with an element of GraphML."""
+    return source.beginning.startswith("<") and "<graphml" in source.beginning
+
+
+FORMAT = Format(
+    name="graphml",
+    description=".graphml, as in the Topology Zoo",
+    looks_like=looks_like,
+    read=read,
+    suffixes=(".graphml",),
+    begins="<",
+    write=write,
+)

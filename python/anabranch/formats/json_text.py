@@ -1,4 +1,4 @@
-"""JSON, read so that whatever is wrong ends in one sentence."""
+"""JSON, read with errors that name the place, the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def parse(source: Source) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise source.whole.error(f"its JSON is out of bounds ({error})", "check that it is the right file") from error
     return as_object(found, source.whole, "the file")
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether a file is meant to be JSON."""
+    return source.suffix == ".json" or source.beginning.startswith("{")
 
 
 def as_object(value: object, place: Place, what: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.formats import json_text
 from anabranch.formats.attributes import name_of
+from anabranch.formats.format import Format
 from anabranch.formats.graph import Graph, GraphEdge, GraphNode, draft_from
 from anabranch.formats.source import excerpt
 
@@ -80,3 +81,14 @@ def write(network: Network) -> str:
 def finite_or_text(value: float) -> float | str:
     """Give a number that JSON can hold: infinity as text."""
     return "inf" if value == float("inf") else value
+
+
+FORMAT = Format(
+    name="node-link",
+    description=".json, as networkx writes it",
+    looks_like=json_text.looks_like,
+    read=read,
+    begins="{",
+    write=write,
+    writes_to=(".json",),
+)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.formats import json_text
 from anabranch.formats.attributes import is_missing, name_of, number, position_of, rate_bps, seconds
+from anabranch.formats.format import Format
 from anabranch.formats.node_link import finite_or_text
 from anabranch.formats.source import excerpt
 from anabranch.formats.twins import pair_stated
@@ -180,3 +181,22 @@ def write(network: Network) -> str:
     ]
     found = {"network-id": network.name or "network", "node": nodes, "ietf-network-topology:link": links}
     return json.dumps({"ietf-network:networks": {"network": [found]}}, indent=1) + "\n"
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether a file is JSON with networks at its top."""
+    if not json_text.looks_like(source):
+        return False
+    keys = {key.rpartition(":")[2] for key in json_text.parse(source)}
+    return bool(keys & {"networks", "network"})
+
+
+FORMAT = Format(
+    name="rfc8345",
+    description=".json, ietf-network-topology",
+    looks_like=looks_like,
+    read=read,
+    begins="{",
+    takes=("network_id",),
+    write=write,
+)

@@ -7,14 +7,19 @@ names stands for a blank. There are no capacities. Opposite links become twins, 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from anabranch.formats.attributes import name_of, number, seconds
+from anabranch.formats.format import Format
 from anabranch.formats.source import excerpt
 from anabranch.model.network import Draft, Edge
 
 if TYPE_CHECKING:
     from anabranch.formats.source import Source
+
+
+LINE = re.compile(r"\S+[ \t]+\S+[ \t]+\d+(?:\.\d+)?[ \t]*\r?(?:\n|$)")
 
 
 def read(source: Source) -> Draft:
@@ -42,3 +47,17 @@ def read(source: Source) -> Draft:
         draft.edges.append(Edge(number_of[ends[0]], number_of[ends[1]], delay_s=delay_s, two_way=False))
     draft.pair_opposites()
     return draft
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether the first line of a file is two names and a number."""
+    return LINE.match(source.beginning) is not None
+
+
+FORMAT = Format(
+    name="rocketfuel",
+    description=".intra, node node value",
+    looks_like=looks_like,
+    read=read,
+    suffixes=(".intra",),
+)

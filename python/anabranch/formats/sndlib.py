@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.formats.attributes import MEGABIT, is_on_globe, name_of, number, unit_bps
 from anabranch.formats.demand_rows import DemandRow, build
+from anabranch.formats.format import Format
 from anabranch.formats.sndlib_paths import attach_paths
 from anabranch.formats.source import excerpt
 from anabranch.model.network import Draft, Edge
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from anabranch.model.demands import Demands
     from anabranch.model.network import Network
 
+SECTION = re.compile(r"^[ \t]*(?:\?SNDlib native|(?:META|NODES|LINKS|DEMANDS)[ \t]*\()", re.MULTILINE)
 HEADER = re.compile(r"([A-Z_]{1,40})\s*\(\s*")
 LINE_START = {"NODES": 1, "LINKS": 5, "DEMANDS": 5}
 """The sections whose lines are read, and the least words (with brackets) that a line of each has."""
@@ -162,3 +164,18 @@ def _edge(words: list[str], line: int, number_of: dict[str, int], unit: float, s
     name = name_of(words[0], place, "its name")
     bps = None if capacity is None else capacity * unit
     return Edge(number_of[words[2]], number_of[words[3]], name, bps)
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether a line of a file begins a section."""
+    return SECTION.search(source.beginning) is not None
+
+
+FORMAT = Format(
+    name="sndlib",
+    description=".txt, SNDlib native",
+    looks_like=looks_like,
+    read=read,
+    has_own_demands=True,
+    read_demands=read_demands,
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from anabranch.formats import markup
 from anabranch.formats.attributes import MEGABIT, name_of, number, unit_bps
 from anabranch.formats.demand_rows import DemandRow, build
+from anabranch.formats.format import Format
 from anabranch.formats.source import excerpt
 
 if TYPE_CHECKING:
@@ -51,3 +52,18 @@ def _row(item: Element, scale: float, source: Source) -> DemandRow:
     if value is None or not 0.0 <= value < 1e300:
         raise place.error(f"its value is `{excerpt(texts['demandValue'])}`", "it must be a number, 0 or more")
     return DemandRow(place, texts["source"] or "", texts["target"] or "", name, value * scale)
+
+
+def looks_like(source: Source) -> bool:
+    """Tell whether a file is XML with an element of SNDlib."""
+    return source.beginning.startswith("<") and "<network" in source.beginning
+
+
+FORMAT = Format(
+    name="sndlib-xml",
+    description=".xml, SNDlib dynamic traffic",
+    looks_like=looks_like,
+    read=read,
+    begins="<",
+    read_demands=read_demands,
+)

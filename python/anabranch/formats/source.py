@@ -1,4 +1,4 @@
-"""Open a file: unpack it, decode it, and say where in it something is wrong."""
+"""Files: opened, unpacked and decoded, with places in them for messages."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ MOST_BYTES = 1 << 28
 
 CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a"))
 """Bytes that text never holds."""
+
+BEGINNING = 20_000
+"""The number of characters in which a format is recognised."""
 
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -55,6 +58,11 @@ class Source:
         return Place(f"{self.path}, {words}")
 
     @property
+    def beginning(self) -> str:
+        """The first characters of the text, without a mark or blanks before them."""
+        return self.text[:BEGINNING].lstrip("\ufeff \t\r\n")
+
+    @property
     def suffix(self) -> str:
         """What the name ends with, lower case, without ``.gz``."""
         return Path(_unzipped_name(self.path)).suffix.lower()
@@ -71,7 +79,7 @@ def load(path: str | os.PathLike[str], holds: str = "a network or demands") -> S
     Parameters
     ----------
     holds : str
-        What the file is for, in the message that it is none.
+        The content that the caller needs, for messages.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which link leads back, as a file states it; `Draft.pair_opposites` pairs where none does."""
+"""Twins, the links that lead back, as a file states them; otherwise `Draft.pair_opposites` pairs links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a network to a file, so that reading it gives the same network."""
+"""Networks, written to files from which the same network is read back."""
 
 from __future__ import annotations
 
@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import put_file
-from anabranch.formats import csv_links, gml, graphml, node_link, rfc8345
+from anabranch.formats.known import WRITTEN_FORMATS, WRITTEN_SUFFIXES
 from anabranch.formats.source import excerpt
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from anabranch.model.network import Network
-
-WRITERS: dict[str, Callable[[Network], str]] = {
-    "graphml": graphml.write,
-    "gml": gml.write,
-    "node-link": node_link.write,
-    "rfc8345": rfc8345.write,
-    "csv": csv_links.write,
-}
-SUFFIXES = {".graphml": "graphml", ".gml": "gml", ".json": "node-link", ".csv": "csv"}
 
 
 def write_network(
@@ -41,8 +31,8 @@ def write_network(
     ----------
     path : path
         Replaced if there is one.
-    format : {"graphml", "gml", "node-link", "rfc8345", "csv"}, optional
-        Taken from the suffix if not given; ``.json`` is node-link.
+    format : str, optional
+        The name of the format, such as ``"graphml"``; found from the suffix if not given, where ``.json`` is node-link.
     nodes : path, optional
         With CSV: a second file for the nodes. Needed if a node has a position or no link, which a table of links
         cannot hold.
@@ -53,22 +43,24 @@ def write_network(
         An unknown format, something that the format cannot hold, or a file that cannot be written.
     """
     target = Path(path)
-    kind = format or SUFFIXES.get(target.suffix.lower())
-    if kind not in WRITERS:
+    name = format or WRITTEN_SUFFIXES.get(target.suffix.lower(), "")
+    kind = WRITTEN_FORMATS.get(name)
+    if kind is None or kind.write is None:
         reason = f"there is no format `{excerpt(format or target.suffix)}` to write"
-        raise ScenarioError(f"{target}: {reason}; choose one of {', '.join(WRITERS)} by `format` or the suffix")
+        raise ScenarioError(f"{target}: {reason}; choose one of {', '.join(WRITTEN_FORMATS)} by `format` or the suffix")
     if not target.name:
         raise ScenarioError(f"{target}: this is a folder; name a file in it")
-    if nodes is not None and kind != "csv":
-        raise ScenarioError(f"{target}: {kind} keeps its nodes in the same file; give `nodes` only with CSV")
+    if nodes is not None and kind.write_nodes is None:
+        takers = ", ".join(name for name, one in WRITTEN_FORMATS.items() if one.write_nodes is not None)
+        raise ScenarioError(f"{target}: {kind.name} keeps its nodes in the same file; give `nodes` only with {takers}")
     if nodes is not None and Path(nodes) == target:
         raise ScenarioError(f"{target}: links and nodes would go to the same file; name two")
     _check_names(network, target)
-    if kind == "csv" and nodes is None:
+    if kind.write_nodes is not None and nodes is None:
         _check_held(network, target)
-    if nodes is not None:
-        put_file(csv_links.write_nodes(network), Path(nodes))
-    put_file(WRITERS[kind](network), target)
+    if kind.write_nodes is not None and nodes is not None:
+        put_file(kind.write_nodes(network), Path(nodes))
+    put_file(kind.write(network), target)
 
 
 def _check_names(network: Network, target: Path) -> None:

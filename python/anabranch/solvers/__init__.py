@@ -1,1 +1,1 @@
-"""Solvers of fair rates: what is asked of them, the methods by name, many cases at once."""
+"""Solvers of fair rates: methods and options, `solve` for one case, `solve_many` for many, `Allocator` for changes."""

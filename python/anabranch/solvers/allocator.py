@@ -38,14 +38,14 @@ class Allocator:
     Parameters
     ----------
     subject : Problem or Paths
-        What is shared: a problem of arrays, or the paths of demands on a network, in bit/s.
+        A problem of arrays, or the paths of demands on a network, in bit/s.
 
     Attributes
     ----------
     problem : Problem
-        As it is now.
+        The problem after the last change.
     exchanges : int
-        Exchanges of one path or link for another that the last change took.
+        The number of exchanges of one path or link for another that the last change took.
 
     Raises
     ------
@@ -68,22 +68,22 @@ class Allocator:
 
     @property
     def connection_rates(self) -> NDArray[np.float64]:
-        """The rate of each connection, proved to a millionth but for what a warning said."""
+        """The rate of each connection, proved to a millionth unless a warning said otherwise."""
         if self._core.is_proved or self._allocation is None:
             return self._core.connection_rates
         return self._allocation.connection_rates.copy()
 
     @property
     def exchanges(self) -> int:
-        """Exchanges that the last change took."""
+        """The number of exchanges that the last change took."""
         return self._core.exchanges
 
     @property
     def allocation(self) -> Allocation:
-        """The rates with their levels, tables and proof; made when it is first asked for after a change.
+        """The rates with their levels, tables and proof, made at the first use after a change.
 
-        A `LevelledAllocation`, unless every connection has one path and rounding spoilt the proof: then that of
-        progressive filling.
+        This is a `LevelledAllocation`, unless every connection has one path and rounding spoilt the proof: then it is
+        the allocation by progressive filling.
 
         Warns
         -----
@@ -103,7 +103,7 @@ class Allocator:
         capacity: Numbers | None = None,
         weight: Numbers | None = None,
     ) -> NDArray[np.float64]:
-        """Take other numbers for the same paths; what is not given stays. Gives the rate of each connection.
+        """Change numbers, keep the paths, and return the rate of each connection. Numbers that are not given stay.
 
         The rates are proved to a millionth. Where they are not, since numbers lie too far apart, it solves from the
         beginning, as `solve` does.
@@ -111,15 +111,16 @@ class Allocator:
         Parameters
         ----------
         demand, weight : array_like of float, or mapping of int or str to float, optional
-            Of all connections, or of some by number or, on a network, by name.
+            Values of all connections, or of some by number or, on a network, by name.
         capacity : array_like of float, or mapping of int or str to float, optional
-            Of all links, or of some. A link that fails has capacity 0, and its old one again when it is repaired.
+            Values of all links, or of some. A link that fails has capacity 0, and its old one again when it is
+            repaired.
 
         Raises
         ------
         ValueError
-            A number that cannot be, or of a connection or link that is not there, or a path that nothing limits any
-            more. Then nothing changes.
+            A number is out of its range, a connection or link does not exist, or nothing limits a path any more. Then
+            nothing changes.
 
         Warns
         -----

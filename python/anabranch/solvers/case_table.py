@@ -1,4 +1,4 @@
-"""Many cases in one table: what is carried in each, and who gets how little."""
+"""Many cases in one table: the traffic carried in each, and the worst-off connection."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ COLUMNS: dict[str, type[pl.DataType]] = {
     "residual": pl.Float64,
     "cpu_s": pl.Float64,
 }
-"""The columns by what they hold; of networks, rates have the unit in their name besides."""
+"""The columns and their types; on a network, the names of rates end in their unit."""
 
 
 def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
-    """Make a table of many cases; of what is solved, no more is kept.
+    """Make a table of many cases, and keep nothing else of them.
 
     Parameters
     ----------
     solved : iterable of Solved
-        As `solve_many` gives them.
+        The answers of `solve_many`.
 
     Returns
     -------
     DataFrame
-        A row for each case, in the order given. ``case``; ``carried``, the sum of all rates; ``met``, that sum by the
-        sum of all demands, and ``least_met``, the least rate by its demand (both null where a demand has no limit);
-        ``least_level``, the least rate by weight; ``cut_off``, connections with a demand that get nothing;
-        ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``,
-        the processor time. Connections of demand 0 count in none of these. From a network, ``carried_bps`` and
-        ``least_level_bps``. Without any case there are the columns, and no row.
+        A row for each case, in the order of the cases. The columns are ``case``; ``carried``, the sum of all rates;
+        ``met``, that sum by the sum of all demands, and ``least_met``, the least rate by its demand (both null where a
+        demand has no limit); ``least_level``, the least rate by weight; ``cut_off``, the number of connections with a
+        demand and no rate; ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in
+        `Allocation`; ``cpu_s``, the processor time. Connections of demand 0 count in none of these. From a network,
+        ``carried_bps`` and ``least_level_bps``. Without any case the table has its columns and no row.
     """
     rows = [_row(one) for one in solved]
     if not rows:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """One of many problems.
+    """One of many problems, with a name.
 
     Attributes
     ----------
     name : str
-        What tells it from the others, such as the links that fail.
+        The name of the case, such as the links that fail.
     problem : Problem
-        What is to be shared; `Problem.changed` gives one with the paths of another.
+        The capacities, paths and demands; `Problem.changed` gives one with the paths of another.
     paths : Paths or None
         The network's paths, if the problem is of a network.
     """
@@ -38,20 +38,20 @@ class Case:
 
 
 def single_failures(subject: Paths | Problem, *, each: Literal["cable", "link"] = "cable") -> list[Case]:
-    """Make the cases in which one thing fails: what is carried over it must take other paths, which stay the same.
+    """Make the cases in which one cable or link fails; traffic moves to those of its paths that remain.
 
     Parameters
     ----------
     subject : Paths or Problem
         The paths of demands on a network, or a problem of arrays.
     each : {"cable", "link"}
-        What fails: a link together with its twin, the way back, if it has one; or one direction alone. A problem of
-        arrays knows no cables, so each of its links fails alone.
+        The thing that fails: a link together with its twin, the way back, if it has one; or one direction alone. A
+        problem of arrays has no cables, so each of its links fails alone.
 
     Returns
     -------
     list of Case
-        In the order of the links, each named by the links that fail.
+        The cases in the order of the links, each named by the links that fail.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def _with_demands(problem: Problem, demands: Demands) -> Problem:
 
 @contextmanager
 def named(case: str) -> Iterator[None]:
-    """Let errors say in which case they arose."""
+    """Put the name of the case into errors."""
     try:
         yield
     except (ScenarioError, SolverError) as error:

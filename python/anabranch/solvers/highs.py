@@ -1,4 +1,4 @@
-"""HiGHS as the programs here need it: silent, accurate, on one thread, each begun where the one before ended."""
+"""HiGHS, set up for chains of linear programs: silent, accurate, on one thread, from the basis of the last program."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Highs:
 
     @property
     def status(self) -> str:
-        """How the last program ended, in words of HiGHS."""
+        """The state in which the last program ended, in the words of HiGHS."""
         return str(self._highs.modelStatusToString(self._highs.getModelStatus()))
 
     @property
@@ -75,12 +75,12 @@ class Highs:
 
     @property
     def reduced_costs(self) -> Floats:
-        """What one more unit of the bound that each variable is at is worth."""
+        """The gain in the optimum for one more unit of the bound that holds each variable."""
         values: Floats = np.asarray(self._highs.getSolution().col_dual)
         return values
 
     @property
     def prices(self) -> Floats:
-        """What one more unit of each row's bound is worth."""
+        """The gain in the optimum for one more unit of each row's bound."""
         values: Floats = np.asarray(self._highs.getSolution().row_dual)
         return values
