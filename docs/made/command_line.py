@@ -1,4 +1,4 @@
-"""The command line as a page: what ``--help`` prints."""
+"""The page of the command line: the output of ``--help``."""
 
 import typer
 from typer.testing import CliRunner
@@ -8,11 +8,11 @@ from anabranch.cli import app as commands
 EXIT_CODES = """| exit code | means |
 |---|---|
 | 0 | done |
-| 1 | it failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
+| 1 | the command failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
 | 2 | the input or an option is wrong |
-| 3 | a reproduced number is outside its band |
-| 130 | stopped by Ctrl-C; `run` leaves in `--out` what there is until then, `solve` by passes prints it |
-| 141 | nobody reads the output any more, as with `\\| head` |"""
+| 3 | a reproduced number is outside its band; `live` and `emulate`: the run is not valid, since packets were late |
+| 130 | stopped by Ctrl-C; `run` keeps the results until then in `--out`, `solve` by passes prints them |
+| 141 | the reader of the output has closed it, as with `\\| head` |"""
 
 
 def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -23,8 +23,8 @@ def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 
 
 def command_line_page() -> str:
-    """Give what ``--help`` says of every command."""
-    parts = ["# The command line", "What `--help` prints, command by command.", EXIT_CODES]
+    """Give the output of ``--help`` of every command."""
+    parts = ["# The command line", "The output of `--help` for each command.", EXIT_CODES]
     for path in command_names(typer.main.get_command(commands)):
         printed = CliRunner().invoke(commands, [*path, "--help"], prog_name="anabranch").output.strip()
         heading = "## " if len(path) < 2 else "### "

@@ -68,7 +68,7 @@ def allow_memory(most: str | float | None) -> None:
     Raises
     ------
     ValueError
-        It is no size, or not from 1 byte to `MOST_BYTES`.
+        The text is not a size, or the size is not from 1 byte to `MOST_BYTES`.
     """
     _Allowed.most_bytes = None if most is None else memory_bytes(most)
     _Allowed.fresh_until = 0.0
@@ -80,7 +80,7 @@ def memory_bytes(most: str | float) -> int:
     Raises
     ------
     ValueError
-        It is no size, or not from 1 byte to `MOST_BYTES`.
+        The text is not a size, or the size is not from 1 byte to `MOST_BYTES`.
     """
     size = _core.parse_bytes(most) if isinstance(most, str) else most
     if not 1 <= size <= MOST_BYTES:

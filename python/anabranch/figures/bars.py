@@ -48,7 +48,7 @@ def draw_estimates(
         What numbers and groups are.
     title : str
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

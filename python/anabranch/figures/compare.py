@@ -51,7 +51,7 @@ def draw_longest_queue(
         Draw this part of the time only.
     title : str, optional
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def draw_completions(
         Several results with their names: a line for each.
     title : str, optional
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

@@ -45,7 +45,7 @@ def draw_convergence(
     caption : str
         Below the panels.
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def draw_distributions(
     title, note : str
         Above and below.
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def draw_eigenvalues(
     title, note : str
         Above and below.
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def draw_errors(
         Draw the greatest and the least error, too.
     title : str, optional
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

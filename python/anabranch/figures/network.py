@@ -62,11 +62,11 @@ def draw_network(
     loads : Allocation or Result
         Of this network: links are coloured by their utilisation; for a run by its mean after the warm-up.
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
     title : str, optional
         The network's name if not given.
     width_in : float
-        In inches; the height follows from the network.
+        The width in inches; the height follows from the network.
     names : bool, optional
         Whether nodes are named, where there is room; if not given, up to 60 nodes are.
 

@@ -42,7 +42,7 @@ def draw_queues(
         With ``"time"``: draw this part of the time only.
     title : str, optional
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

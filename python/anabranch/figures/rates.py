@@ -41,16 +41,17 @@ def draw_rates(
     results : Result or mapping of str to Result
         Several results with the names of their panels; all have the connections that are drawn.
     connections : sequence of str, optional
-        Which; ``["*"]`` for all, the first 7 if not given. More than 7 are thin lines without names and fair rates.
+        The connections to draw; ``["*"]`` for all, the first 7 if not given. More than 7 are thin lines without names
+        and fair rates.
     subflows : bool
         Draw the subflows of these connections instead; they have no fair rates.
     window_s : pair of float, optional
         Draw this part of the time only.
     most_bps : float, optional
-        Where the axis of rates ends, in bit/s; greater rates are cut off.
+        The end of the axis of rates, in bit/s; greater rates are cut off.
     title : str, optional
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

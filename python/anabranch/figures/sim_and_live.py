@@ -31,7 +31,7 @@ def draw_overlaid(
     connection : str
         Which.
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def draw_steps(
         Unit of the rates.
     title : str
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
 
     Returns
     -------

@@ -52,7 +52,7 @@ def gravity(
     Raises
     ------
     ValueError
-        A node that the network has not; a number, a seed or a rate that cannot be.
+        A node that is not in the network; an invalid number, seed or rate.
     """
     given = masses if isinstance(masses, str) else [float(m) for m in masses]
     total_bps = rate_bps(total, "total")
@@ -79,7 +79,7 @@ def uniform(
     Raises
     ------
     ValueError
-        A node that the network has not; a number, a seed or a rate that cannot be.
+        A node that is not in the network; an invalid number, seed or rate.
     """
     most_bps = rate_bps(most, "demand")
     core = _make.uniform(network.core, _members(network, nodes), most_bps, equal, whole("seed", seed))
@@ -102,7 +102,7 @@ def hot_spots(
     total : float or str
         The sum of all demands, in bit/s or as text.
     count : int
-        Hot spots; 1 or more.
+        Number of hot spots; 1 or more.
     share : float
         The part of the total that begins or ends at a hot spot; over 0 and at most 1.
     nodes : sequence of str, optional
@@ -113,7 +113,7 @@ def hot_spots(
     Raises
     ------
     ValueError
-        A node that the network has not; a number, a seed or a rate that cannot be.
+        A node that is not in the network; an invalid number, seed or rate.
     """
     total_bps = rate_bps(total, "total")
     members, spots = _members(network, nodes), whole("count", count)
@@ -129,7 +129,7 @@ def random_pairs(
     Parameters
     ----------
     count : int
-        Connections; two may join the same nodes.
+        Number of connections; two may join the same nodes.
     demand : float or str, optional
         The most each can use, in bit/s or as text; no limit if not given.
     nodes : sequence of str, optional
@@ -140,7 +140,7 @@ def random_pairs(
     Raises
     ------
     ValueError
-        A node that the network has not; a number, a seed or a rate that cannot be.
+        A node that is not in the network; an invalid number, seed or rate.
     """
     demand_bps = None if demand is None else rate_bps(demand, "demand")
     members, pairs = _members(network, nodes), whole("count", count)

@@ -99,7 +99,7 @@ def demands(
     weight, qos : sequence of float
         The claim relative to others, and the factor in (0, 1] that lowers it [ludena2021, sec. IV]; 1 if not given.
     start_s, stop_s : sequence of float
-        When the connection begins and ends, in seconds; from 0 on and for ever if not given.
+        Start and end of the connection, in seconds; by default 0 and never.
 
     Raises
     ------

@@ -130,17 +130,18 @@ def find_paths(
         The shortest loopless paths [yen1971]; all of the least metric, ``count`` at the most; or paths that share no
         link, of the least metric in total [suurballe1974].
     metric : {"hops", "delay"} or ndarray of float64, shape (links,)
-        What makes a path short; an array has a length for each link, in any unit, 0 or more. Ties go to fewer links,
-        then to the lower link numbers from the first link on, so the answer does not depend on the order of the search.
+        The length of a link, for shortest paths; an array has a length for each link, in any unit, 0 or more. Ties go
+        to fewer links, then to the lower link numbers from the first link on, so the answer does not depend on the
+        order of the search.
     progress : callable, optional
-        Told the number of connections done since it was last told.
+        Called with the number of connections done since the last call.
 
     Raises
     ------
     ValueError
         A count of zero, an unknown kind or metric.
     MemoryError
-        The paths found until then have taken all memory that they may.
+        The paths found until then took all memory that they may take.
     """
     ask_for_memory()
     values = metric if isinstance(metric, str) else np.ascontiguousarray(metric, dtype=float)
@@ -155,7 +156,7 @@ def given_paths(demands: Demands, paths: Sequence[Sequence[Sequence[str]]], *, b
     paths : sequence
         For each connection its paths, best first, each the names of the nodes (or links) along it.
     by : {"nodes", "links"}
-        What the names are. Parallel links can only be told apart by their own names.
+        The kind of the names. Only names of links distinguish parallel links.
 
     Raises
     ------
@@ -174,8 +175,8 @@ def groups(
 ) -> NDArray[np.uint32]:
     """Tell which paths of a connection may have a bottleneck in common [thomas2016, sec. IV-A].
 
-    Two paths are of one group if they share something, or if others between them do: where A and B share a link, and
-    B and C another, all three are of one group.
+    Two paths are in one group if they share a link, directly or through other paths: where A and B share a link, and
+    B and C another, all three are in one group.
 
     Parameters
     ----------
@@ -185,8 +186,8 @@ def groups(
         Links that count as shared by nobody, such as an access link that is known to be no bottleneck. Nodes that
         paths come to or leave by these do not count either.
     together : bool
-        Number the groups over all connections, as those of one receiver with several sources, rather than for each
-        apart.
+        Number the groups over all connections, like those of one receiver with several sources, instead of separately
+        for each connection.
 
     Returns
     -------
@@ -196,7 +197,7 @@ def groups(
     Raises
     ------
     ScenarioError
-        A link that the network has not, or an unknown kind of sharing.
+        A link that is not in the network, or an unknown kind of sharing.
     """
     try:
         return _core.groups(paths.demands.network.core, paths.core, sharing, link_names(without), together)

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 class TopologyManager:
     """Paths of many requests on one network, with their groups and filters [thomas2016, sec. III].
 
-    A request names a receiver and those who have what it wants. A path is up while its links are, and those of its way
-    back. What changes a link gives the numbers of the requests whose paths that are up are not what they were.
+    A request names a receiver and the publishers of its item. A path is up while its links, and those of its way back,
+    are up. Methods that change a link return the numbers of the requests whose paths changed.
 
     Parameters
     ----------
     sharing : {"links", "nodes"}
-        What makes a group, as for `groups`.
+        What paths of a group share, as for `groups`.
     without : sequence of str
-        Links that make no group.
+        Links that do not count as shared.
     seed : int
-        What the identities of links are drawn by.
+        Seed of the identities of links.
 
     Raises
     ------
     ScenarioError
-        A link that the network has not, or an unknown kind of sharing.
+        A link that is not in the network, or an unknown kind of sharing.
     """
 
     def __init__(

@@ -49,7 +49,7 @@ def live(
     seed : int, optional
         Instead of that of the file: of faults on links and of what queue disciplines draw.
     sets : sequence of str
-        Values that take the place of those in the file.
+        Values that replace those of the file.
     progress : callable, optional
         Told some times a second how far the run is: time and duration in seconds, and packets that entered a link. What
         it raises ends the run.

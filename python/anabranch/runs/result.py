@@ -262,7 +262,7 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     Raises
     ------
     ScenarioError
-        The folder has no result, or a broken one.
+        The folder has no result, or a damaged one.
     """
     place = Path(folder)
     if not (place / "meta.json").is_file():

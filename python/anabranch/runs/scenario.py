@@ -71,7 +71,7 @@ class Plan:
 
 
 def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ()) -> Scenario:
-    """Read what a scenario file says for the solver: what it says for a run is checked and left aside.
+    """Read the part of a scenario file for solvers: keys for runs are checked and ignored.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ())
         A TOML file, or its text if there is a line break in it; every key stands in the reference under "The scenario
         file".
     sets : sequence of str, optional
-        Values that take the place of those in the file: ``connection.0.weight=2``, ``run.seed=3``.
+        Values that replace those of the file: ``connection.0.weight=2``, ``run.seed=3``.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def read_plan(
     seed : int, optional
         Instead of the seed in the file; 0 to 2**63 - 1.
     sets : sequence of str, optional
-        Values that take the place of those in the file: ``connection.0.weight=2``, ``defaults.link.queue=64 KiB``.
+        Values that replace those of the file: ``connection.0.weight=2``, ``defaults.link.queue=64 KiB``.
     folder : path, optional
         From where the files that the scenario names are seen. Its own folder if not given; the working folder for a
         text.

@@ -49,21 +49,21 @@ def run(
     scenario : path or str
         A scenario file, or its text if there is a line break in it.
     seed : int, optional
-        Instead of that of the file.
+        The seed of the run; by default that of the file.
     sets : sequence of str
-        Values that take the place of those in the file: ``["connection.0.weight=2"]``.
+        Values that replace those of the file: ``["connection.0.weight=2"]``.
     threads : int, optional
-        On how many threads; the tables are the same for any number. By default on as many as this process may use where
-        a run is large and while that is faster by the clock, else on one. Links that lose, repeat or delay packets at
-        random keep a run on one.
+        The number of threads; the tables do not depend on it. By default a large run uses as many threads as this
+        process may use while that is faster, and other runs use one. Links that lose, repeat or delay packets at random
+        keep a run on one thread.
     progress : callable, optional
-        Told some times a second how far the run is: simulated time and duration in seconds, and events. What it raises
-        ends the run.
+        Called some times a second with the simulated time and the duration in seconds, and the number of events. An
+        exception in it ends the run.
     samples : callable, optional
-        Told some times a second what was sampled since it was last told, as arrays of a row for each sample and a
+        Called some times a second with the samples since the last call, as arrays of a row for each sample and a
         column for each thing, in the order of the tables: ``time_s``, and by the kind of thing and the column of the
         series ``connection_granted_bps``, ``link_backlog_bytes`` and so on, as far as they are recorded. The last
-        samples are in the result only. What it raises ends the run.
+        samples are in the result only. An exception in it ends the run.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def run(
         A mistake in the scenario, with file, line, column, reason and remedy; or it would take more memory than it may
         (`allow_memory`).
     MemoryError
-        It has taken more memory than it may, though that could not be told before.
+        The run took more memory than allowed, which the estimate could not foresee.
     RunInterrupted
         Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``. Once more Ctrl-C changes
         nothing until that is made.

@@ -19,9 +19,9 @@ class StepFunction:
     """A value over time; 0 before the first change."""
 
     time_s: NDArray[np.float64]
-    """Increasing."""
+    """The times of changes, increasing."""
     value: NDArray[np.float64]
-    """From each time on."""
+    """The value from each time on."""
 
     def before(self, time_s: float) -> float:
         """Give the value just before a time."""

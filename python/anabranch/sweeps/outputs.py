@@ -114,7 +114,7 @@ def draw_figure(
         The rows of all runs; see `anabranch.sweeps.reduce.numbers`.
     plan : SweepFigure
     file : path, optional
-        Saved there, as SVG or PNG by suffix.
+        The file to write, as SVG or PNG by suffix.
     varied : sequence of str
         The columns of what was varied. Below lines stands over which of these the means are.
 

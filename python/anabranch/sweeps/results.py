@@ -174,7 +174,7 @@ def read_sweep(folder: str | os.PathLike[str]) -> Swept:
     Raises
     ------
     ScenarioError
-        It is not the folder of a sweep, or a broken one.
+        The folder is not that of a sweep, or is damaged.
     """
     place = Path(folder)
     if not (place / POINTS).is_file():

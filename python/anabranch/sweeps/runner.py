@@ -150,32 +150,32 @@ def sweep(
 ) -> Swept:
     """Run a scenario with many values, and make tables and figures of all runs.
 
-    What is there already is not run again: a sweep that was ended goes on, and one whose file has more values now has
-    only those to do. Runs of another version, or of a scenario that has changed since, are left aside.
+    Existing runs are kept: an interrupted sweep continues, and a sweep whose file has more values now runs only these.
+    Runs of another version of the code, or of a scenario that has changed since, are ignored.
 
     Parameters
     ----------
     file : path
         The sweep file.
     out : path
-        The folder of the sweep; made if it is not there.
+        The folder of the sweep; created if it does not exist.
     threads : int, optional
         Number of runs at a time; by default the number of processors.
     on : {"here", "ray"}
         On this machine, or on a Ray cluster. The runs are the same, byte for byte.
     address : str, optional
-        Of the cluster, such as ``"auto"``; a cluster of this machine alone if not given.
+        Address of the cluster, such as ``"auto"``; by default a cluster of this machine alone.
     shared : bool
         Nodes of the cluster write to `out` themselves, under the same name everywhere, and send no results.
     progress : callable, optional
-        Told how far it is. What it raises ends the sweep; what was done is kept.
+        Called with the progress of the sweep. An exception in it ends the sweep; finished runs are kept.
 
     Raises
     ------
     ScenarioError
         A mistake in the sweep file or the scenario; `out` holds something else, or another sweep writes there.
     StorageError
-        The disk is full, or not to be written to; what was done is kept.
+        The disk is full or cannot be written to; finished runs are kept.
     """
     checked = check_sweep(file)
     with opened(Path(out)) as store:

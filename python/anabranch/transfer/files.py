@@ -82,40 +82,41 @@ def fetch(
 ) -> Fetched:
     """Fetch a file from all servers that share it at once.
 
-    Every chunk is verified when it comes, by the BLAKE3 hash of the file. What is there stays there whatever happens:
-    the same call goes on from there.
+    Every chunk is verified when it arrives, by the BLAKE3 hash of the file. Received data stay on the disk: another
+    call continues from there.
 
     Parameters
     ----------
     urls : sequence of str
-        Where the file is: ``anabranch://HOST:PORT/NAME?pin=FINGERPRINT``, as :func:`share` and :func:`send` tell it.
+        The addresses of the file: ``anabranch://HOST:PORT/NAME?pin=FINGERPRINT``, as :func:`share` and :func:`send`
+        give it.
     to : path, optional
-        Where it is to be; a folder, or the name of a new file. By default its own name, here.
+        A folder, or the name of a new file. By default the file's name in the present folder.
     control : str
-        The protocol that controls the sharers' paths.
+        The window protocol (congestion control) of the servers' paths.
     via : sequence of str
-        Local addresses or interfaces, a path over each; by default what the system chooses. ``"eth1=192.0.2.7"`` is a
-        path to another address of the sharer than the URL's.
+        Local addresses or interfaces, with a path over each; by default the system chooses one. ``"eth1=192.0.2.7"`` is
+        a path to another address of the server than the URL's.
     groups : sequence of int
-        Which of these paths share links, by a number for each, as ``anabranch.TopologyManager`` finds them; for NMCC.
-        With several URLs once for all of them, or first those of the first URL, then those of the second, and so on.
+        The group of each path, as ``anabranch.TopologyManager`` finds groups of paths that share links; for NMCC. With
+        several URLs one list for all of them, or the lists of all URLs one after the other.
     file_hash : str, optional
-        The hash that the file has to have, if no URL says it. Without any hash all sharers have to have the same file.
+        The required hash of the file, if no URL has it. Without any hash all servers must have the same file.
     authorities : path, optional
-        A PEM file of certificates that the sharers' are signed by, instead of fingerprints in the URLs.
+        A PEM file with the authorities that signed the servers' certificates, instead of fingerprints in the URLs.
     patience_s : float
-        So long no sharer may be reached before the fetch is given up.
+        The time without a reachable server after which the fetch ends.
     progress : callable, optional
-        Told how far it is, some times a second.
+        Called with the state of the fetch some times a second.
 
     Raises
     ------
     ValueError
-        If an address, a name or a protocol cannot be, if hashes contradict each other, if there is not a group for each
-        path, or if there are groups for a control that does not go by them.
+        If an address, a name or a protocol is invalid, if hashes contradict each other, if a path has no group, or if
+        there are groups for a control that does not use them.
     OSError
-        If no sharer has the file or can be reached, if sharers have different files and no hash says which is wanted,
-        or if the disk refuses.
+        If no server has the file or can be reached, if servers have different files and no hash says which is wanted,
+        or if the file cannot be written.
     """
     if not _core.HAS_LIVE:
         raise NoLivePartError
@@ -177,27 +178,27 @@ def share(
 ) -> None:
     """Share the files of a directory, or one file, read-only, until Ctrl-C.
 
-    One file is read whole at first: its URL has its hash, so that nobody can fetch another file by it.
+    A single file is read completely at first: its URL has its hash, so that nobody can fetch another file by this URL.
 
     Parameters
     ----------
     path : path
         Nothing outside of the directory is served, whatever names or links say, and nothing beside a file.
     listen : sequence of str
-        Local ``ADDRESS:PORT``, of which the first stands in the URL; port 0 is any that is free.
+        Local ``ADDRESS:PORT`` to listen at; the first is in the URL, and port 0 means any free port.
     host : str, optional
-        The name or address to put into the URL instead.
+        The name or address in the URL, instead of the first of `listen`.
     certificate, key : path, optional
-        Who the sharer is, in PEM. By default it is one made for this user and kept, known by its fingerprint.
+        PEM files with the certificate of the server and its key. By default a certificate that was made for this user.
     ready : callable, optional
-        Told the URL once there is one; names of a directory's files go after its slash.
+        Called with the URL once there is one; append the name of a file of the directory after its slash.
     served : callable, optional
-        Told of each connection that has ended: its address, and how many bytes it took.
+        Called for each connection that has ended, with its address and the bytes that it took.
 
     Raises
     ------
     ValueError
-        If an address, the certificate or the name of the file cannot be.
+        If an address, the certificate or the name of the file is invalid.
     OSError
         If the path or the sockets cannot be opened, or one file changes while it is read.
     """

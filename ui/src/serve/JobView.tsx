@@ -101,7 +101,8 @@ function useJob(id: string): { job: JobFacts | null; run: Run | null; failed: st
       });
       stream.onerror = () => {
         // The browser tries again by itself, unless the server says that there is nothing to follow.
-        if (stream?.readyState === EventSource.CLOSED) setFailed("the server does not know this job; look at the list of runs");
+        if (stream?.readyState === EventSource.CLOSED)
+          setFailed("the server does not know this job; look at the list of runs");
       };
     };
 
