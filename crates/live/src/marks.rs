@@ -30,12 +30,12 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Table {
     /// By the local address, if it is known, and the remote one.
-    counters: HashMap<Pair, Arc<Mutex<Count>>>,
+    counters: HashMap<Addresses, Arc<Mutex<Count>>>,
     /// Where packets are to be ECT(1), and for how many.
     scalable: HashMap<SocketAddr, usize>,
 }
 
-type Pair = (Option<IpAddr>, SocketAddr);
+type Addresses = (Option<IpAddr>, SocketAddr);
 
 #[derive(Debug, Default)]
 struct Count {
@@ -126,7 +126,7 @@ impl Table {
 #[derive(Debug)]
 pub(crate) struct Counter {
     marks: Marks,
-    pair: Pair,
+    pair: Addresses,
     count: Arc<Mutex<Count>>,
 }
 

@@ -29,7 +29,7 @@ const DATAGRAMS: usize = 4 << 10;
 
 /// What may be set for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carriage {
+pub struct QuicConfig {
     /// The size of full packets, as payload of UDP; `None` for as much as each path turns out to take.
     pub payload: Option<u16>,
     /// A path without an answer for so long is given up, and so is a connection.
@@ -44,7 +44,7 @@ pub struct Carriage {
     pub uni_streams: u32,
 }
 
-impl Default for Carriage {
+impl Default for QuicConfig {
     /// For networks of which nothing is known.
     fn default() -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Default for Carriage {
     }
 }
 
-impl Carriage {
+impl QuicConfig {
     /// Where the peer only asks: what it may send unread is no more than its requests.
     pub fn asking() -> Self {
         let receive_window = MOST_STREAMS * REQUEST_WINDOW;

@@ -12,15 +12,15 @@ use anabranch_proto::window::Standing;
 use tokio::task::JoinHandle;
 
 use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
-use crate::feedback::{Guidance, Message, Others, Peer, Told, hear, tell};
+use crate::feedback::{Guidance, Message, Others, Peer, SentStandings, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
-use crate::paths::{Pair, PathReport, Paths};
+use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::quic::{
     self, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Incoming, ServerConfig, VarInt,
     plain_reason, renew_keys,
 };
-use crate::quic_config::Carriage;
+use crate::quic_config::QuicConfig;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
 
@@ -166,21 +166,21 @@ impl Arrival {
 
     /// Lets it in, with LIA in control until another is chosen. It may take as long as the peer likes, up to seconds.
     pub async fn accept(self) -> Result<Session, SessionError> {
-        self.accept_over(Carriage::default()).await
+        self.accept_with_config(QuicConfig::default()).await
     }
 
     /// The same for one that is to send requests, each on a stream of its own that is answered, and nothing else.
     pub async fn accept_asking(self) -> Result<Session, SessionError> {
-        self.accept_over(Carriage::asking()).await
+        self.accept_with_config(QuicConfig::asking()).await
     }
 
     /// The same, carried in this way.
-    pub async fn accept_over(self, carriage: Carriage) -> Result<Session, SessionError> {
+    pub async fn accept_with_config(self, quic_config: QuicConfig) -> Result<Session, SessionError> {
         let remote = self.incoming.remote_address();
         let refused = |reason| SessionError::Refused { remote, reason };
         let group = Group::new(&named("lia")?)?;
         let mut config = ServerConfig::with_crypto(self.tls);
-        config.transport_config(Arc::new(carriage.transport(group.clone())));
+        config.transport_config(Arc::new(quic_config.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         renew_keys(&connection);
         let paths = Paths::of_server(connection.clone(), remote);
@@ -226,18 +226,18 @@ impl Client {
         trust: &Trust,
         protocol: &Protocol,
     ) -> Result<Session, SessionError> {
-        self.connect_over(name, self.pairs(remotes), trust, Group::new(protocol)?, Carriage::default()).await
+        self.connect_with_config(name, self.pairs(remotes), trust, Group::new(protocol)?, QuicConfig::default()).await
     }
 
     /// The same by these pairs, carried in this way under the control of this group. It begins with the first pair that is
     /// wanted.
-    pub async fn connect_over(
+    pub async fn connect_with_config(
         &self,
         name: &str,
-        pairs: Vec<Pair>,
+        pairs: Vec<AddressPair>,
         trust: &Trust,
         group: Arc<Group>,
-        carriage: Carriage,
+        quic_config: QuicConfig,
     ) -> Result<Session, SessionError> {
         let first = pairs.iter().find(|pair| pair.is_wanted).map(|pair| pair.remote);
         let first = first.ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
@@ -248,7 +248,7 @@ impl Client {
         let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
         let tls: QuicClientConfig = trust.tls()?;
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(Arc::new(carriage.transport(group.clone())));
+        config.transport_config(Arc::new(quic_config.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
         let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
@@ -256,12 +256,12 @@ impl Client {
     }
 
     /// From where and to where there are to be paths; an address that is a local one's only has the port of the first.
-    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<Pair> {
+    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<AddressPair> {
         let Some(first) = remotes.first() else { return Vec::new() };
         let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
             let local = (!local.is_unspecified()).then_some(local);
             let only = peer.map(|peer| vec![SocketAddr::new(peer, first.port())]);
-            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| Pair {
+            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| AddressPair {
                 local,
                 remote,
                 is_wanted: true,
@@ -297,7 +297,7 @@ pub struct Session {
     marks: Marks,
     peer: Arc<Peer>,
     /// What it was told of others.
-    told: Mutex<Told>,
+    told: Mutex<SentStandings>,
     /// What looks after it, until it ends.
     keepers: Vec<JoinHandle<()>>,
     /// Where its packets are those of a scalable control from the first on.
@@ -307,7 +307,7 @@ pub struct Session {
 impl Session {
     fn new(connection: Connection, group: Arc<Group>, paths: Paths, marks: Marks, scalable: Vec<Scalable>) -> Self {
         let peer = Arc::<Peer>::default();
-        let hearing = hear(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
+        let hearing = receive_feedback(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
         let keepers = vec![tokio::spawn(paths.clone().keep()), tokio::spawn(hearing)];
         Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
     }
@@ -324,7 +324,7 @@ impl Session {
     }
 
     fn tell(&mut self, guidance: Option<Arc<Guidance>>) {
-        let telling = tell(self.connection.clone(), self.paths.clone(), self.marks.clone(), guidance);
+        let telling = send_feedback(self.connection.clone(), self.paths.clone(), self.marks.clone(), guidance);
         self.keepers.push(tokio::spawn(telling));
     }
 

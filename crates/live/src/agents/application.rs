@@ -10,7 +10,7 @@ use anabranch_core::Rate;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::messages::{Ended, mouth, read};
+use super::messages::{Ended, read, sender};
 use super::mutual::calling;
 use super::server::transport;
 use super::{BACK_OFF, LEASE, Lease};
@@ -86,8 +86,8 @@ impl Application {
         config.transport_config(Arc::new(transport()));
         let connection = self.endpoint.connect_with(config, self.agent, "anabranch")?.await?;
         let (send, mut receive) = connection.open_bi().await?;
-        let mouth = mouth(send);
-        let say = |ask: &Ask| encode(ask).map(|word| drop(mouth.try_send(word)));
+        let sender = sender(send);
+        let say = |ask: &Ask| encode(ask).map(|word| drop(sender.try_send(word)));
         let present = demand.borrow_and_update().0;
         say(&with_demand(join, present))?;
         let mut beat = interval(LEASE / 4);

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub use self::application::{Application, Request};
 pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
-pub use self::server::{Desk, Neighbour, Post, PostReport, Service};
+pub use self::server::{AgentHandle, AgentReport, AgentServer, Neighbour, Service};
 
 /// Who says nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(1);

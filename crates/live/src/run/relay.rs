@@ -253,8 +253,8 @@ mod tests {
 
     use super::*;
     use crate::control::named;
-    use crate::paths::Pair;
-    use crate::quic_config::Carriage;
+    use crate::paths::AddressPair;
+    use crate::quic_config::QuicConfig;
     use crate::security::{Identity, Trust};
     use crate::session::{Client, Server, Session};
 
@@ -290,12 +290,13 @@ mod tests {
         let identity = Identity::made().unwrap();
         let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
         let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
-        let carriage = Carriage { receive_window: room as u32, ..Carriage::default() };
-        let pair = Pair { local: None, remote: server.address(), is_wanted: true };
+        let quic_config = QuicConfig { receive_window: room as u32, ..QuicConfig::default() };
+        let pair = AddressPair { local: None, remote: server.address(), is_wanted: true };
         let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("cubic").unwrap()).unwrap());
-        let (mine, theirs) = tokio::join!(client.connect_over("x", vec![pair], &trust, group, carriage), async {
-            server.next().await.unwrap().accept_over(carriage).await
-        });
+        let (mine, theirs) =
+            tokio::join!(client.connect_with_config("x", vec![pair], &trust, group, quic_config), async {
+                server.next().await.unwrap().accept_with_config(quic_config).await
+            });
         let (mine, theirs) = (mine.unwrap(), theirs.unwrap());
         let relay = Arc::new(relay(1));
         let inlet = Arc::new(Inlet::new(relay.clone(), 0, room));
