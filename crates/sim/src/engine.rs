@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use anabranch_core::{ConnectionId, Link, Rate, Time};
+use anabranch_core::{ConnectionId, Link, Rate, Samples, Time};
 use anabranch_links::{Queue, Totals};
 use anabranch_scenario::plan::{LinkPlan, Plan};
 

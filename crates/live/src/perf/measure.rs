@@ -12,7 +12,6 @@ use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
 use crate::session::Session;
-use crate::url::Url;
 
 /// How long the paths after the first may take to open before data flow.
 const GATHERING: Duration = Duration::from_secs(1);
