@@ -15,33 +15,33 @@ use crate::session::{Client, Session, SessionError, addresses};
 use crate::sockets::resolve;
 use crate::url::Url;
 
-/// So long the next address waits for the ones before, while these are silent [rfc8305, sec. 5].
+/// How long the next address waits while the addresses before it are silent [rfc8305, sec. 5].
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// An attempt at an address.
 type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Reached, SessionError>> + Send + 'a>>;
 
-/// A connection to a server, and what it was made with.
+/// A connection to a server, with its client and the address that answered.
 #[derive(Debug)]
 pub struct Reached {
-    /// The end that it was made at.
+    /// The client that made the connection.
     pub client: Client,
     /// The connection.
     pub session: Session,
-    /// Where the server is.
+    /// The address of the server that answered.
     pub remote: SocketAddr,
 }
 
-/// How to connect to a server, wherever it is.
+/// A server to connect to: its URL, and how it is reached and checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// Its URL, which says how it is known.
+    /// The URL of the server, which may have fingerprints of its certificate.
     pub url: &'a Url,
     /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
     pub authorities: Option<&'a Path>,
     /// Local addresses or interfaces, a path over each; none for what the system chooses.
     pub via: &'a [String],
-    /// What controls what is sent from here.
+    /// The congestion control of what this end sends.
     pub protocol: &'a Protocol,
 }
 

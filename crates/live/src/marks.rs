@@ -47,7 +47,7 @@ struct Count {
 }
 
 impl Count {
-    /// So many datagrams of one kind have arrived; whether any is marked now.
+    /// Counts datagrams of one kind that have arrived; gives whether any is marked now.
     fn look(&mut self, packets: u64, is_marked: bool) -> bool {
         if is_marked {
             self.marked += packets;
@@ -182,7 +182,7 @@ mod tests {
         "10.0.0.2:9".parse().unwrap()
     }
 
-    /// What the library sees of so many datagrams of 100 bytes that arrive at once, from the peer to the local address.
+    /// The mark that the library sees on datagrams of 100 bytes that arrive at once from the peer.
     fn arrive(marks: &Marks, ecn: Option<EcnCodepoint>, packets: usize) -> Option<EcnCodepoint> {
         let mut meta = RecvMeta::default();
         (meta.addr, meta.dst_ip, meta.ecn, meta.len, meta.stride) = (remote(), Some(LOCAL), ecn, 100 * packets, 100);

@@ -19,7 +19,7 @@ use crate::quic::{
 /// When a path is tried again that the peer has no room for yet: it needs a moment after the handshake.
 const SOON: Duration = Duration::from_millis(5);
 
-/// So many times it is tried as soon as that.
+/// How often a path is tried again after [`SOON`].
 const SOON_TRIES: u32 = 400;
 
 /// How often each end lets the other hear of it on every path. The QUIC library does so only on paths that are idle, and may
@@ -39,7 +39,7 @@ const MOST_PAIRS: usize = 2 * MOST_PATHS;
 /// What a path has carried, over all times that it was open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathReport {
-    /// Its addresses, as people read them.
+    /// The addresses of the path, as people read them.
     pub label: String,
     /// Whether it is open now.
     pub is_open: bool,
@@ -49,7 +49,7 @@ pub struct PathReport {
     pub sent_bytes: u64,
     /// Bytes of UDP payload.
     pub received_bytes: u64,
-    /// Packets.
+    /// Packets sent.
     pub sent_packets: u64,
     /// Packets that were found to be lost.
     pub lost_packets: u64,
@@ -59,14 +59,14 @@ pub struct PathReport {
     pub window_bytes: u64,
 }
 
-/// A pair of addresses, and whether there is to be a path between them.
+/// A pair of addresses, and whether a path is wanted between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPair {
-    /// That of this end; `None` for whichever the system chooses.
+    /// The address of this end; `None` if the system is to choose it.
     pub local: Option<IpAddr>,
-    /// That of the other.
+    /// The address and port of the other end.
     pub remote: SocketAddr,
-    /// Whether there is to be a path.
+    /// Whether a path is wanted between them.
     pub is_wanted: bool,
 }
 
@@ -74,9 +74,9 @@ pub struct AddressPair {
 struct PairPaths {
     local: Option<IpAddr>,
     remote: SocketAddr,
-    /// The same, as people read it.
+    /// The addresses as people read them.
     label: String,
-    /// Whether there is to be a path.
+    /// Whether a path is wanted between them.
     is_wanted: bool,
     /// The last path.
     path: Option<Path>,
@@ -185,7 +185,7 @@ impl Paths {
         Self::new(connection, pairs.into_iter().map(paths_of).collect(), true)
     }
 
-    /// Those of a server, which its client opens.
+    /// The paths of a server, which its client opens.
     pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
         Self::new(connection, vec![PairPaths::new(None, remote)], false)
     }
@@ -209,7 +209,7 @@ impl Paths {
         self.lock().iter().map(of).collect()
     }
 
-    /// Of the paths that are open the number in QUIC and the slot.
+    /// The number in QUIC and the slot of each path that is open.
     pub(crate) fn numbered_slots(&self) -> Vec<(u32, usize)> {
         let of = |pair: &PairPaths| {
             let path = pair.path.as_ref().filter(|_| pair.is_open)?.id();
@@ -390,7 +390,7 @@ fn place(pairs: &mut Vec<PairPaths>, remote: SocketAddr) -> &mut PairPaths {
     &mut pairs[index]
 }
 
-/// Of each path that is open its number in QUIC and its group.
+/// The number in QUIC and the group of each path that is open.
 pub(crate) fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
     let all = numbers.iter().enumerate();
     all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()

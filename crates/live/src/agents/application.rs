@@ -23,7 +23,7 @@ use crate::sockets::Sockets;
 /// How long an agent may take to confirm that a session has left.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Who asks for rates.
+/// An application that asks its agent for rates.
 pub struct Application {
     endpoint: Endpoint,
     tls: Arc<QuicClientConfig>,
@@ -112,7 +112,7 @@ impl Application {
     }
 }
 
-/// The same request with another demand.
+/// A request to join with the present demand in it.
 fn with_demand(join: &Ask, present: f64) -> Ask {
     let mut join = join.clone();
     if let Ask::Join { demand, .. } = &mut join {

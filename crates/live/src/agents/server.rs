@@ -1,4 +1,4 @@
-//! The post of an agent: its connections to neighbours and applications, and its clock.
+//! An agent's server: its connections to neighbours and applications, and its clock.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,10 +33,10 @@ const MOST_WAITING: usize = 1024;
 /// Calls of a neighbour at a time: those that are over may not be known to be.
 const MOST_CALLS: usize = 4;
 
-/// A neighbour, and where it is.
+/// A neighbouring agent, and its address.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
-    /// Who.
+    /// The neighbour's number among agents.
     pub id: AgentId,
     /// Where connections with it end here; port 0 if this agent calls.
     pub local: SocketAddr,
@@ -46,20 +46,20 @@ pub struct Neighbour {
     pub pin: Fingerprint,
 }
 
-/// What an agent needs.
+/// What an agent needs to serve.
 #[derive(Debug)]
 pub struct Service {
     /// What it decides by.
     pub settings: Settings,
-    /// Who it is.
+    /// The certificate of the agent, with its key.
     pub identity: Arc<Identity>,
-    /// Who is around.
+    /// The agents that are called, or that call.
     pub neighbours: Vec<Neighbour>,
     /// Where applications call, and the fingerprints of theirs.
     pub applications: (SocketAddr, Vec<Fingerprint>),
 }
 
-/// What is told of an agent that runs.
+/// How an agent that runs is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentReport {
     /// What happened so far.
@@ -76,7 +76,7 @@ pub struct AgentServer {
     commands: mpsc::UnboundedReceiver<Command>,
 }
 
-/// How an agent that runs is spoken to.
+/// A handle to an agent that runs.
 #[derive(Clone, Debug)]
 pub struct AgentHandle(mpsc::UnboundedSender<Command>);
 
@@ -86,13 +86,13 @@ enum Command {
 }
 
 impl AgentHandle {
-    /// A link can carry more or less from now on.
+    /// Tells the agent the capacity that a link has from now on.
     pub fn set_capacity(&self, link: u32, capacity: Rate) {
         // One that has ended does not mind.
         let _ = self.0.send(Command::Capacity(link, capacity));
     }
 
-    /// How the agent is; `None` if it has ended.
+    /// Asks the agent for its report; `None` if the agent has ended.
     pub async fn report(&self) -> Option<AgentReport> {
         let (tell, told) = oneshot::channel();
         self.0.send(Command::Report(tell)).ok()?;
@@ -223,7 +223,7 @@ impl Connections {
         self.hops.get(&id).is_some_and(|connection| connection.0 == number)
     }
 
-    /// Does what the agent wants done.
+    /// Carries out the actions of the agent.
     fn obey(&mut self, agent: &mut Agent) {
         for action in agent.actions() {
             match action {
@@ -248,7 +248,7 @@ impl Connections {
     }
 }
 
-/// Who talks to a neighbour, and tells of it.
+/// A task's way to tell the agent of what happens on connections to a neighbour.
 #[derive(Clone)]
 struct Talk {
     id: AgentId,

@@ -28,7 +28,7 @@ enum Unruly {
     Fewer(#[from] FewerMarks),
 }
 
-/// What is heard on a connection.
+/// The receiving side of a connection's feedback.
 struct Receiver {
     connection: Connection,
     paths: Paths,
@@ -43,7 +43,7 @@ struct Receiver {
     told: SentStandings,
 }
 
-/// Hears until the connection ends.
+/// Receives feedback until the connection ends.
 pub(crate) async fn receive_feedback(
     connection: Connection,
     paths: Paths,

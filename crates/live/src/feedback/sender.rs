@@ -20,7 +20,7 @@ struct PathCount {
     marked: u64,
 }
 
-/// Tells until the connection ends.
+/// Sends feedback until the connection ends.
 pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
     let mut counts: HashMap<PathId, PathCount> = HashMap::new();
     let (mut last, mut told_at) = (Marked::default(), Instant::now());

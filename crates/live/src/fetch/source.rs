@@ -21,7 +21,7 @@ use crate::sockets::SocketError;
 /// How long to wait before a source is reached for again, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
-/// How long a source may send nothing of what it was asked for.
+/// How long a source may send nothing of a chunk that was requested.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
 /// How often it is looked whether paths have opened.

@@ -29,12 +29,12 @@ const GAP: Span = Span(2_000_000_000);
 /// Messages that wait for a neighbour, at the most.
 const MOST_WAITING: usize = 100_000;
 
-/// What came of the agents of a run.
+/// The totals of the agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentsTotal {
-    /// How many there are.
+    /// The number of agents.
     pub agents: usize,
-    /// What happened at all of them.
+    /// The counts of all agents together.
     pub counts: Counts,
     /// Whether no link holds anything of any session.
     pub is_clear: bool,
@@ -44,7 +44,7 @@ pub struct AgentsTotal {
 pub(super) struct Agents {
     handles: Vec<AgentHandle>,
     pins: BTreeMap<NodeId, Fingerprint>,
-    /// Who applications are.
+    /// The certificate of all applications.
     identity: Arc<Identity>,
 }
 
@@ -115,7 +115,7 @@ impl Agents {
         bound.map_err(failed)
     }
 
-    /// Who is next to a node: it is called by those at which hops end.
+    /// The neighbours of a node: the agents at which its hops end call it.
     fn neighbours(&self, lab: &Lab, node: NodeId) -> Vec<Neighbour> {
         let neighbour = |(place, hop): (usize, &Hop)| {
             let (from, to) = lab.addresses_of_hop(place);
@@ -129,7 +129,7 @@ impl Agents {
         lab.hops().iter().enumerate().filter_map(neighbour).collect()
     }
 
-    /// Who asks for the rates of a connection, in the host of its source; `None` if it keeps windows.
+    /// The application of a connection, in the host of its source; `None` if the connection keeps windows.
     pub fn application(
         &self,
         plan: &Plan,

@@ -33,7 +33,7 @@ const INNER: (u64, u64) = (30, 40);
 /// How often it is looked after a connection.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The same for one that is granted rates: others may have been granted what it is to give up.
+/// How often a connection that is granted rates is looked after: others may have been granted what it is to give up.
 const RATES_TICK: Duration = Duration::from_millis(5);
 
 /// A time that has not come.
@@ -87,7 +87,7 @@ impl Status {
 pub(super) struct Course {
     pub plan: Arc<Plan>,
     pub id: ConnectionId,
-    /// Of the run.
+    /// When the run began.
     pub start: Instant,
     pub client: Client,
     pub server: Server,
@@ -95,7 +95,7 @@ pub(super) struct Course {
     pub ends: Vec<(IpAddr, IpAddr)>,
     pub trust: Trust,
     pub group: Arc<Group>,
-    /// Who asks for its rates; `None` if it keeps windows.
+    /// The application that asks for its rates; `None` if it keeps windows.
     pub application: Option<Arc<Application>>,
     pub quic_config: QuicConfig,
     /// The size of packets, all headers included.
@@ -211,7 +211,7 @@ impl Course {
         self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms()
     }
 
-    /// Of each packet the share that is data: amounts and demands are of packets, as in the simulator.
+    /// The share of each packet that is data: amounts and demands are of packets, as in the simulator.
     fn data_share(&self) -> f64 {
         (self.packet - OUTER - INNER.0) as f64 / self.packet as f64
     }

@@ -61,7 +61,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long tasks may take to end.
 const LEAVING: Duration = Duration::from_secs(1);
 
-/// So much longer than a run may a path be silent: it is not given up, as in the simulator.
+/// How much longer than a run a path may be silent: it is not given up, as in the simulator.
 const BEYOND: Duration = Duration::from_mins(1);
 
 /// Why there is no run, or no more.

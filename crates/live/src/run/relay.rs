@@ -24,7 +24,7 @@ use crate::quic::{Connection, ReadError, RecvStream, SendStream, VarInt, WriteEr
 /// How often it is looked how much room there is, and how fast the next loop sends.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Of the room as large a part is read from a stream at a time: reading makes room, until that is taken back.
+/// The part of the room that is read from a stream at a time: reading makes room, until that is taken back.
 const PARTS: u64 = 64;
 
 /// A change of the room is told if it is more than such a part of all.
@@ -70,7 +70,7 @@ struct Input {
 }
 
 impl RelayEnd {
-    /// An empty one, before a loop whose packets have so many bytes of data.
+    /// An empty relay, before a loop whose packets have this number of bytes of data.
     pub fn new(plan: &plan::Relay, packet: u64, next: Arc<Group>) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let relay = Relay::new(plan.buffer.0, packet as u32, &settings);
@@ -78,7 +78,7 @@ impl RelayEnd {
         Self { plan: plan.clone(), next, held: Mutex::new(Held { relay, inputs }), change: Notify::new() }
     }
 
-    /// Of each input the most that waited.
+    /// The most bytes that waited of each input.
     pub fn totals(&self) -> Vec<RelayTotal> {
         let held = self.lock();
         let total = |(&(input, _), own): (&(ConnectionId, _), &Input)| RelayTotal {
@@ -163,7 +163,7 @@ pub(super) struct Inlet {
 }
 
 impl Inlet {
-    /// For an input of a relay, of which so many bytes may wait or be under way.
+    /// The inlet for an input of a relay, of which this number of bytes may wait or be under way.
     pub fn new(relay: Arc<RelayEnd>, input: usize, room: u64) -> Self {
         Self { relay, input, guidance: Arc::default(), most: room, window: Mutex::new(room) }
     }
@@ -229,7 +229,7 @@ fn set(connection: &Connection, window: u64) {
     connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
 }
 
-/// So many bytes from the front of what waits.
+/// A number of bytes from the front of what waits.
 fn cut(waiting: &mut VecDeque<Bytes>, bytes: usize) -> Vec<Bytes> {
     let (mut pieces, mut left) = (Vec::new(), bytes);
     while left > 0 {
@@ -285,7 +285,7 @@ mod tests {
     /// Streams that a loop before sends on in tests.
     const STREAMS: usize = 4;
 
-    /// Sends without end to an inlet with room for so many bytes, over loopback; what keeps that going.
+    /// Sends without end to an inlet with room for this number of bytes, over loopback; gives what keeps that going.
     async fn flood(room: u64) -> (Arc<RelayEnd>, Vec<Session>, (Server, Client)) {
         let identity = Identity::made().unwrap();
         let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a source has to send: no more than its amount, and no faster than it can use.
+//! A token bucket for the data of a source: no more than its amount, and no faster than its demand.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep};
 /// Bytes given out at a time, at the most.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// Slow sources are given what comes to them in so long at a time.
+/// Slow sources are given the bytes of this time at once.
 const TICK: Duration = Duration::from_millis(5);
 
 /// How long a change of the rate may go unseen.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// The data of a source, given out to those who send them.
+/// The data of a source, given out to its streams.
 pub(super) struct TokenBucket {
     /// In bytes a second, as bits of a float.
     rate: AtomicU64,
@@ -32,7 +32,7 @@ struct State {
 }
 
 impl TokenBucket {
-    /// Of so many bytes, given out by packets with so many in each.
+    /// A bucket for an amount of bytes, given out by packets of this size.
     pub fn new(amount: Option<u64>, packet: u64) -> Self {
         let state = State { left: amount.unwrap_or(u64::MAX), level: 0.0, at: Instant::now() };
         Self { rate: AtomicU64::new(f64::INFINITY.to_bits()), packet: packet as f64, state: Mutex::new(state) }
