@@ -15,49 +15,49 @@ use crate::session::{Client, Session, SessionError, addresses};
 use crate::sockets::resolve;
 use crate::url::Url;
 
-/// So long the next address waits for the ones before, while these are silent [rfc8305, sec. 5].
+/// How long the next address waits while the addresses before it are silent [rfc8305, sec. 5].
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// An attempt at an address.
 type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Reached, SessionError>> + Send + 'a>>;
 
-/// A connection to a server, and what it was made with.
+/// A connection to a server, with its client and the address that answered.
 #[derive(Debug)]
 pub struct Reached {
-    /// The end that it was made at.
+    /// The client that made the connection.
     pub client: Client,
     /// The connection.
     pub session: Session,
-    /// Where the server is.
+    /// The address of the server that answered.
     pub remote: SocketAddr,
 }
 
-/// How to connect to a server, wherever it is.
+/// A server to connect to: its URL, and how it is reached and checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<'a> {
-    /// Its URL, which says how it is known.
+pub struct Target<'a> {
+    /// The URL of the server, which may have fingerprints of its certificate.
     pub url: &'a Url,
     /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
     pub authorities: Option<&'a Path>,
     /// Local addresses or interfaces, a path over each; none for what the system chooses.
     pub via: &'a [String],
-    /// What controls what is sent from here.
+    /// The congestion control of what this end sends.
     pub protocol: &'a Protocol,
 }
 
-impl Way<'_> {
+impl Target<'_> {
     /// Connects to the first address of the host that answers. They are tried in the order in which the system gives them,
     /// the next when one has failed or has been silent for a quarter of a second.
     ///
     /// # Errors
     /// If there is none, or none answers: then with all that were tried.
-    pub async fn reach(&self) -> Result<Reached, SessionError> {
-        self.reach_one_of(&addresses(&self.url.host, self.url.port).await?).await
+    pub async fn connect(&self) -> Result<Reached, SessionError> {
+        self.connect_to_one_of(&addresses(&self.url.host, self.url.port).await?).await
     }
 
-    async fn reach_one_of(&self, remotes: &[SocketAddr]) -> Result<Reached, SessionError> {
+    async fn connect_to_one_of(&self, remotes: &[SocketAddr]) -> Result<Reached, SessionError> {
         let mut tried = Vec::new();
-        let mut rest = remotes.iter().map(|&remote| -> Attempt<'_> { Box::pin(self.reach_at(remote)) });
+        let mut rest = remotes.iter().map(|&remote| -> Attempt<'_> { Box::pin(self.connect_at(remote)) });
         let mut attempts: Vec<_> = rest.next().into_iter().collect();
         while !attempts.is_empty() {
             tokio::select! {
@@ -74,7 +74,7 @@ impl Way<'_> {
         Err(if tried.len() == 1 { tried.remove(0) } else { SessionError::Unreached { host, tried } })
     }
 
-    async fn reach_at(&self, remote: SocketAddr) -> Result<Reached, SessionError> {
+    async fn connect_at(&self, remote: SocketAddr) -> Result<Reached, SessionError> {
         let client = Client::bind(&resolve(self.via, remote)?).await?;
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
         let session = client.connect(&self.url.host, &[remote], &trust, self.protocol).await?;
@@ -123,21 +123,22 @@ mod tests {
             hash: None,
         };
         let (protocol, via) = (named("lia").unwrap(), ["127.0.0.1".to_owned()]);
-        let way = Way { url: &url, authorities: None, via: &via, protocol: &protocol };
+        let target = Target { url: &url, authorities: None, via: &via, protocol: &protocol };
         let begin = std::time::Instant::now();
-        let reached = way.reach_one_of(&[other_kind, silent, good]).await.unwrap();
+        let reached = target.connect_to_one_of(&[other_kind, silent, good]).await.unwrap();
         // The silent one is given up after seconds only.
         assert!((HEAD_START..8 * HEAD_START).contains(&begin.elapsed()), "{:?}", begin.elapsed());
         assert_eq!((reached.remote, reached.session.paths().len()), (good, 1));
         // From an IPv4 address there is no way to one of IPv6, and nobody is at the other.
-        let error = way.reach_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
+        let error = target.connect_to_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
         assert!(error.starts_with("no connection to `several.example`; tried "), "{error}");
         assert!(error.contains(&other_kind.to_string()) && error.contains(&silent.to_string()), "{error}");
         // What is wrong at every address is said once.
         let via = ["wlan77".to_owned()];
-        let wrong = Way { via: &via, ..way }.reach_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
+        let wrong =
+            Target { via: &via, ..target }.connect_to_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
         assert!(wrong.starts_with("`wlan77` is neither"), "{wrong}");
-        let alone = way.reach_one_of(&[silent]).await.unwrap_err().to_string();
+        let alone = target.connect_to_one_of(&[silent]).await.unwrap_err().to_string();
         assert!(alone.starts_with(&format!("no connection to {silent}: ")), "{alone}");
     }
 }

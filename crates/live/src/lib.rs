@@ -22,5 +22,5 @@ pub mod share;
 pub mod sockets;
 pub mod url;
 
-pub use paths::{Pair, PathReport};
-pub use quic_config::Carriage;
+pub use paths::{AddressPair, PathReport};
+pub use quic_config::QuicConfig;

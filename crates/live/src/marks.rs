@@ -30,12 +30,12 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Table {
     /// By the local address, if it is known, and the remote one.
-    counters: HashMap<Pair, Arc<Mutex<Count>>>,
+    counters: HashMap<Addresses, Arc<Mutex<Count>>>,
     /// Where packets are to be ECT(1), and for how many.
     scalable: HashMap<SocketAddr, usize>,
 }
 
-type Pair = (Option<IpAddr>, SocketAddr);
+type Addresses = (Option<IpAddr>, SocketAddr);
 
 #[derive(Debug, Default)]
 struct Count {
@@ -47,7 +47,7 @@ struct Count {
 }
 
 impl Count {
-    /// So many datagrams of one kind have arrived; whether any is marked now.
+    /// Counts datagrams of one kind that have arrived; gives whether any is marked now.
     fn look(&mut self, packets: u64, is_marked: bool) -> bool {
         if is_marked {
             self.marked += packets;
@@ -126,7 +126,7 @@ impl Table {
 #[derive(Debug)]
 pub(crate) struct Counter {
     marks: Marks,
-    pair: Pair,
+    pair: Addresses,
     count: Arc<Mutex<Count>>,
 }
 
@@ -182,7 +182,7 @@ mod tests {
         "10.0.0.2:9".parse().unwrap()
     }
 
-    /// What the library sees of so many datagrams of 100 bytes that arrive at once, from the peer to the local address.
+    /// The mark that the library sees on datagrams of 100 bytes that arrive at once from the peer.
     fn arrive(marks: &Marks, ecn: Option<EcnCodepoint>, packets: usize) -> Option<EcnCodepoint> {
         let mut meta = RecvMeta::default();
         (meta.addr, meta.dst_ip, meta.ecn, meta.len, meta.stride) = (remote(), Some(LOCAL), ecn, 100 * packets, 100);

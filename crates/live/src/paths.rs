@@ -19,7 +19,7 @@ use crate::quic::{
 /// When a path is tried again that the peer has no room for yet: it needs a moment after the handshake.
 const SOON: Duration = Duration::from_millis(5);
 
-/// So many times it is tried as soon as that.
+/// How often a path is tried again after [`SOON`].
 const SOON_TRIES: u32 = 400;
 
 /// How often each end lets the other hear of it on every path. The QUIC library does so only on paths that are idle, and may
@@ -39,7 +39,7 @@ const MOST_PAIRS: usize = 2 * MOST_PATHS;
 /// What a path has carried, over all times that it was open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathReport {
-    /// Its addresses, as people read them.
+    /// The addresses of the path, as people read them.
     pub label: String,
     /// Whether it is open now.
     pub is_open: bool,
@@ -49,7 +49,7 @@ pub struct PathReport {
     pub sent_bytes: u64,
     /// Bytes of UDP payload.
     pub received_bytes: u64,
-    /// Packets.
+    /// Packets sent.
     pub sent_packets: u64,
     /// Packets that were found to be lost.
     pub lost_packets: u64,
@@ -59,24 +59,24 @@ pub struct PathReport {
     pub window_bytes: u64,
 }
 
-/// A pair of addresses, and whether there is to be a path between them.
+/// A pair of addresses, and whether a path is wanted between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// That of this end; `None` for whichever the system chooses.
+pub struct AddressPair {
+    /// The address of this end; `None` if the system is to choose it.
     pub local: Option<IpAddr>,
-    /// That of the other.
+    /// The address and port of the other end.
     pub remote: SocketAddr,
-    /// Whether there is to be a path.
+    /// Whether a path is wanted between them.
     pub is_wanted: bool,
 }
 
 /// A pair of addresses, and the paths that there were between them.
-struct Line {
+struct PairPaths {
     local: Option<IpAddr>,
     remote: SocketAddr,
-    /// The same, as people read it.
+    /// The addresses as people read them.
     label: String,
-    /// Whether there is to be a path.
+    /// Whether a path is wanted between them.
     is_wanted: bool,
     /// The last path.
     path: Option<Path>,
@@ -109,7 +109,7 @@ impl Counts {
     }
 }
 
-impl Line {
+impl PairPaths {
     fn new(local: Option<IpAddr>, remote: SocketAddr) -> Self {
         let known = local.filter(|local| !local.is_unspecified());
         Self {
@@ -162,7 +162,7 @@ impl Line {
 #[derive(Clone)]
 pub(crate) struct Paths {
     connection: Connection,
-    pairs: Arc<Mutex<Vec<Line>>>,
+    pairs: Arc<Mutex<Vec<PairPaths>>>,
     is_client: bool,
     /// Told when other paths are wanted.
     change: Arc<Notify>,
@@ -171,22 +171,26 @@ pub(crate) struct Paths {
 impl Paths {
     /// Those of a client over these pairs; the first that is wanted is open already. Of some local addresses the pairs have
     /// stand-ins.
-    pub(crate) fn of_client(connection: Connection, pairs: Vec<Pair>, stand_ins: &[(IpAddr, SocketAddr)]) -> Self {
-        let line = |Pair { local, remote, is_wanted }| {
-            let line = Line::new(local, remote);
+    pub(crate) fn of_client(
+        connection: Connection,
+        pairs: Vec<AddressPair>,
+        stand_ins: &[(IpAddr, SocketAddr)],
+    ) -> Self {
+        let paths_of = |AddressPair { local, remote, is_wanted }| {
+            let own = PairPaths::new(local, remote);
             let address = stand_ins.iter().find(|(name, _)| Some(*name) == local).map(|(_, address)| address);
-            let label = address.map_or_else(|| line.label.clone(), |address| format!("{address} - {remote}"));
-            Line { label, is_wanted, due: is_wanted.then(Instant::now), ..line }
+            let label = address.map_or_else(|| own.label.clone(), |address| format!("{address} - {remote}"));
+            PairPaths { label, is_wanted, due: is_wanted.then(Instant::now), ..own }
         };
-        Self::new(connection, pairs.into_iter().map(line).collect(), true)
+        Self::new(connection, pairs.into_iter().map(paths_of).collect(), true)
     }
 
-    /// Those of a server, which its client opens.
+    /// The paths of a server, which its client opens.
     pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
-        Self::new(connection, vec![Line::new(None, remote)], false)
+        Self::new(connection, vec![PairPaths::new(None, remote)], false)
     }
 
-    fn new(connection: Connection, mut pairs: Vec<Line>, is_client: bool) -> Self {
+    fn new(connection: Connection, mut pairs: Vec<PairPaths>, is_client: bool) -> Self {
         let first = pairs.iter_mut().find(|pair| pair.is_wanted);
         if let (Some(pair), Some(path)) = (first, connection.path(PathId::ZERO)) {
             pair.begin(path);
@@ -196,18 +200,18 @@ impl Paths {
     }
 
     pub(crate) fn report(&self) -> Vec<PathReport> {
-        self.lock().iter().map(Line::report).collect()
+        self.lock().iter().map(PairPaths::report).collect()
     }
 
     /// The slot of each pair at the control of the connection; `None` for those without a path.
     pub(crate) fn slots(&self) -> Vec<Option<usize>> {
-        let of = |pair: &Line| slot(&self.connection, pair.path.as_ref().filter(|_| pair.is_open)?.id());
+        let of = |pair: &PairPaths| slot(&self.connection, pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
-    /// Of the paths that are open the number in QUIC and the slot.
+    /// The number in QUIC and the slot of each path that is open.
     pub(crate) fn numbered_slots(&self) -> Vec<(u32, usize)> {
-        let of = |pair: &Line| {
+        let of = |pair: &PairPaths| {
             let path = pair.path.as_ref().filter(|_| pair.is_open)?.id();
             Some((path_number(path)?, slot(&self.connection, path)?))
         };
@@ -216,13 +220,13 @@ impl Paths {
 
     /// The number of each pair's path in QUIC, the same at both ends; `None` for those without one.
     pub(crate) fn numbers(&self) -> Vec<Option<u32>> {
-        let of = |pair: &Line| path_number(pair.path.as_ref().filter(|_| pair.is_open)?.id());
+        let of = |pair: &PairPaths| path_number(pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
     /// The paths that are open, each with its local address, if that is known, and its remote one.
     pub(crate) fn open(&self) -> Vec<(PathId, Option<IpAddr>, SocketAddr)> {
-        let of = |pair: &Line| {
+        let of = |pair: &PairPaths| {
             let path = pair.path.as_ref().filter(|_| pair.is_open)?;
             let between = path.network_path().ok()?;
             Some((path.id(), between.local_ip(), between.remote()))
@@ -250,7 +254,7 @@ impl Paths {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Line>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<PairPaths>> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -302,7 +306,7 @@ impl Paths {
     async fn open_next(&self, now: Instant) -> Option<usize> {
         let (index, local, remote) = {
             let pairs = self.lock();
-            let is_due = |pair: &Line| pair.due.is_some_and(|due| due <= now);
+            let is_due = |pair: &PairPaths| pair.due.is_some_and(|due| due <= now);
             let index = pairs.iter().position(is_due)?;
             (index, pairs[index].local, pairs[index].remote)
         };
@@ -364,7 +368,7 @@ pub(crate) fn slot(connection: &Connection, path: PathId) -> Option<usize> {
 }
 
 /// The path of a pair is gone.
-fn lose(pair: &mut Line, is_client: bool) {
+fn lose(pair: &mut PairPaths, is_client: bool) {
     pair.is_open = false;
     if is_client && pair.is_wanted {
         let wait = BACK_OFF.0.saturating_mul(1 << pair.failures.min(8)).min(BACK_OFF.1);
@@ -374,19 +378,19 @@ fn lose(pair: &mut Line, is_client: bool) {
 }
 
 /// Where a server writes down what comes from an address.
-fn place(pairs: &mut Vec<Line>, remote: SocketAddr) -> &mut Line {
+fn place(pairs: &mut Vec<PairPaths>, remote: SocketAddr) -> &mut PairPaths {
     let known = pairs.iter().position(|pair| pair.remote == remote && !pair.is_open);
     let is_full = pairs.len() >= MOST_PAIRS;
     let index = known.or_else(|| pairs.iter().position(|pair| is_full && !pair.is_open)).unwrap_or(pairs.len());
     if index == pairs.len() {
-        pairs.push(Line::new(None, remote));
+        pairs.push(PairPaths::new(None, remote));
     } else if pairs[index].remote != remote {
-        pairs[index] = Line::new(None, remote);
+        pairs[index] = PairPaths::new(None, remote);
     }
     &mut pairs[index]
 }
 
-/// Of each path that is open its number in QUIC and its group.
+/// The number in QUIC and the group of each path that is open.
 pub(crate) fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
     let all = numbers.iter().enumerate();
     all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()

@@ -1,4 +1,4 @@
-//! How connections are carried: what of QUIC can be set.
+//! The settings of QUIC connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,25 +27,25 @@ const FIRST_SEND_WINDOW: u64 = 1 << 20;
 /// Bytes of datagrams that wait to be sent, and to be read: what is old gives way.
 const DATAGRAMS: usize = 4 << 10;
 
-/// What may be set for a connection.
+/// The settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carriage {
+pub struct QuicConfig {
     /// The size of full packets, as payload of UDP; `None` for as much as each path turns out to take.
     pub payload: Option<u16>,
-    /// A path without an answer for so long is given up, and so is a connection.
+    /// How long a path, or a connection, may go without an answer before it is given up.
     pub idle: Duration,
-    /// The peer acknowledges so many packets at a time, or after so long.
+    /// The number of packets that the peer acknowledges at a time, and the delay after which it acknowledges fewer.
     pub acks: (u32, Duration),
-    /// Bytes that a peer may send before they are read.
+    /// The bytes that a peer may send before they are read, over all streams.
     pub receive_window: u32,
-    /// Of these, on one stream.
+    /// The bytes that a peer may send before they are read, on one stream.
     pub stream_window: u32,
     /// The most streams without an answer that a peer may have open at a time.
     pub uni_streams: u32,
 }
 
-impl Default for Carriage {
-    /// For networks of which nothing is known.
+impl Default for QuicConfig {
+    /// The settings for networks of which nothing is known.
     fn default() -> Self {
         Self {
             payload: None,
@@ -58,14 +58,14 @@ impl Default for Carriage {
     }
 }
 
-impl Carriage {
-    /// Where the peer only asks: what it may send unread is no more than its requests.
+impl QuicConfig {
+    /// The settings for a peer that only sends requests: it may send no more than these before they are read.
     pub fn asking() -> Self {
         let receive_window = MOST_STREAMS * REQUEST_WINDOW;
         Self { receive_window, stream_window: REQUEST_WINDOW, uni_streams: 0, ..Self::default() }
     }
 
-    /// The settings of a QUIC connection that is carried in this way, under the control of a group.
+    /// The transport settings of the QUIC library, with a group as its congestion control.
     pub(crate) fn transport(&self, group: Arc<Group>) -> TransportConfig {
         let mut transport = TransportConfig::default();
         let most = VarInt::MAX.into_inner();

@@ -1,4 +1,4 @@
-//! Work on threads of its own, for those who ask now and then what has happened.
+//! Work on other threads, whose events the caller reads when it has time.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,7 +16,7 @@ const FAREWELL: Duration = Duration::from_millis(20);
 /// How long threads may take to end: chunks that are there are still written.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Where to tell of events.
+/// The sending end of the events of some work.
 #[derive(Debug)]
 pub struct Events<E>(Sender<E>);
 
@@ -27,14 +27,14 @@ impl<E> Clone for Events<E> {
 }
 
 impl<E> Events<E> {
-    /// Something has happened.
+    /// Sends an event.
     pub fn tell(&self, event: E) {
         // Who no longer listens will have dropped the rest too.
         let _ = self.0.send(event);
     }
 }
 
-/// What runs; it ends when it is dropped.
+/// Work that runs on other threads until it is dropped.
 #[derive(Debug)]
 pub struct Running<E> {
     events: Receiver<E>,
@@ -43,10 +43,10 @@ pub struct Running<E> {
 }
 
 impl<E: Send + 'static> Running<E> {
-    /// Begins the work, which tells of itself.
+    /// Begins work that sends events.
     ///
     /// # Errors
-    /// If there are no threads for it.
+    /// If no thread can be made.
     pub fn start<F>(work: impl FnOnce(Events<E>) -> F) -> io::Result<Self>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -69,7 +69,7 @@ impl<E: Send + 'static> Running<E> {
         Ok(Self { events, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// What has happened next, within so long; `None` if nothing has.
+    /// Waits for the next event; `None` if none comes within this time.
     pub fn wait(&self, most: Duration) -> Option<E> {
         self.events.recv_timeout(most).ok()
     }

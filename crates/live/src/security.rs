@@ -1,4 +1,4 @@
-//! Who a server is, and how a client knows it: TLS 1.3, always checked.
+//! The certificates of servers, and how clients check them: TLS 1.3, never unchecked.
 //!
 //! A server has a certificate, read from files or made at its start. A client knows it by the SHA-256 of the certificate,
 //! which stands in the server's URL, or by who signed it. There is no way to connect without either.
@@ -72,7 +72,7 @@ pub enum SecurityError {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// That of a certificate.
+    /// The fingerprint of a certificate.
     pub(crate) fn of(certificate: &CertificateDer<'_>) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
@@ -116,14 +116,14 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// One made now, which clients know by its fingerprint only.
+    /// Makes a certificate, which clients know by its fingerprint only.
     pub fn made() -> Result<Self, SecurityError> {
         let made = rcgen::generate_simple_self_signed(["anabranch".to_owned()]).map_err(SecurityError::NotMade)?;
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
         Ok(Self { chain: vec![made.cert.into()], key: key.into() })
     }
 
-    /// One of two PEM files.
+    /// Reads a certificate and its key from two PEM files.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, SecurityError> {
         let chain = certificates(certificate)?;
         let lacks = |_| SecurityError::Lacks { path: key.to_owned(), what: "private key" };
@@ -139,7 +139,7 @@ impl Identity {
         Self::read(path, path)
     }
 
-    /// What clients may know it by.
+    /// The fingerprint of the certificate.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.chain[0])
     }
@@ -180,7 +180,7 @@ fn keep_new(path: &Path) -> io::Result<()> {
     written
 }
 
-/// How a client knows the server.
+/// How a client checks the server's certificate.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Its certificate has one of these fingerprints.

@@ -12,15 +12,15 @@ use anabranch_proto::window::Standing;
 use tokio::task::JoinHandle;
 
 use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
-use crate::feedback::{Guidance, Message, Others, Peer, Told, hear, tell};
+use crate::feedback::{Guidance, Message, Others, Peer, SentStandings, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
-use crate::paths::{Pair, PathReport, Paths};
+use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::quic::{
     self, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Incoming, ServerConfig, VarInt,
     plain_reason, renew_keys,
 };
-use crate::quic_config::Carriage;
+use crate::quic_config::QuicConfig;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
 
@@ -34,22 +34,22 @@ const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
 #[cfg(target_os = "linux")]
 const LEAST_AHEAD: u64 = 16 << 10;
 
-/// From so many connections on, a newcomer must show first that it is where it says.
+/// The number of connections from which on a client must first prove its address.
 const MOST_UNPROVEN: usize = 32;
 
-/// From so many on, newcomers are refused.
+/// The number of connections from which on clients are refused.
 const MOST_CONNECTIONS: usize = 1024;
 
 /// Why there is no connection, or no more.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// No socket.
+    /// A socket cannot be made.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// No identity or no trust.
+    /// A certificate cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
-    /// The control that was asked for cannot be.
+    /// The requested protocol cannot control real connections.
     #[error(transparent)]
     Unsuited(#[from] Unsuited),
     /// The endpoint cannot be made.
@@ -58,15 +58,15 @@ pub enum SessionError {
     /// There is no such host.
     #[error("there is no address of `{host}`{}", reason.as_ref().map_or_else(String::new, |error| format!(": {error}")))]
     NoHost {
-        /// Its name.
+        /// The name of the host.
         host: String,
-        /// What the resolver says.
+        /// The reason that the resolver gives.
         reason: Option<io::Error>,
     },
     /// More paths than there may be.
     #[error("{0} paths are too many for a connection; it may have {MOST_PATHS}")]
     TooManyPaths(usize),
-    /// What was given to connect cannot be.
+    /// The address or the name of the server cannot be used.
     #[error("cannot connect: {0}")]
     WrongPlace(ConnectError),
     /// The handshake failed.
@@ -74,15 +74,15 @@ pub enum SessionError {
     Refused {
         /// The address of the peer.
         remote: SocketAddr,
-        /// What was wrong.
+        /// The reason that the QUIC library gives.
         reason: ConnectionError,
     },
-    /// There is none to any address of a host.
+    /// No address of a host answers.
     #[error("no connection to `{host}`; tried {}", tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unreached {
-        /// Its name.
+        /// The name of the host.
         host: String,
-        /// What came of each address.
+        /// The error at each address.
         tried: Vec<SessionError>,
     },
 }
@@ -124,12 +124,12 @@ impl Server {
         Ok(Self { endpoint, tls, address, marks })
     }
 
-    /// Where it is.
+    /// The address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The next that wants to connect; `None` once the server is closed.
+    /// Waits for the next client; `None` once the server is closed.
     pub async fn next(&self) -> Option<Arrival> {
         loop {
             let incoming = self.endpoint.accept().await?;
@@ -145,13 +145,13 @@ impl Server {
         }
     }
 
-    /// Ends all connections, and takes no more.
+    /// Closes all connections, and accepts no more.
     pub async fn close(&self) {
         close(&self.endpoint).await;
     }
 }
 
-/// Somebody who wants to connect.
+/// A client that asks for a connection.
 pub struct Arrival {
     incoming: Incoming,
     tls: Arc<QuicServerConfig>,
@@ -159,28 +159,29 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Turns it away.
+    /// Refuses the connection.
     pub fn refuse(self) {
         self.incoming.refuse();
     }
 
-    /// Lets it in, with LIA in control until another is chosen. It may take as long as the peer likes, up to seconds.
+    /// Accepts the connection, with LIA in control until another is chosen. It may take as long as the peer likes,
+    /// which is up to seconds.
     pub async fn accept(self) -> Result<Session, SessionError> {
-        self.accept_over(Carriage::default()).await
+        self.accept_with_config(QuicConfig::default()).await
     }
 
-    /// The same for one that is to send requests, each on a stream of its own that is answered, and nothing else.
+    /// Accepts a connection on which the peer sends requests alone, each on its own stream that is answered.
     pub async fn accept_asking(self) -> Result<Session, SessionError> {
-        self.accept_over(Carriage::asking()).await
+        self.accept_with_config(QuicConfig::asking()).await
     }
 
-    /// The same, carried in this way.
-    pub async fn accept_over(self, carriage: Carriage) -> Result<Session, SessionError> {
+    /// Accepts the connection with these settings.
+    pub async fn accept_with_config(self, quic_config: QuicConfig) -> Result<Session, SessionError> {
         let remote = self.incoming.remote_address();
         let refused = |reason| SessionError::Refused { remote, reason };
         let group = Group::new(&named("lia")?)?;
         let mut config = ServerConfig::with_crypto(self.tls);
-        config.transport_config(Arc::new(carriage.transport(group.clone())));
+        config.transport_config(Arc::new(quic_config.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         renew_keys(&connection);
         let paths = Paths::of_server(connection.clone(), remote);
@@ -226,18 +227,18 @@ impl Client {
         trust: &Trust,
         protocol: &Protocol,
     ) -> Result<Session, SessionError> {
-        self.connect_over(name, self.pairs(remotes), trust, Group::new(protocol)?, Carriage::default()).await
+        self.connect_with_config(name, self.pairs(remotes), trust, Group::new(protocol)?, QuicConfig::default()).await
     }
 
-    /// The same by these pairs, carried in this way under the control of this group. It begins with the first pair that is
-    /// wanted.
-    pub async fn connect_over(
+    /// Connects by these pairs of addresses, with these settings, under the control of a group. It begins with the
+    /// first pair that is wanted.
+    pub async fn connect_with_config(
         &self,
         name: &str,
-        pairs: Vec<Pair>,
+        pairs: Vec<AddressPair>,
         trust: &Trust,
         group: Arc<Group>,
-        carriage: Carriage,
+        quic_config: QuicConfig,
     ) -> Result<Session, SessionError> {
         let first = pairs.iter().find(|pair| pair.is_wanted).map(|pair| pair.remote);
         let first = first.ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
@@ -248,7 +249,7 @@ impl Client {
         let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
         let tls: QuicClientConfig = trust.tls()?;
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(Arc::new(carriage.transport(group.clone())));
+        config.transport_config(Arc::new(quic_config.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
         let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
@@ -256,12 +257,12 @@ impl Client {
     }
 
     /// From where and to where there are to be paths; an address that is a local one's only has the port of the first.
-    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<Pair> {
+    fn pairs(&self, remotes: &[SocketAddr]) -> Vec<AddressPair> {
         let Some(first) = remotes.first() else { return Vec::new() };
         let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
             let local = (!local.is_unspecified()).then_some(local);
             let only = peer.map(|peer| vec![SocketAddr::new(peer, first.port())]);
-            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| Pair {
+            only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| AddressPair {
                 local,
                 remote,
                 is_wanted: true,
@@ -270,7 +271,7 @@ impl Client {
         self.locals.iter().flat_map(own).collect()
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub async fn close(&self) {
         close(&self.endpoint).await;
     }
@@ -297,7 +298,7 @@ pub struct Session {
     marks: Marks,
     peer: Arc<Peer>,
     /// What it was told of others.
-    told: Mutex<Told>,
+    told: Mutex<SentStandings>,
     /// What looks after it, until it ends.
     keepers: Vec<JoinHandle<()>>,
     /// Where its packets are those of a scalable control from the first on.
@@ -307,7 +308,7 @@ pub struct Session {
 impl Session {
     fn new(connection: Connection, group: Arc<Group>, paths: Paths, marks: Marks, scalable: Vec<Scalable>) -> Self {
         let peer = Arc::<Peer>::default();
-        let hearing = hear(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
+        let hearing = receive_feedback(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
         let keepers = vec![tokio::spawn(paths.clone().keep()), tokio::spawn(hearing)];
         Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
     }
@@ -317,14 +318,14 @@ impl Session {
         self.tell(None);
     }
 
-    /// The same, and how fast what comes is handed on.
+    /// From now on the peer is told how many packets come marked, and how fast what comes is handed on.
     #[cfg(target_os = "linux")]
     pub(crate) fn guide(&mut self, guidance: Arc<Guidance>) {
         self.tell(Some(guidance));
     }
 
     fn tell(&mut self, guidance: Option<Arc<Guidance>>) {
-        let telling = tell(self.connection.clone(), self.paths.clone(), self.marks.clone(), guidance);
+        let telling = send_feedback(self.connection.clone(), self.paths.clone(), self.marks.clone(), guidance);
         self.keepers.push(tokio::spawn(telling));
     }
 
@@ -347,22 +348,22 @@ impl Session {
         }
     }
 
-    /// The connection, for its streams.
+    /// The QUIC connection, for its streams.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Its control.
+    /// The congestion control of what this end sends.
     pub fn group(&self) -> &Arc<Group> {
         &self.group
     }
 
-    /// What each path has carried: of a client a path for each pair of addresses, open or not.
+    /// The report of each path. A client has a path for each pair of addresses, open or not.
     pub fn paths(&self) -> Vec<PathReport> {
         self.paths.report()
     }
 
-    /// What the control of each path is at, in the order of [`Self::paths`]; `None` for those that are not open.
+    /// The state of each path's control, in the order of [`Self::paths`]; `None` for paths that are not open.
     pub fn states(&self) -> Vec<Option<PathState>> {
         self.paths.slots().into_iter().map(|slot| self.group.state(slot?)).collect()
     }
@@ -385,7 +386,7 @@ impl Session {
         self.regroup(&self.numbers().into_iter().map(of).collect::<Vec<u32>>());
     }
 
-    /// Of the links of each path the least capacity, as far as it is known now, in the order of [`Self::paths`].
+    /// Sets the least capacity of the links of each path, as far as it is known now, in the order of [`Self::paths`].
     #[cfg(target_os = "linux")]
     pub(crate) fn set_capacities(&self, known: impl Iterator<Item = Option<Rate>>) {
         for (slot, capacity) in self.paths.slots().into_iter().zip(known) {
@@ -395,7 +396,7 @@ impl Session {
         }
     }
 
-    /// Which paths share links, by a number for each, in the order of [`Self::paths`].
+    /// Sets which paths share links, by the number of each path's group, in the order of [`Self::paths`].
     pub fn regroup(&self, groups: &[u32]) {
         let slots = self.paths.slots();
         let mut by_slot = [0; crate::control::SLOTS];
@@ -407,7 +408,7 @@ impl Session {
         self.group.regroup(&by_slot);
     }
 
-    /// So fast each path may send, in payload of UDP, in the order of [`Self::paths`]: of a group that is granted rates.
+    /// Sets the rate of each path in payload of UDP, in the order of [`Self::paths`], where a group is granted rates.
     pub fn grant(&self, rates: &[Rate], others: Rate) {
         let mut by_slot = [None; crate::control::SLOTS];
         for (slot, rate) in self.paths.slots().into_iter().zip(rates) {
@@ -426,7 +427,7 @@ impl Session {
         self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most));
     }
 
-    /// The same where what is not sent yet waits elsewhere, and is counted there.
+    /// Keeps less than [`Self::fit_send_window`], where what is not sent yet waits elsewhere and is counted there.
     #[cfg(target_os = "linux")]
     pub(crate) fn fit_send_window_closely(&self) {
         let open = self.paths().into_iter().filter(|path| path.is_open);
@@ -434,7 +435,7 @@ impl Session {
         self.connection.set_send_window(windows.saturating_mul(2).clamp(LEAST_AHEAD, SEND_WINDOW.2));
     }
 
-    /// Ends the connection and says why.
+    /// Closes the connection with a code and a reason.
     pub fn close(&self, code: u32, reason: &str) {
         self.connection.close(VarInt::from_u32(code), reason.as_bytes());
     }

@@ -141,18 +141,18 @@ impl Sockets {
         Ok(Self { all: all.into(), rests, turn: 0, is_markable: true, marks: Marks::default() })
     }
 
-    /// The same, whose packets may be marked on their way or not (ECN).
+    /// Sets whether packets may be marked on their way (ECN).
     #[must_use]
     pub fn markable(self, is_markable: bool) -> Self {
         Self { is_markable, ..self }
     }
 
-    /// What they know of marks.
+    /// The counters of marks of these sockets.
     pub(crate) fn marks(&self) -> Marks {
         self.marks.clone()
     }
 
-    /// Where they are bound to, with their ports.
+    /// The addresses that they are bound to, with their ports.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(|own| own.address).collect()
     }

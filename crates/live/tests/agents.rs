@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anabranch_agents::{AgentId, Ask, LinkSettings, Settings, Step};
 use anabranch_core::{LinkId, NodeId, Rate, Span};
 use anabranch_emulator::{Lab, Options};
-use anabranch_live::agents::{Application, Desk, LEASE, Lease, Neighbour, Post, Request, Service};
+use anabranch_live::agents::{AgentHandle, AgentServer, Application, LEASE, Lease, Neighbour, Request, Service};
 use anabranch_live::security::Identity;
 use anabranch_live::sockets::Sockets;
 use anabranch_plan::Plan;
@@ -123,7 +123,7 @@ struct Field {
     plan: Plan,
     lab: Lab,
     identities: Vec<Arc<Identity>>,
-    agents: Vec<(Runtime, Desk)>,
+    agents: Vec<(Runtime, AgentHandle)>,
     applications: Arc<Identity>,
 }
 
@@ -145,7 +145,7 @@ impl Field {
     }
 
     /// Starts the agent of a node.
-    fn agent(&self, node: u32, epoch: u64) -> (Runtime, Desk) {
+    fn agent(&self, node: u32, epoch: u64) -> (Runtime, AgentHandle) {
         let link = |link: u32| {
             let capacity = self.plan.network.link(LinkId(link)).capacity;
             LinkSettings { link, to: AgentId(node + 1), capacity }
@@ -179,10 +179,10 @@ impl Field {
             Service { settings, identity, neighbours, applications: (DOOR, vec![self.applications.fingerprint()]) };
         let runtime = threads();
         let handle = runtime.handle().clone();
-        let (post, desk) =
-            self.lab.host(NodeId(node)).unwrap().run(move || handle.block_on(Post::bind(service))).unwrap();
-        runtime.spawn(post.run());
-        (runtime, desk)
+        let (server, agent) =
+            self.lab.host(NodeId(node)).unwrap().run(move || handle.block_on(AgentServer::bind(service))).unwrap();
+        runtime.spawn(server.run());
+        (runtime, agent)
     }
 
     /// Starts an application at `a`.
@@ -213,7 +213,7 @@ impl Field {
     }
 
     fn is_clear(&self) -> bool {
-        let report = |agent: &(Runtime, Desk)| agent.0.block_on(agent.1.report()).unwrap();
+        let report = |agent: &(Runtime, AgentHandle)| agent.0.block_on(agent.1.report()).unwrap();
         self.agents.iter().all(|agent| report(agent).is_clear)
     }
 }

@@ -10,7 +10,7 @@ use anabranch_live::quic::PathId;
 use anabranch_live::security::{Identity, Trust};
 use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::sockets::{Local, Sockets};
-use anabranch_live::{Carriage, Pair};
+use anabranch_live::{AddressPair, QuicConfig};
 use anabranch_proto::window::Standing;
 use tokio::task::JoinHandle;
 
@@ -192,10 +192,10 @@ async fn new_keys_cost_no_path_what_is_under_way_on_it() {
         let wire = Wire::to(server.address(), Duration::from_millis(10));
         let client = Client::bind(&[local(1)]).await.unwrap();
         let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("lia").unwrap()).unwrap());
-        let pair = |remote, is_wanted| Pair { local: None, remote, is_wanted };
+        let pair = |remote, is_wanted| AddressPair { local: None, remote, is_wanted };
         let pairs = vec![pair(wire.address, true), pair(server.address(), false)];
         let (mine, theirs) =
-            tokio::join!(client.connect_over("server", pairs, &trust, group, Carriage::default()), async {
+            tokio::join!(client.connect_with_config("server", pairs, &trust, group, QuicConfig::default()), async {
                 server.next().await.unwrap().accept().await
             });
         let (mine, theirs) = (mine.unwrap(), theirs.unwrap());

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use anabranch_live::run::{Outcome, Progress, RelayTotal, RunError, packet_size, refusals, run};
+use anabranch_live::run::{Outcome, Progress, RelayTotal, RunError, packet_size, run, unsupported};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyConnectionError, PyOSError};
 use pyo3::prelude::*;
@@ -116,7 +116,7 @@ impl PyLiveOutcome {
 impl PyPlan {
     /// Why it cannot be run live; empty if it can.
     fn live_refusals(&self) -> Vec<String> {
-        refusals(&self.0)
+        unsupported(&self.0)
     }
 
     /// For each connection the size of its packets in a live run.

@@ -10,7 +10,7 @@ use anabranch_core::Rate;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::messages::{Ended, mouth, read};
+use super::messages::{Ended, read, sender};
 use super::mutual::calling;
 use super::server::transport;
 use super::{BACK_OFF, LEASE, Lease};
@@ -23,7 +23,7 @@ use crate::sockets::Sockets;
 /// How long an agent may take to confirm that a session has left.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Who asks for rates.
+/// An application that asks its agent for rates.
 pub struct Application {
     endpoint: Endpoint,
     tls: Arc<QuicClientConfig>,
@@ -86,8 +86,8 @@ impl Application {
         config.transport_config(Arc::new(transport()));
         let connection = self.endpoint.connect_with(config, self.agent, "anabranch")?.await?;
         let (send, mut receive) = connection.open_bi().await?;
-        let mouth = mouth(send);
-        let say = |ask: &Ask| encode(ask).map(|word| drop(mouth.try_send(word)));
+        let sender = sender(send);
+        let say = |ask: &Ask| encode(ask).map(|word| drop(sender.try_send(word)));
         let present = demand.borrow_and_update().0;
         say(&with_demand(join, present))?;
         let mut beat = interval(LEASE / 4);
@@ -112,7 +112,7 @@ impl Application {
     }
 }
 
-/// The same request with another demand.
+/// A request to join with the present demand in it.
 fn with_demand(join: &Ask, present: f64) -> Ask {
     let mut join = join.clone();
     if let Ask::Join { demand, .. } = &mut join {

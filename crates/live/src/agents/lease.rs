@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::Rate;
 
-/// So fast a path may always be used: what finds out that it works needs no more.
+/// The rate at which a path may always send: enough to find out whether it works.
 pub(crate) const FLOOR: Rate = Rate(64e3);
 
 /// Rates for the paths of a connection. When they are not told again for the time of the lease they fall by half, and so
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Lease {
-    /// A lease for so many paths, without any rates yet.
+    /// A lease for this number of paths, without any rates yet.
     pub fn new(paths: usize, lasts: Duration) -> Self {
         let state = State { rates: vec![0.0; paths], told: Instant::now(), refusal: None, has_left: false };
         Self { lasts, state: Mutex::new(state) }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_agents::message::{Message, MessageError, decode, length};
-use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::timeout;
 
 use crate::quic::{ConnectError, Connection, ConnectionError, ReadExactError, RecvStream, SendStream, VarInt};
@@ -29,16 +29,16 @@ pub(super) enum Ended {
 }
 
 /// Where messages to the other end of a stream are put; the stream ends with the last copy.
-pub(super) type Mouth = Sender<Vec<u8>>;
+pub(super) type Sender = mpsc::Sender<Vec<u8>>;
 
 /// Messages that wait for a stream; one that takes none for longer is of no use.
 const MOST_WAITING: usize = 8192;
 
-/// Writes what is put into the mouth, as long as the stream takes it.
-pub(super) fn mouth(stream: SendStream) -> Mouth {
-    let (mouth, words) = mpsc::channel(MOST_WAITING);
+/// Writes what is put into the sender, as long as the stream takes it.
+pub(super) fn sender(stream: SendStream) -> Sender {
+    let (sender, words) = mpsc::channel(MOST_WAITING);
     tokio::spawn(write(stream, words));
-    mouth
+    sender
 }
 
 async fn write(mut stream: SendStream, mut words: Receiver<Vec<u8>>) {

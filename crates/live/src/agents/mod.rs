@@ -15,12 +15,12 @@ use std::time::Duration;
 pub use self::application::{Application, Request};
 pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
-pub use self::server::{Desk, Neighbour, Post, PostReport, Service};
+pub use self::server::{AgentHandle, AgentReport, AgentServer, Neighbour, Service};
 
-/// Who says nothing for so long is gone.
+/// A peer that is silent for this long is taken for gone.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// How often each end lets the other hear of it.
+/// How often each end sends a packet, so that the other knows that it is there.
 const BEAT: Duration = Duration::from_millis(250);
 
 /// When a neighbour is called again: at first, and at most.

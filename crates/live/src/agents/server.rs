@@ -1,4 +1,4 @@
-//! The post of an agent: its connections to neighbours and applications, and its clock.
+//! An agent's server: its connections to neighbours and applications, and its clock.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anabranch_agents::message::encode;
-use anabranch_agents::{Action, Agent, AgentId, Ask, ClientId, Counts, Event, HopMessage, Settings};
+use anabranch_agents::{Action, Agent, AgentId, Ask, ClientId, Counts, Event as AgentEvent, HopMessage, Settings};
 use anabranch_core::{Rate, Time};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::messages::{Ended, Mouth, close, mouth, read};
+use super::messages::{Ended, Sender, close, read, sender};
 use super::mutual::{called, calling};
 use super::{BACK_OFF, BEAT, MOST_APPLICATIONS, SILENCE};
 use crate::control::{Group, named};
 use crate::quic::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
-use crate::quic_config::Carriage;
+use crate::quic_config::QuicConfig;
 use crate::security::{Fingerprint, Identity};
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
@@ -33,10 +33,10 @@ const MOST_WAITING: usize = 1024;
 /// Calls of a neighbour at a time: those that are over may not be known to be.
 const MOST_CALLS: usize = 4;
 
-/// A neighbour, and where it is.
+/// A neighbouring agent, and its address.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
-    /// Who.
+    /// The neighbour's number among agents.
     pub id: AgentId,
     /// Where connections with it end here; port 0 if this agent calls.
     pub local: SocketAddr,
@@ -46,22 +46,22 @@ pub struct Neighbour {
     pub pin: Fingerprint,
 }
 
-/// What an agent needs.
+/// What an agent needs to serve.
 #[derive(Debug)]
 pub struct Service {
     /// What it decides by.
     pub settings: Settings,
-    /// Who it is.
+    /// The certificate of the agent, with its key.
     pub identity: Arc<Identity>,
-    /// Who is around.
+    /// The agents that are called, or that call.
     pub neighbours: Vec<Neighbour>,
     /// Where applications call, and the fingerprints of theirs.
     pub applications: (SocketAddr, Vec<Fingerprint>),
 }
 
-/// What is told of an agent that runs.
+/// How an agent that runs is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PostReport {
+pub struct AgentReport {
     /// What happened so far.
     pub counts: Counts,
     /// Whether no link holds anything of a session.
@@ -69,43 +69,43 @@ pub struct PostReport {
 }
 
 /// An agent with its sockets.
-pub struct Post {
+pub struct AgentServer {
     agent: Agent,
     hops: Vec<(Neighbour, Endpoint, Arc<Identity>)>,
     door: Endpoint,
-    orders: mpsc::UnboundedReceiver<Order>,
+    commands: mpsc::UnboundedReceiver<Command>,
 }
 
-/// How an agent that runs is spoken to.
+/// A handle to an agent that runs.
 #[derive(Clone, Debug)]
-pub struct Desk(mpsc::UnboundedSender<Order>);
+pub struct AgentHandle(mpsc::UnboundedSender<Command>);
 
-enum Order {
+enum Command {
     Capacity(u32, Rate),
-    Report(oneshot::Sender<PostReport>),
+    Report(oneshot::Sender<AgentReport>),
 }
 
-impl Desk {
-    /// A link can carry more or less from now on.
+impl AgentHandle {
+    /// Tells the agent the capacity that a link has from now on.
     pub fn set_capacity(&self, link: u32, capacity: Rate) {
         // One that has ended does not mind.
-        let _ = self.0.send(Order::Capacity(link, capacity));
+        let _ = self.0.send(Command::Capacity(link, capacity));
     }
 
-    /// How the agent is; `None` if it has ended.
-    pub async fn report(&self) -> Option<PostReport> {
+    /// Asks the agent for its report; `None` if the agent has ended.
+    pub async fn report(&self) -> Option<AgentReport> {
         let (tell, told) = oneshot::channel();
-        self.0.send(Order::Report(tell)).ok()?;
+        self.0.send(Command::Report(tell)).ok()?;
         told.await.ok()
     }
 }
 
 /// What happens to an agent's connections.
-enum Happening {
-    Up(AgentId, u64, Mouth),
+enum Event {
+    Up(AgentId, u64, Sender),
     Hop(AgentId, u64, HopMessage),
     Down(AgentId, u64),
-    Came(ClientId, Mouth),
+    Came(ClientId, Sender),
     Asked(ClientId, Ask),
     Gone(ClientId),
 }
@@ -113,15 +113,15 @@ enum Happening {
 /// How control connections are carried: by one path, which is heard of again and again.
 pub(super) fn transport() -> TransportConfig {
     let group = Group::new(&named("reno").expect("it is a protocol")).expect("it controls real connections");
-    let carriage = Carriage { idle: SILENCE, uni_streams: 0, ..Carriage::default() };
-    let mut transport = carriage.transport(group);
+    let quic_config = QuicConfig { idle: SILENCE, uni_streams: 0, ..QuicConfig::default() };
+    let mut transport = quic_config.transport(group);
     transport.keep_alive_interval(Some(BEAT)).default_path_keep_alive_interval(Some(BEAT)).initial_rtt(NEAR);
     transport
 }
 
-impl Post {
+impl AgentServer {
     /// Makes the sockets of an agent. To be called in a tokio runtime.
-    pub async fn bind(service: Service) -> Result<(Self, Desk), SessionError> {
+    pub async fn bind(service: Service) -> Result<(Self, AgentHandle), SessionError> {
         let Service { settings, identity, neighbours, applications: (door, pins) } = service;
         let mut hops = Vec::new();
         for neighbour in neighbours {
@@ -133,13 +133,13 @@ impl Post {
             hops.push((neighbour, endpoint(sockets, config)?, identity.clone()));
         }
         let door = endpoint(Sockets::bind(&[door.into()]).await?, Some(taking(&identity, pins)?))?;
-        let (desk, orders) = mpsc::unbounded_channel();
-        Ok((Self { agent: Agent::new(settings), hops, door, orders }, Desk(desk)))
+        let (handle, commands) = mpsc::unbounded_channel();
+        Ok((Self { agent: Agent::new(settings), hops, door, commands }, AgentHandle(handle)))
     }
 
     /// Serves until it is dropped.
     pub async fn run(mut self) {
-        let (tell, mut happenings) = mpsc::channel(MOST_WAITING);
+        let (tell, mut events) = mpsc::channel(MOST_WAITING);
         let numbers = Arc::new(AtomicU64::new(0));
         let mut tasks = JoinSet::new();
         for (neighbour, endpoint, identity) in std::mem::take(&mut self.hops) {
@@ -148,26 +148,26 @@ impl Post {
         }
         tasks.spawn(keep_door(self.door.clone(), tell, numbers));
         let start = Instant::now();
-        let mut lines = Lines::default();
+        let mut connections = Connections::default();
         loop {
             let next = self.agent.next_at().map(|next| start + Duration::from_secs_f64(next.seconds()));
             let next = next.unwrap_or_else(|| Instant::now() + SILENCE);
             tokio::select! {
-                Some(happening) = happenings.recv() => lines.on_happening(&mut self.agent, time(start), happening),
-                Some(order) = self.orders.recv() => self.on_order(time(start), order),
+                Some(event) = events.recv() => connections.on_event(&mut self.agent, time(start), event),
+                Some(command) = self.commands.recv() => self.on_command(time(start), command),
                 () = tokio::time::sleep_until(next.into()) => {}
                 else => return,
             }
             self.agent.on_time(time(start));
-            lines.obey(&mut self.agent);
+            connections.obey(&mut self.agent);
         }
     }
 
-    fn on_order(&mut self, now: Time, order: Order) {
-        match order {
-            Order::Capacity(link, capacity) => self.agent.handle(now, Event::Capacity(link, capacity)),
-            Order::Report(tell) => {
-                let report = PostReport { counts: self.agent.counts(), is_clear: self.agent.is_clear() };
+    fn on_command(&mut self, now: Time, command: Command) {
+        match command {
+            Command::Capacity(link, capacity) => self.agent.handle(now, AgentEvent::Capacity(link, capacity)),
+            Command::Report(tell) => {
+                let report = AgentReport { counts: self.agent.counts(), is_clear: self.agent.is_clear() };
                 let _ = tell.send(report);
             }
         }
@@ -187,58 +187,58 @@ fn taking(identity: &Identity, pins: Vec<Fingerprint>) -> Result<ServerConfig, S
 
 /// The connections that there are.
 #[derive(Default)]
-struct Lines {
-    hops: BTreeMap<AgentId, (u64, Mouth)>,
-    clients: BTreeMap<ClientId, Mouth>,
+struct Connections {
+    hops: BTreeMap<AgentId, (u64, Sender)>,
+    clients: BTreeMap<ClientId, Sender>,
 }
 
-impl Lines {
-    fn on_happening(&mut self, agent: &mut Agent, now: Time, happening: Happening) {
-        match happening {
-            Happening::Up(id, number, mouth) => {
-                if self.hops.insert(id, (number, mouth)).is_some() {
-                    agent.handle(now, Event::Down(id));
+impl Connections {
+    fn on_event(&mut self, agent: &mut Agent, now: Time, event: Event) {
+        match event {
+            Event::Up(id, number, sender) => {
+                if self.hops.insert(id, (number, sender)).is_some() {
+                    agent.handle(now, AgentEvent::Down(id));
                 }
-                agent.handle(now, Event::Up(id));
+                agent.handle(now, AgentEvent::Up(id));
             }
-            Happening::Hop(id, number, message) if self.is_of(id, number) => {
-                agent.handle(now, Event::Hop(id, message));
+            Event::Hop(id, number, message) if self.is_of(id, number) => {
+                agent.handle(now, AgentEvent::Hop(id, message));
             }
-            Happening::Down(id, number) if self.is_of(id, number) => {
+            Event::Down(id, number) if self.is_of(id, number) => {
                 self.hops.remove(&id);
-                agent.handle(now, Event::Down(id));
+                agent.handle(now, AgentEvent::Down(id));
             }
-            Happening::Hop(..) | Happening::Down(..) => {}
-            Happening::Came(id, mouth) => _ = self.clients.insert(id, mouth),
-            Happening::Asked(id, ask) => agent.handle(now, Event::Ask(id, ask)),
-            Happening::Gone(id) => {
+            Event::Hop(..) | Event::Down(..) => {}
+            Event::Came(id, sender) => _ = self.clients.insert(id, sender),
+            Event::Asked(id, ask) => agent.handle(now, AgentEvent::Ask(id, ask)),
+            Event::Gone(id) => {
                 self.clients.remove(&id);
-                agent.handle(now, Event::Ask(id, Ask::Leave));
+                agent.handle(now, AgentEvent::Ask(id, Ask::Leave));
             }
         }
     }
 
     /// Whether this is the connection to a neighbour that there is now.
     fn is_of(&self, id: AgentId, number: u64) -> bool {
-        self.hops.get(&id).is_some_and(|line| line.0 == number)
+        self.hops.get(&id).is_some_and(|connection| connection.0 == number)
     }
 
-    /// Does what the agent wants done.
+    /// Carries out the actions of the agent.
     fn obey(&mut self, agent: &mut Agent) {
         for action in agent.actions() {
             match action {
                 Action::Hop(id, message) => {
-                    let (Some((_, mouth)), Ok(word)) = (self.hops.get(&id), encode(&message)) else { continue };
+                    let (Some((_, sender)), Ok(word)) = (self.hops.get(&id), encode(&message)) else { continue };
                     // Where the connection is lost that is told soon, and what was said is said again on the next.
-                    if matches!(mouth.try_send(word), Err(TrySendError::Full(_))) {
+                    if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
                         self.hops.remove(&id);
                     }
                 }
                 // Its stream ends, and with that the connection.
                 Action::Cut(id) => _ = self.hops.remove(&id),
                 Action::Tell(id, answer) => {
-                    let (Some(mouth), Ok(word)) = (self.clients.get(&id), encode(&answer)) else { continue };
-                    if matches!(mouth.try_send(word), Err(TrySendError::Full(_))) {
+                    let (Some(sender), Ok(word)) = (self.clients.get(&id), encode(&answer)) else { continue };
+                    if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
                         // It does not listen: its stream ends, and it is taken for gone.
                         self.clients.remove(&id);
                     }
@@ -248,11 +248,11 @@ impl Lines {
     }
 }
 
-/// Who talks to a neighbour, and tells of it.
+/// A task's way to tell the agent of what happens on connections to a neighbour.
 #[derive(Clone)]
 struct Talk {
     id: AgentId,
-    tell: mpsc::Sender<Happening>,
+    tell: mpsc::Sender<Event>,
     /// Every connection has its number.
     numbers: Arc<AtomicU64>,
 }
@@ -304,25 +304,25 @@ impl Talk {
         let Err(ended) = self.listen(&connection, calls, number).await;
         close(&connection, &ended.to_string());
         // If nobody hears it, the agent has ended.
-        let _ = self.tell.send(Happening::Down(self.id, number)).await;
+        let _ = self.tell.send(Event::Down(self.id, number)).await;
     }
 
     async fn listen(&self, connection: &Connection, calls: bool, number: u64) -> Result<Infallible, Ended> {
         let (send, mut receive) = if calls { connection.open_bi().await? } else { connection.accept_bi().await? };
-        self.say(Happening::Up(self.id, number, mouth(send))).await?;
+        self.say(Event::Up(self.id, number, sender(send))).await?;
         loop {
             let message = read(&mut receive).await?;
-            self.say(Happening::Hop(self.id, number, message)).await?;
+            self.say(Event::Hop(self.id, number, message)).await?;
         }
     }
 
-    async fn say(&self, happening: Happening) -> Result<(), Ended> {
-        self.tell.send(happening).await.map_err(|_| Ended::Over)
+    async fn say(&self, event: Event) -> Result<(), Ended> {
+        self.tell.send(event).await.map_err(|_| Ended::Over)
     }
 }
 
 /// Takes the calls of applications.
-async fn keep_door(door: Endpoint, tell: mpsc::Sender<Happening>, numbers: Arc<AtomicU64>) {
+async fn keep_door(door: Endpoint, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
     let mut calls = JoinSet::new();
     while let Some(incoming) = door.accept().await {
         while calls.try_join_next().is_some() {}
@@ -337,19 +337,19 @@ async fn keep_door(door: Endpoint, tell: mpsc::Sender<Happening>, numbers: Arc<A
             {
                 let Err(ended) = serve(&connection, id, &tell).await;
                 close(&connection, &ended.to_string());
-                let _ = tell.send(Happening::Gone(id)).await;
+                let _ = tell.send(Event::Gone(id)).await;
             }
         });
     }
 }
 
 /// Tells what an application asks.
-async fn serve(connection: &Connection, id: ClientId, tell: &mpsc::Sender<Happening>) -> Result<Infallible, Ended> {
+async fn serve(connection: &Connection, id: ClientId, tell: &mpsc::Sender<Event>) -> Result<Infallible, Ended> {
     let (send, mut receive) = connection.accept_bi().await?;
-    let say = async |happening| tell.send(happening).await.map_err(|_| Ended::Over);
-    say(Happening::Came(id, mouth(send))).await?;
+    let say = async |event| tell.send(event).await.map_err(|_| Ended::Over);
+    say(Event::Came(id, sender(send))).await?;
     loop {
         let ask = read(&mut receive).await?;
-        say(Happening::Asked(id, ask)).await?;
+        say(Event::Asked(id, ask)).await?;
     }
 }

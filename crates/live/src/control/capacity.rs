@@ -47,7 +47,7 @@ impl Inner {
 }
 
 impl Group {
-    /// Of the links of the path of a slot the least capacity, as far as it is known; infinite if it is not.
+    /// Sets the least capacity of the links of a slot's path, as far as it is known; infinite if it is not.
     pub fn set_capacity(&self, slot: usize, capacity: Rate) {
         let inner = &mut *self.lock();
         if let Some(Some(open)) = inner.subflows.get_mut(slot) {
@@ -56,14 +56,14 @@ impl Group {
         }
     }
 
-    /// What the next loop sends at, in bits a second; `None` if it is not known.
+    /// Sets the rate at which the next loop sends, in bits a second; `None` if it is not known.
     pub fn set_onward(&self, bps: Option<u64>) {
         let inner = &mut *self.lock();
         inner.onward = Rate(bps.map_or(f64::INFINITY, |bps| bps.max(1) as f64));
         (0..SLOTS).for_each(|slot| inner.tell_capacity(slot));
     }
 
-    /// What the loop before may count on, over all paths, in bits a second; `None` as long as nothing is known.
+    /// The rate that the loop before may count on, over all paths, in bits a second; `None` while nothing is known.
     pub fn onward_bps(&self, told: Told) -> Option<u64> {
         let inner = &mut *self.lock();
         let of = |slot: usize| {

@@ -21,7 +21,7 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// One for so many slots, which all send at this rate.
+    /// The control of this number of slots, which all send at one rate.
     pub fn new(slots: usize, rate: Rate) -> Self {
         Self { rates: vec![rate; slots], rtts: vec![0.0; slots] }
     }

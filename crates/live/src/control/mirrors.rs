@@ -20,9 +20,9 @@ pub const MOST_MIRRORED: usize = 32;
 /// A subflow of another sender: which group of paths it belongs to, and how it stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mirrored {
-    /// Paths of one group share links.
+    /// The number of the group of paths that share links.
     pub group: u32,
-    /// How it stands.
+    /// The state of the subflow.
     pub standing: Standing,
 }
 
@@ -61,7 +61,7 @@ impl Group {
         control.standing(own)
     }
 
-    /// How many subflows of others it takes in.
+    /// The number of other senders' subflows that it takes in.
     pub fn mirrored(&self) -> usize {
         self.lock().others.len()
     }

@@ -52,34 +52,34 @@ const PACKET: Bytes = Bytes(1200);
 /// Why a protocol cannot control a real connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuited {
-    /// There is none of this name.
+    /// No protocol has this name.
     #[error("there is no protocol `{name}`; {} can control real connections", suited().join(", "))]
     Unknown {
         /// What was asked for.
         name: String,
     },
-    /// Its rates come from links.
+    /// The protocol's rates come from links.
     #[error("{title} needs links that take part in it, and real ones do not; {} need none", suited().join(", "))]
     NeedsLinks {
-        /// Its name.
+        /// The title of the protocol.
         title: &'static str,
     },
-    /// It goes by what its links can carry.
+    /// The protocol goes by the capacities of its links.
     #[error(
         "{title} goes by what its links can carry, which only runs of a scenario know (`anabranch live`); {} do not",
         suited().join(", ")
     )]
     NeedsCapacities {
-        /// Its name.
+        /// The title of the protocol.
         title: &'static str,
     },
-    /// It does not ask which paths share links.
+    /// The protocol does not go by groups of paths.
     #[error(
         "{title} takes paths as they are, whether they share links or not; leave out the groups of paths, or choose {}",
         grouped().join(" or ")
     )]
     NoGroups {
-        /// Its name.
+        /// The title of the protocol.
         title: &'static str,
     },
 }
@@ -166,16 +166,16 @@ struct Open {
     then: Option<f64>,
 }
 
-/// What a path is at, for reports.
+/// The state of a path, for reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathState {
-    /// In packets.
+    /// The congestion window in packets.
     pub window: f64,
-    /// In bytes.
+    /// The congestion window in bytes.
     pub window_bytes: u64,
     /// The smoothed round trip in seconds; 0 before the first.
     pub rtt: f64,
-    /// How fast it may send; `None` as soon as the window lets it.
+    /// The pacing rate; `None` if the window alone limits the path.
     pub pace: Option<Rate>,
 }
 
@@ -223,7 +223,7 @@ impl Group {
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
-    /// Puts another protocol in control. Paths that are open begin anew under it, so this is for the time before data
+    /// Puts another protocol in control. Paths that are open begin anew under it, so call this before data
     /// flow.
     pub fn choose(&self, protocol: &Protocol) -> Result<(), Unsuited> {
         let mut controls = Controls::new(protocol, &view())?;
@@ -253,14 +253,14 @@ impl Group {
         self.lock().counts_marks
     }
 
-    /// Of the packets on the path of a slot so many came marked since it began, as the peer says.
+    /// Notes how many packets on the path of a slot have come marked since it began, as the peer says.
     pub fn on_marked(&self, slot: usize, marked: u64) -> Result<(), FewerMarks> {
         let inner = &mut *self.lock();
         let Some(Some(open)) = inner.subflows.get_mut(slot) else { return Ok(()) };
         open.path.on_marked(marked).map_err(|before| FewerMarks { told: marked, before })
     }
 
-    /// What the path of a slot is at, as of when the QUIC library last asked for its window; `None` if the slot is free.
+    /// The state of the path of a slot when the QUIC library last asked for its window; `None` if the slot is free.
     ///
     /// Nobody else may tell the control of acknowledgements: the library may not yet have said what losses and marks they show.
     pub fn state(&self, slot: usize) -> Option<PathState> {
@@ -331,7 +331,7 @@ enum Controls {
 }
 
 impl Controls {
-    /// Those of a connection; how many subflows it has is said here.
+    /// The controls of a connection, with the number of its subflows.
     fn new(protocol: &Protocol, view: &ConnectionView) -> Result<Self, Unsuited> {
         check(protocol)?;
         let control = |subflows| {

@@ -45,7 +45,7 @@ impl ControllerFactory for Group {
 }
 
 impl Slot {
-    /// Which slot of the group it is; `None` if there was none left.
+    /// The number of the slot in its group; `None` if no slot was left.
     pub fn number(&self) -> Option<usize> {
         self.seat.as_ref().map(|seat| seat.slot)
     }

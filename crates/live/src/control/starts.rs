@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Group, Mirrored, Slot, named};
-use crate::feedback::{Others, Standings, Told};
+use crate::feedback::{Others, SentStandings, Standings};
 use crate::fetch::coupling::{PERIOD, others, subflows};
 use crate::quic::congestion::{Controller, ControllerFactory};
 
@@ -34,13 +34,13 @@ struct Sender {
     paced: f64,
     /// The packets under way: when they were sent, and the first and how many.
     under_way: VecDeque<(u64, u64, u64)>,
-    told: Told,
+    told: SentStandings,
     /// What it has told that has not come yet, and what has come last.
     own: Mail<Standings>,
     known: Standings,
     /// What it was told of others that has not come yet.
     others: Mail<Others>,
-    told_others: Told,
+    told_others: SentStandings,
 }
 
 impl Sender {
@@ -56,11 +56,11 @@ impl Sender {
             next: 0,
             paced: PACED.1,
             under_way: VecDeque::new(),
-            told: Told::default(),
+            told: SentStandings::default(),
             own: VecDeque::new(),
             known: Standings::default(),
             others: VecDeque::new(),
-            told_others: Told::default(),
+            told_others: SentStandings::default(),
         }
     }
 

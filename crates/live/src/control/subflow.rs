@@ -63,7 +63,7 @@ struct Rounds {
     /// When this one began, and the packets delivered by then.
     at: Time,
     delivered: u64,
-    /// Of the last rounds, in packets a second.
+    /// The rate over the last rounds, in packets a second.
     rate: f64,
     /// Whether the window held the path back.
     is_limited: bool,

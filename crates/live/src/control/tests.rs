@@ -12,7 +12,7 @@ use super::{Controls, Group, MOST_MIRRORED, Mirrored, SLOTS, Slot, Unsuited, che
 use crate::quic::congestion::{Controller, ControllerFactory};
 
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum Call {
     Open(usize),
     Close(usize),
     Acked(usize, Acked),
@@ -21,7 +21,7 @@ enum Told {
     Capacity(usize, Rate),
 }
 
-impl Told {
+impl Call {
     fn capacity(&self) -> f64 {
         match self {
             Self::Capacity(0, rate) => rate.0,
@@ -32,22 +32,22 @@ impl Told {
 
 /// A control with a window of 4 packets and a pace of 9.6 Mbit/s, which writes down what it is told.
 #[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<Told>>>);
+struct Recorder(Arc<Mutex<Vec<Call>>>);
 
 impl Recorder {
-    fn write(&self, told: Told) {
+    fn write(&self, told: Call) {
         self.0.lock().unwrap().push(told);
     }
 
     /// What it was told since the last time.
-    fn read(&self) -> Vec<Told> {
+    fn read(&self) -> Vec<Call> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
     /// The one acknowledgement that it was told of since the last time.
     fn acked(&self) -> Acked {
         match self.read()[..] {
-            [Told::Acked(0, acked)] => acked,
+            [Call::Acked(0, acked)] => acked,
             ref told => panic!("{told:?}"),
         }
     }
@@ -55,27 +55,27 @@ impl Recorder {
 
 impl WindowControl for Recorder {
     fn open(&mut self, subflow: usize, _now: Time) {
-        self.write(Told::Open(subflow));
+        self.write(Call::Open(subflow));
     }
 
     fn close(&mut self, subflow: usize) {
-        self.write(Told::Close(subflow));
+        self.write(Call::Close(subflow));
     }
 
     fn on_ack(&mut self, subflow: usize, acked: &Acked) {
-        self.write(Told::Acked(subflow, *acked));
+        self.write(Call::Acked(subflow, *acked));
     }
 
     fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _now: Time) {
-        self.write(Told::Signal(subflow, signal, in_flight));
+        self.write(Call::Signal(subflow, signal, in_flight));
     }
 
     fn on_idle(&mut self, subflow: usize) {
-        self.write(Told::Idle(subflow));
+        self.write(Call::Idle(subflow));
     }
 
     fn on_capacity(&mut self, subflow: usize, capacity: Rate) {
-        self.write(Told::Capacity(subflow, capacity));
+        self.write(Call::Capacity(subflow, capacity));
     }
 
     fn window(&self, _subflow: usize) -> f64 {
@@ -104,7 +104,7 @@ impl Path {
         let recorder = Recorder::default();
         let group = Group::with(start, Controls::Joint(Box::new(recorder.clone())), true);
         let slot = enter(&group, start);
-        assert!(matches!(recorder.read()[..], [Told::Open(0)]));
+        assert!(matches!(recorder.read()[..], [Call::Open(0)]));
         Self { recorder, start, slot }
     }
 
@@ -191,7 +191,7 @@ fn losses_are_told_before_what_shows_them_and_once_for_what_is_under_way() {
     path.lose(10, 0..1, false);
     path.slot.window();
     let told = path.recorder.read();
-    let [Told::Signal(0, Signal::Loss, 6), Told::Acked(0, acked)] = told[..] else { panic!("{told:?}") };
+    let [Call::Signal(0, Signal::Loss, 6), Call::Acked(0, acked)] = told[..] else { panic!("{told:?}") };
     assert!(acked.is_recovering && acked.in_flight == (6, 4), "{acked:?}");
     // 1 and 2 were under way then, as were 4 and 5; 6 to 9 are sent afterwards, and six are left.
     path.send(11, 6..10);
@@ -199,7 +199,7 @@ fn losses_are_told_before_what_shows_them_and_once_for_what_is_under_way() {
     assert!(path.recorder.read().is_empty());
     path.ack(13, 11, 9..10);
     path.lose(13, 4..7, false);
-    assert!(matches!(path.recorder.read()[..], [Told::Signal(0, Signal::Loss, 6)]));
+    assert!(matches!(path.recorder.read()[..], [Call::Signal(0, Signal::Loss, 6)]));
 }
 
 #[test]
@@ -210,11 +210,11 @@ fn persistent_congestion_is_a_timeout_and_ecn_is_a_mark() {
     path.slot.on_congestion_event(path.at(10), path.at(0), false, true, 0, 0);
     path.slot.window();
     let told = path.recorder.read();
-    assert!(matches!(told[..], [Told::Signal(0, Signal::Mark, 4), Told::Acked(0, _)]), "{told:?}");
+    assert!(matches!(told[..], [Call::Signal(0, Signal::Mark, 4), Call::Acked(0, _)]), "{told:?}");
     path.send(20, 4..8);
     path.ack(900, 20, 7..8);
     path.lose(900, 1..7, true);
-    assert!(matches!(path.recorder.read()[..], [Told::Signal(0, Signal::Timeout, 7)]));
+    assert!(matches!(path.recorder.read()[..], [Call::Signal(0, Signal::Timeout, 7)]));
 }
 
 #[test]
@@ -257,12 +257,12 @@ fn a_control_is_told_the_lesser_of_capacity_and_onward_rate_in_packets_of_its_ow
     group.set_onward(Some(24_560_000));
     group.set_onward(Some(6_140_000));
     group.set_onward(None);
-    let told: Vec<f64> = path.recorder.read().iter().map(Told::capacity).collect();
+    let told: Vec<f64> = path.recorder.read().iter().map(Call::capacity).collect();
     assert_eq!(told.iter().map(|bps| (bps / 1e4).round() / 1e2).collect::<Vec<_>>(), [12.0, 6.0, 12.0]);
     // A path that begins is told of the next loop at once.
     group.set_onward(Some(6_140_000));
     let _second = enter(&group, path.start);
-    assert!(matches!(path.recorder.read()[..], [Told::Capacity(0, _), Told::Open(1), Told::Capacity(1, _)]));
+    assert!(matches!(path.recorder.read()[..], [Call::Capacity(0, _), Call::Open(1), Call::Capacity(1, _)]));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_pause_of_more_than_a_timeout_is_told() {
     path.slot.window();
     path.recorder.read();
     path.send(400, 2..3);
-    assert!(matches!(path.recorder.read()[..], [Told::Idle(0)]));
+    assert!(matches!(path.recorder.read()[..], [Call::Idle(0)]));
 }
 
 #[test]
@@ -315,11 +315,11 @@ fn a_path_that_moves_keeps_its_slot_and_leaves_it_with_its_last_copy() {
     let group = path.slot.group.clone();
     let moved = path.slot.clone_box();
     let second = enter(&group, path.start);
-    assert!(matches!(path.recorder.read()[..], [Told::Open(1)]));
+    assert!(matches!(path.recorder.read()[..], [Call::Open(1)]));
     drop(path.slot);
     assert_eq!(group.slots(), [0, 1]);
     drop(moved);
-    assert!(matches!(path.recorder.read()[..], [Told::Close(0)]));
+    assert!(matches!(path.recorder.read()[..], [Call::Close(0)]));
     assert_eq!((group.slots(), group.state(0)), (vec![1], None));
     // The next path takes the slot that is free.
     let third = enter(&group, path.start);

@@ -9,7 +9,7 @@ use anabranch_proto::transport::Before;
 /// library keeps to it.
 const LOST_BEFORE: u64 = 3;
 
-/// Where packet numbers are not in order, as during the handshake, so many packets are searched one by one.
+/// The number of packets that are searched one by one where packet numbers are not in order, as during the handshake.
 const SEARCHED: usize = 64;
 
 /// A packet as it was sent.

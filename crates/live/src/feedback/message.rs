@@ -71,7 +71,7 @@ pub enum MessageError {
     /// There is none.
     #[error("a message of no bytes")]
     Empty,
-    /// Of no known kind.
+    /// The message has no known kind.
     #[error("a message of kind {0}; there are {MARKS} to {OTHERS} only")]
     Kind(u8),
     /// More paths than a connection may have.

@@ -19,9 +19,9 @@ use anabranch_proto::window::Standing;
 use tokio::sync::Notify;
 
 pub use self::message::{Marked, Message, MessageError, Others};
+pub(crate) use self::standings::SentStandings;
 pub use self::standings::Standings;
-pub(crate) use self::standings::Told;
-pub(crate) use self::{receiver::hear, sender::tell};
+pub(crate) use self::{receiver::receive_feedback, sender::send_feedback};
 
 /// How often it is told, if there is anything new.
 const PERIOD: Duration = Duration::from_millis(5);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::standings::STALE;
-use super::{Marked, Message, MessageError, Others, Peer, Standings, Told};
+use super::{Marked, Message, MessageError, Others, Peer, SentStandings, Standings};
 use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
@@ -28,8 +28,8 @@ enum Unruly {
     Fewer(#[from] FewerMarks),
 }
 
-/// What is heard on a connection.
-struct Ear {
+/// The receiving side of a connection's feedback.
+struct Receiver {
     connection: Connection,
     paths: Paths,
     group: Arc<Group>,
@@ -40,12 +40,18 @@ struct Ear {
     others: u64,
     /// When it was told of others last; `None` if it was not, or not for long: then nobody wants to know of its own.
     told_of_others: Option<Instant>,
-    told: Told,
+    told: SentStandings,
 }
 
-/// Hears until the connection ends.
-pub(crate) async fn hear(connection: Connection, paths: Paths, group: Arc<Group>, marks: Marks, peer: Arc<Peer>) {
-    let mut ear = Ear {
+/// Receives feedback until the connection ends.
+pub(crate) async fn receive_feedback(
+    connection: Connection,
+    paths: Paths,
+    group: Arc<Group>,
+    marks: Marks,
+    peer: Arc<Peer>,
+) {
+    let mut receiver = Receiver {
         connection: connection.clone(),
         paths,
         group,
@@ -54,7 +60,7 @@ pub(crate) async fn hear(connection: Connection, paths: Paths, group: Arc<Group>
         own: 0,
         others: 0,
         told_of_others: None,
-        told: Told::default(),
+        told: SentStandings::default(),
     };
     let mut scalable: HashMap<SocketAddr, Scalable> = HashMap::new();
     let mut look = tokio::time::interval(LOOK);
@@ -62,20 +68,20 @@ pub(crate) async fn hear(connection: Connection, paths: Paths, group: Arc<Group>
     loop {
         tokio::select! {
             datagram = connection.read_datagram() => match datagram {
-                Ok(bytes) => if let Err(error) = ear.take(&bytes) {
+                Ok(bytes) => if let Err(error) = receiver.take(&bytes) {
                     return connection.close(UNRULY, error.to_string().as_bytes());
                 },
                 Err(_) => return,
             },
             _ = look.tick() => {
-                leave_as(&mut scalable, &ear.paths, &ear.group, &marks);
-                ear.tell_own();
+                leave_as(&mut scalable, &receiver.paths, &receiver.group, &marks);
+                receiver.tell_own();
             }
         }
     }
 }
 
-impl Ear {
+impl Receiver {
     /// Takes a message, unless a later one of its kind has come before.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Unruly> {
         match Message::decode(bytes)? {

@@ -12,7 +12,7 @@ use crate::paths::Paths;
 use crate::quic::{Connection, PathId, SendDatagramError, path_number};
 
 /// The count of a path.
-struct Line {
+struct PathCount {
     number: u32,
     between: (Option<IpAddr>, SocketAddr),
     /// None as long as somebody else counts there.
@@ -20,13 +20,13 @@ struct Line {
     marked: u64,
 }
 
-/// Tells until the connection ends.
-pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
-    let mut lines: HashMap<PathId, Line> = HashMap::new();
+/// Sends feedback until the connection ends.
+pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
+    let mut counts: HashMap<PathId, PathCount> = HashMap::new();
     let (mut last, mut told_at) = (Marked::default(), Instant::now());
     loop {
-        count(&mut lines, &paths, &marks, guidance.as_deref());
-        let mut marked: Vec<_> = lines.values().map(|line| (line.number, line.marked)).collect();
+        count(&mut counts, &paths, &marks, guidance.as_deref());
+        let mut marked: Vec<_> = counts.values().map(|count| (count.number, count.marked)).collect();
         marked.sort_unstable();
         // Of more than there may be some are about to close: the oldest.
         marked.drain(..marked.len().saturating_sub(MOST_PATHS));
@@ -50,21 +50,22 @@ pub(crate) async fn tell(connection: Connection, paths: Paths, marks: Marks, gui
 
 /// Brings the counts of all open paths up to date. Those that are closed never come back: a path that opens has another
 /// number.
-fn count(lines: &mut HashMap<PathId, Line>, paths: &Paths, marks: &Marks, guidance: Option<&Guidance>) {
+fn count(counts: &mut HashMap<PathId, PathCount>, paths: &Paths, marks: &Marks, guidance: Option<&Guidance>) {
     let open = paths.open();
-    lines.retain(|id, _| open.iter().any(|(other, ..)| other == id));
+    counts.retain(|id, _| open.iter().any(|(other, ..)| other == id));
     for (id, local, remote) in open {
         let number = || path_number(id).expect("a path has one");
         let between = (local, remote);
-        let line = lines.entry(id).or_insert_with(|| Line { number: number(), between, counter: None, marked: 0 });
-        line.marked += line.counter.as_ref().map_or(0, Counter::take);
-        if line.between != between {
-            (line.between, line.counter) = (between, None);
+        let count =
+            counts.entry(id).or_insert_with(|| PathCount { number: number(), between, counter: None, marked: 0 });
+        count.marked += count.counter.as_ref().map_or(0, Counter::take);
+        if count.between != between {
+            (count.between, count.counter) = (between, None);
         }
-        if line.counter.is_none() {
-            line.counter = marks.count(local, remote);
+        if count.counter.is_none() {
+            count.counter = marks.count(local, remote);
         }
-        if let Some(counter) = &line.counter {
+        if let Some(counter) = &count.counter {
             counter.mark(guidance.map_or(0.0, Guidance::share));
         }
     }

@@ -105,14 +105,14 @@ type Last = (Instant, Vec<(u32, Standing)>, u64);
 
 /// What was told, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct SentStandings {
     sequence: u64,
     last: Option<Last>,
     /// Of the latest messages the sequence number and the subflows.
     kept: VecDeque<(u64, Vec<(u32, Standing)>)>,
 }
 
-impl Told {
+impl SentStandings {
     /// What is to be told now of these subflows, if anything. `heard` is what the peer had told of its own by now; that is
     /// news as long as one of the subflows is in slow start.
     pub fn next(&mut self, now: Instant, subflows: Vec<(u32, Standing)>, heard: u64) -> Option<Standings> {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn it_is_told_when_there_is_news_and_again_after_a_while() {
         let at = |window: f64, rtt: f64| Standing { window, rtt, rank: 0.0, is_starting: false, is_silent: false };
-        let (mut told, begin) = (Told::default(), Instant::now());
+        let (mut told, begin) = (SentStandings::default(), Instant::now());
         let mut tells = |ms: u64, subflows: &[(u32, Standing)]| {
             let told = told.next(begin + Duration::from_millis(ms), subflows.to_vec(), 0);
             told.map(|told| told.sequence)
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn that_something_was_heard_is_news_as_long_as_a_subflow_is_in_slow_start() {
-        let (mut told, begin) = (Told::default(), Instant::now());
+        let (mut told, begin) = (SentStandings::default(), Instant::now());
         let mut tells = |window: f64, is_starting: bool, heard: u64| {
             let standing = Standing { window, rtt: 0.1, rank: 0.0, is_starting, is_silent: false };
             told.next(begin, vec![(7, standing)], heard).is_some()

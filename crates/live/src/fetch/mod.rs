@@ -293,7 +293,7 @@ impl Fetch {
         self.on_lost(source);
     }
 
-    /// A source cannot be asked for now.
+    /// A source cannot be requested from now.
     fn on_lost(&mut self, source: usize) {
         (self.sessions[source], self.connections[source]) = (None, None);
         self.agreement.reach(source, false);
@@ -360,7 +360,7 @@ impl Fetch {
         Ok(())
     }
 
-    /// Cuts off a source that was asked for something and has sent nothing for long.
+    /// Cuts off a source that has sent nothing of a requested chunk for long.
     fn check_silence(&mut self, source: usize) {
         let is_asked = self.work.as_ref().is_some_and(|work| work.schedule.is_asked(source));
         let (received, had, since) = &mut self.received[source];

@@ -99,7 +99,7 @@ impl Progress {
         self.lock().state.file = Some((size, root));
     }
 
-    /// So many bytes were there before.
+    /// Notes how many bytes were there before.
     pub(super) fn was_there(&self, bytes: u64) {
         self.lock().state.was_there = bytes;
     }

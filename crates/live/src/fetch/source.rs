@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::{Order, Wanted};
-use crate::connect::{Reached, Way};
+use crate::connect::{Reached, Target};
 use crate::messages::{AskError, answer, ask};
 use crate::paths::numbered;
 use crate::quic::{Connection, ConnectionError, ReadExactError};
@@ -21,7 +21,7 @@ use crate::sockets::SocketError;
 /// How long to wait before a source is reached for again, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
-/// How long a source may send nothing of what it was asked for.
+/// How long a source may send nothing of a chunk that was requested.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
 /// How often it is looked whether paths have opened.
@@ -162,8 +162,8 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
 /// Makes a connection to a source, over all paths to it.
 async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> {
     let Wanted { url, .. } = &order.sources[source];
-    let way = Way { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &order.protocol };
-    let mut reached = way.reach().await?;
+    let target = Target { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &order.protocol };
+    let mut reached = target.connect().await?;
     if reached.session.group().counts_marks() {
         reached.session.tell_marks();
     }

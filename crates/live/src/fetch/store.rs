@@ -112,7 +112,7 @@ impl Store {
         Ok(Opened::Part(store, there))
     }
 
-    /// Those of the listed chunks that are still what they should be.
+    /// The listed chunks whose bytes are still right.
     fn verified(&self, listed: &[u32], digests: &Digests) -> Vec<u32> {
         let mut bytes = Vec::new();
         let is_there = |&chunk: &u32| {

@@ -31,7 +31,7 @@ impl Counter {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Takes so many bytes or what is left of an amount.
+    /// Takes a number of bytes, or what is left of an amount.
     fn take(&self, most: u64) -> u64 {
         let take = |left: u64| Some(left - left.min(most));
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).map_or(0, |left| left.min(most))
@@ -104,7 +104,7 @@ async fn fill(
     }
 }
 
-/// Takes what was asked for, and counts it.
+/// Receives what was requested, and counts it.
 pub(super) async fn receive(session: &Session, request: &Request, received: &Counter) -> Result<Done, PerfError> {
     let (start, cpu) = (Instant::now(), Cpu::now());
     let mut streams = JoinSet::new();

@@ -6,7 +6,7 @@ use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
 use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
 use super::{Event, PerfError, Plan};
-use crate::connect::{Reached, Way};
+use crate::connect::{Reached, Target};
 use crate::control::{check_groups, named};
 use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
@@ -53,8 +53,9 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let (mut request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
     plan.check_groups()?;
-    let way = Way { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
-    let Reached { client, mut session, remote } = way.reach().await?;
+    let target =
+        Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
+    let Reached { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
     if !plan.groups.is_empty() {
         request.groups = numbered(&session.numbers(), &plan.groups);

@@ -21,10 +21,10 @@ use crate::control::Unsuited;
 use crate::session::SessionError;
 use crate::url::{Url, UrlError};
 
-/// What to measure.
+/// A measurement to make.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The server.
+    /// The URL of the server.
     pub url: Url,
     /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
     pub authorities: Option<PathBuf>,
@@ -32,30 +32,30 @@ pub struct Plan {
     pub via: Vec<String>,
     /// The name of the protocol that controls the sender.
     pub control: String,
-    /// Who sends.
+    /// The end that sends.
     pub direction: Direction,
-    /// The sender stops after so long.
+    /// Seconds after which the sender stops.
     pub seconds: f64,
-    /// And after so many bytes.
+    /// Bytes after which the sender stops.
     pub bytes: u64,
-    /// Over so many streams at a time.
+    /// The number of streams at a time.
     pub streams: u32,
     /// Which of the paths share links, by a number for each; empty if it is not known.
     pub groups: Vec<u32>,
 }
 
-/// What has happened.
+/// An event of a measurement or of a server.
 #[derive(Debug)]
 pub enum Event {
-    /// The server is there.
+    /// The server serves at this URL.
     Serving(Url),
-    /// It has served, or refused; a line that says what.
+    /// The server has served or refused a client, as this line says.
     Served(String),
-    /// Some time of a measurement is over.
+    /// An interval of the measurement is over.
     Interval(Box<Interval>),
     /// The measurement is over.
     Measured(Box<Report>),
-    /// It went wrong.
+    /// The measurement or the server has failed.
     Failed(PerfError),
 }
 
@@ -65,23 +65,23 @@ pub type Running = crate::running::Running<Event>;
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum PerfError {
-    /// No connection.
+    /// There is no connection.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// Not an address of a server.
+    /// A text is no URL of a server.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The control that was asked for cannot be.
+    /// The requested congestion control cannot control real connections.
     #[error(transparent)]
     Unsuited(#[from] Unsuited),
-    /// More is asked for than there may be.
+    /// A value of the request is out of its range.
     #[error("{what} is {asked}; it must be {range}")]
     OutOfRange {
-        /// What was asked for.
+        /// The value as it was given.
         what: &'static str,
-        /// How much of it.
+        /// The value as it was given.
         asked: String,
-        /// How much there may be.
+        /// The range of the value.
         range: String,
     },
     /// The peer refuses.
@@ -90,7 +90,7 @@ pub enum PerfError {
     /// The connection ended before its time.
     #[error("the connection ended: {0}")]
     Ended(String),
-    /// The peer says what it must not.
+    /// The peer breaks the rules of the exchange.
     #[error("the peer does not keep to the rules: {0}")]
     Unruly(String),
     /// The runtime cannot be made.

@@ -143,7 +143,7 @@ impl Start {
 }
 
 impl Interval {
-    /// Of so many bytes of data, and what paths had carried at its beginning and at its end.
+    /// An interval with its bytes of data, and what paths had carried at its beginning and at its end.
     pub(super) fn new(
         direction: Direction,
         (start, end): (f64, f64),

@@ -10,7 +10,7 @@ use crate::control::MOST_PATHS;
 use crate::paths::PathReport;
 use crate::quic::{RecvStream, SendStream};
 
-/// Of a measurement, in seconds.
+/// The longest measurement, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
 
 /// Of a measurement.
@@ -28,29 +28,29 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How long what is under way may take to come, once the sender has stopped.
 pub(super) const DRAINING: Duration = Duration::from_secs(20);
 
-/// Who sends.
+/// The end that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// The client.
+    /// The client sends.
     Up,
-    /// The server.
+    /// The server sends.
     Down,
 }
 
-/// What a client wants.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The name of the protocol that controls the sender.
     pub control: String,
-    /// Who sends.
+    /// The end that sends.
     pub direction: Direction,
-    /// The sender stops after so long.
+    /// Seconds after which the sender stops.
     pub seconds: f64,
-    /// And after so many bytes.
+    /// Bytes after which the sender stops.
     pub bytes: u64,
-    /// Over so many streams at a time.
+    /// The number of streams at a time.
     pub streams: u32,
     /// Which paths share links, by the number of each in QUIC and that of its group; empty if it is not known. What changes
     /// follows as [`Groups`].
@@ -65,13 +65,13 @@ pub(super) struct Groups {
 }
 
 impl Request {
-    /// Reads one, if it is within what may be asked for.
+    /// Reads a request, if it is within the limits.
     pub fn read(text: &[u8]) -> Result<Self, PerfError> {
         let request: Self = decode(text)?;
         request.check().map(|()| request)
     }
 
-    /// Whether it is within what may be asked for.
+    /// Checks that a request is within the limits.
     pub(super) fn check(&self) -> Result<(), PerfError> {
         let wrong = |what, asked: String, range: String| Err(PerfError::OutOfRange { what, asked, range });
         if !(self.seconds > 0.0 && self.seconds <= MOST_SECONDS) {
@@ -106,16 +106,16 @@ pub(super) struct Done {
     pub(super) bytes: u64,
     pub(super) seconds: f64,
     pub(super) cpu: Cpu,
-    /// Of the sender, over all paths: packets, and those of them that were found to be lost.
+    /// Packets that the sender has sent, over all paths.
     #[serde(default)]
     pub(super) packets: u64,
-    /// See `packets`.
+    /// Packets of these that were found to be lost.
     #[serde(default)]
     pub(super) lost: u64,
 }
 
 impl Done {
-    /// The same with the packets that paths have carried meanwhile.
+    /// Adds the packets that paths have carried meanwhile.
     pub(super) fn over(self, before: &[PathReport], after: &[PathReport]) -> Self {
         let grown = |of: fn(&PathReport) -> u64| {
             let sum = |paths: &[PathReport]| paths.iter().map(of).sum::<u64>();

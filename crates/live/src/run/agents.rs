@@ -12,7 +12,7 @@ use anabranch_plan::Plan;
 use tokio::runtime::Runtime;
 
 use super::RunError;
-use crate::agents::{Application, Desk, LEASE, MOST_APPLICATIONS, Neighbour, Post, SHARE, Service};
+use crate::agents::{AgentHandle, AgentServer, Application, LEASE, MOST_APPLICATIONS, Neighbour, SHARE, Service};
 use crate::security::{Fingerprint, Identity};
 use crate::session::SessionError;
 use crate::sockets::Sockets;
@@ -29,12 +29,12 @@ const GAP: Span = Span(2_000_000_000);
 /// Messages that wait for a neighbour, at the most.
 const MOST_WAITING: usize = 100_000;
 
-/// What came of the agents of a run.
+/// The totals of the agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentsTotal {
-    /// How many there are.
+    /// The number of agents.
     pub agents: usize,
-    /// What happened at all of them.
+    /// The counts of all agents together.
     pub counts: Counts,
     /// Whether no link holds anything of any session.
     pub is_clear: bool,
@@ -42,9 +42,9 @@ pub struct AgentsTotal {
 
 /// The agents of a run.
 pub(super) struct Agents {
-    desks: Vec<Desk>,
+    handles: Vec<AgentHandle>,
     pins: BTreeMap<NodeId, Fingerprint>,
-    /// Who applications are.
+    /// The certificate of all applications.
     identity: Arc<Identity>,
 }
 
@@ -57,7 +57,7 @@ impl Agents {
     /// Starts an agent in each host, if there are connections that are granted rates; time begins at `start`.
     pub fn start(plan: &Plan, lab: &Lab, runtime: &Runtime, start: Instant) -> Result<Self, RunError> {
         let identity = Arc::new(Identity::made()?);
-        let mut all = Self { desks: Vec::new(), pins: BTreeMap::new(), identity };
+        let mut all = Self { handles: Vec::new(), pins: BTreeMap::new(), identity };
         if !has_rates(plan) {
             return Ok(all);
         }
@@ -68,30 +68,30 @@ impl Agents {
             identities.insert(host.node, identity);
         }
         let links = links_by_source(plan);
-        let mut posts = Vec::new();
+        let mut servers = Vec::new();
         for (node, identity) in identities {
             let own = links.get(&node).map_or(&[][..], Vec::as_slice);
-            let (post, desk) = all.post(plan, lab, runtime, (node, identity), own)?;
-            follow_capacities(plan, own, &desk, runtime, start);
-            all.desks.push(desk);
-            posts.push(post);
+            let (server, agent) = all.server(plan, lab, runtime, (node, identity), own)?;
+            follow_capacities(plan, own, &agent, runtime, start);
+            all.handles.push(agent);
+            servers.push(server);
         }
         // Now that all are there none is called in vain.
-        for post in posts {
-            runtime.spawn(post.run());
+        for server in servers {
+            runtime.spawn(server.run());
         }
         Ok(all)
     }
 
     /// Makes the agent of a node.
-    fn post(
+    fn server(
         &self,
         plan: &Plan,
         lab: &Lab,
         runtime: &Runtime,
         (node, identity): (NodeId, Arc<Identity>),
         links: &[LinkId],
-    ) -> Result<(Post, Desk), RunError> {
+    ) -> Result<(AgentServer, AgentHandle), RunError> {
         let neighbours = self.neighbours(lab, node);
         let settings = Settings {
             id: AgentId(node.0),
@@ -109,13 +109,13 @@ impl Agents {
         let service = Service { settings, identity, neighbours, applications };
         let handle = runtime.handle().clone();
         let host = lab.host(node).expect("it is one of the lab's");
-        let bound = host.run(move || handle.block_on(Post::bind(service)));
+        let bound = host.run(move || handle.block_on(AgentServer::bind(service)));
         let name = || plan.network.node(node).name.clone();
         let failed = |reason| RunError::NoAgent { node: name(), reason: Box::new(reason) };
         bound.map_err(failed)
     }
 
-    /// Who is next to a node: it is called by those at which hops end.
+    /// The neighbours of a node: the agents at which its hops end call it.
     fn neighbours(&self, lab: &Lab, node: NodeId) -> Vec<Neighbour> {
         let neighbour = |(place, hop): (usize, &Hop)| {
             let (from, to) = lab.addresses_of_hop(place);
@@ -129,7 +129,7 @@ impl Agents {
         lab.hops().iter().enumerate().filter_map(neighbour).collect()
     }
 
-    /// Who asks for the rates of a connection, in the host of its source; `None` if it keeps windows.
+    /// The application of a connection, in the host of its source; `None` if the connection keeps windows.
     pub fn application(
         &self,
         plan: &Plan,
@@ -154,12 +154,12 @@ impl Agents {
 
     /// What has come of all.
     pub fn total(&self, runtime: &Runtime) -> Option<AgentsTotal> {
-        if self.desks.is_empty() {
+        if self.handles.is_empty() {
             return None;
         }
-        let mut total = AgentsTotal { agents: self.desks.len(), counts: Counts::default(), is_clear: true };
-        for desk in &self.desks {
-            let report = runtime.block_on(desk.report());
+        let mut total = AgentsTotal { agents: self.handles.len(), counts: Counts::default(), is_clear: true };
+        for agent in &self.handles {
+            let report = runtime.block_on(agent.report());
             total.is_clear &= report.is_some_and(|report| report.is_clear);
             total.counts = total.counts + report.map_or_else(Counts::default, |report| report.counts);
         }
@@ -205,13 +205,13 @@ fn handed_out(capacity: Rate) -> Rate {
 }
 
 /// Tells an agent when the capacities of its links change.
-fn follow_capacities(plan: &Plan, links: &[LinkId], desk: &Desk, runtime: &Runtime, start: Instant) {
+fn follow_capacities(plan: &Plan, links: &[LinkId], agent: &AgentHandle, runtime: &Runtime, start: Instant) {
     for &link in links {
-        let (changes, desk) = (plan.links[link.index()].changes.clone(), desk.clone());
+        let (changes, agent) = (plan.links[link.index()].changes.clone(), agent.clone());
         runtime.spawn(async move {
             for (time, capacity) in changes {
                 tokio::time::sleep_until((start + Duration::from_secs_f64(time.seconds())).into()).await;
-                desk.set_capacity(link.0, handed_out(capacity));
+                agent.set_capacity(link.0, handed_out(capacity));
             }
         });
     }

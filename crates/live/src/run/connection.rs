@@ -13,13 +13,13 @@ use tokio::task::JoinSet;
 use super::capacities::{known, next_change};
 use super::rates::Rates;
 use super::relay::{Inlet, RelayEnd};
-use super::token_bucket::{Allowance, PIECE};
+use super::token_bucket::{PIECE, TokenBucket};
 use super::unsupported::changes;
 use super::{OUTER, PORT};
 use crate::agents::Application;
 use crate::control::{Group, PathState};
-use crate::paths::Pair;
-use crate::quic_config::Carriage;
+use crate::paths::AddressPair;
+use crate::quic_config::QuicConfig;
 use crate::security::Trust;
 use crate::session::{Client, Server, Session};
 
@@ -33,7 +33,7 @@ const INNER: (u64, u64) = (30, 40);
 /// How often it is looked after a connection.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The same for one that is granted rates: others may have been granted what it is to give up.
+/// How often a connection that is granted rates is looked after: others may have been granted what it is to give up.
 const RATES_TICK: Duration = Duration::from_millis(5);
 
 /// A time that has not come.
@@ -87,7 +87,7 @@ impl Status {
 pub(super) struct Course {
     pub plan: Arc<Plan>,
     pub id: ConnectionId,
-    /// Of the run.
+    /// When the run began.
     pub start: Instant,
     pub client: Client,
     pub server: Server,
@@ -95,9 +95,9 @@ pub(super) struct Course {
     pub ends: Vec<(IpAddr, IpAddr)>,
     pub trust: Trust,
     pub group: Arc<Group>,
-    /// Who asks for its rates; `None` if it keeps windows.
+    /// The application that asks for its rates; `None` if it keeps windows.
     pub application: Option<Arc<Application>>,
-    pub carriage: Carriage,
+    pub quic_config: QuicConfig,
     /// The size of packets, all headers included.
     pub packet: u64,
     pub status: Arc<Status>,
@@ -151,16 +151,16 @@ impl Course {
     async fn run(&self) -> Result<(), String> {
         let rates = self.application.clone().map(|application| Rates::ask(application, &self.plan, self.id));
         let now = self.plan.demands.connections()[self.id.index()].start;
-        let pairs = self.ends.iter().enumerate().map(|(path, &(from, to))| Pair {
+        let pairs = self.ends.iter().enumerate().map(|(path, &(from, to))| AddressPair {
             local: Some(from),
             remote: (to, PORT).into(),
             is_wanted: self.plan.is_usable(self.id, path, now),
         });
-        let (group, carriage) = (self.group.clone(), self.carriage);
-        let connect = self.client.connect_over("anabranch", pairs.collect(), &self.trust, group, carriage);
+        let (group, quic_config) = (self.group.clone(), self.quic_config);
+        let connect = self.client.connect_with_config("anabranch", pairs.collect(), &self.trust, group, quic_config);
         let accept = async {
             match self.server.next().await {
-                Some(arrival) => arrival.accept_over(carriage).await.map_err(said),
+                Some(arrival) => arrival.accept_with_config(quic_config).await.map_err(said),
                 None => Err("its target is gone".to_owned()),
             }
         };
@@ -171,17 +171,17 @@ impl Course {
             None => {}
         }
         let mine = self.status.session.get_or_init(|| mine);
-        let allowance = Arc::new(self.allowance());
+        let tokens = Arc::new(self.tokens());
         tokio::select! {
-            done = async { tokio::try_join!(self.send(mine, &allowance), self.receive(&theirs)) } => done.map(drop),
-            never = self.look_after(mine, &allowance, rates.as_ref()) => never,
+            done = async { tokio::try_join!(self.send(mine, &tokens), self.receive(&theirs)) } => done.map(drop),
+            never = self.look_after(mine, &tokens, rates.as_ref()) => never,
             never = self.guide(&theirs) => never,
         }
     }
 
     /// Sends what it has, or what comes over others.
-    async fn send(&self, mine: &Session, allowance: &Arc<Allowance>) -> Result<(), String> {
-        let Some(relay) = &self.source else { return send(mine, allowance).await };
+    async fn send(&self, mine: &Session, tokens: &Arc<TokenBucket>) -> Result<(), String> {
+        let Some(relay) = &self.source else { return send(mine, tokens).await };
         let mut streams = JoinSet::new();
         for _ in 0..STREAMS {
             let mut stream = mine.connection().open_uni().await.map_err(said)?;
@@ -211,17 +211,17 @@ impl Course {
         self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms()
     }
 
-    /// Of each packet the share that is data: amounts and demands are of packets, as in the simulator.
+    /// The share of each packet that is data: amounts and demands are of packets, as in the simulator.
     fn data_share(&self) -> f64 {
         (self.packet - OUTER - INNER.0) as f64 / self.packet as f64
     }
 
-    fn allowance(&self) -> Allowance {
+    fn tokens(&self) -> TokenBucket {
         let amount = self.plan.transfers[self.id.index()].amount;
         let amount = amount.map(|amount| ((amount.0 as f64 * self.data_share()).ceil() as u64).max(1));
-        let allowance = Allowance::new(amount, self.packet_data());
-        allowance.set(Rate(self.demand(self.now()).0 * self.data_share()));
-        allowance
+        let tokens = TokenBucket::new(amount, self.packet_data());
+        tokens.set(Rate(self.demand(self.now()).0 * self.data_share()));
+        tokens
     }
 
     /// What it can use at a time.
@@ -255,7 +255,7 @@ impl Course {
 
     /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links, and
     /// what they can carry.
-    async fn look_after(&self, mine: &Session, allowance: &Allowance, rates: Option<&Rates>) -> Result<(), String> {
+    async fn look_after(&self, mine: &Session, tokens: &TokenBucket, rates: Option<&Rates>) -> Result<(), String> {
         let terms = self.terms();
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
@@ -267,7 +267,7 @@ impl Course {
             }
             let now = self.now();
             let demand = self.demand(now);
-            allowance.set(Rate(demand.0 * self.data_share()));
+            tokens.set(Rate(demand.0 * self.data_share()));
             if let Some(rates) = rates {
                 rates.apply(mine, demand, (self.packet - OUTER) as f64 / self.packet as f64)?;
             }
@@ -300,15 +300,15 @@ impl Course {
 }
 
 /// Sends all that there is to send.
-async fn send(mine: &Session, allowance: &Arc<Allowance>) -> Result<(), String> {
+async fn send(mine: &Session, tokens: &Arc<TokenBucket>) -> Result<(), String> {
     static ZEROS: [u8; PIECE] = [0; PIECE];
     let mut streams = JoinSet::new();
     for _ in 0..STREAMS {
         let mut stream = mine.connection().open_uni().await.map_err(said)?;
-        let allowance = allowance.clone();
+        let tokens = tokens.clone();
         streams.spawn(async move {
             loop {
-                let bytes = allowance.take().await;
+                let bytes = tokens.take().await;
                 if bytes == 0 {
                     return stream.finish().map_err(said);
                 }

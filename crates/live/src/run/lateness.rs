@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_millis(5);
 /// Timers of tokio are late by up to this; it counts as nothing.
 const GRAIN: Duration = Duration::from_millis(2);
 
-/// Of so many hundredths of the run the lateness counts.
+/// The hundredths of the run over which the lateness is taken.
 const COUNTED: usize = 99;
 
 /// A task among those of the ends, which writes down how late it is woken.

@@ -35,10 +35,10 @@ use self::record::{Ends, Recorder, instants};
 pub use self::record::{LinkTotal, Outcome, SubflowTotal};
 pub use self::relay::RelayTotal;
 use self::relay::{Inlet, RelayEnd};
-pub use self::unsupported::refusals;
+pub use self::unsupported::unsupported;
 use crate::agents::{Application, FLOOR};
 use crate::control::Group;
-use crate::quic_config::Carriage;
+use crate::quic_config::QuicConfig;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::session::{Client, Server, SessionError};
 use crate::sockets::{Local, Sockets};
@@ -61,7 +61,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long tasks may take to end.
 const LEAVING: Duration = Duration::from_secs(1);
 
-/// So much longer than a run may a path be silent: it is not given up, as in the simulator.
+/// How much longer than a run a path may be silent: it is not given up, as in the simulator.
 const BEYOND: Duration = Duration::from_mins(1);
 
 /// Why there is no run, or no more.
@@ -130,7 +130,7 @@ pub fn packet_size(planned: u64) -> u64 {
 /// # Errors
 /// If the plan asks for what cannot be, the kernel refuses, or a connection fails.
 pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
-    let reasons = refusals(plan);
+    let reasons = unsupported(plan);
     if !reasons.is_empty() {
         return Err(RunError::Refused(reasons));
     }
@@ -219,8 +219,8 @@ fn join(plan: &Plan, courses: &mut [Course]) -> Vec<Arc<RelayEnd>> {
         next.source = Some(end.clone());
         for (input, (id, _)) in relay.inputs.iter().enumerate() {
             let before = &mut courses[id.index()];
-            let room = u64::from(before.carriage.receive_window).min(relay.buffer.0);
-            before.carriage.receive_window = room as u32;
+            let room = u64::from(before.quic_config.receive_window).min(relay.buffer.0);
+            before.quic_config.receive_window = room as u32;
             before.sink = Some(Arc::new(Inlet::new(end.clone(), input, room)));
         }
         end
@@ -255,13 +255,13 @@ fn course(
         None => Group::of(protocol, connection.claim(), demand, transport.first_window)?,
     };
     let packet = packet_size(transfer.packet.0);
-    let buffer = transport.buffer.map_or(u64::from(Carriage::default().receive_window), |buffer| buffer.0);
-    let carriage = Carriage {
+    let buffer = transport.buffer.map_or(u64::from(QuicConfig::default().receive_window), |buffer| buffer.0);
+    let quic_config = QuicConfig {
         payload: u16::try_from(packet - OUTER).ok(),
         idle: Duration::from_secs_f64(plan.run.duration.seconds()) + BEYOND,
         acks: (transport.ack_every, Duration::from_secs_f64(transport.ack_delay.seconds())),
         receive_window: u32::try_from(buffer).unwrap_or(u32::MAX),
-        ..Carriage::default()
+        ..QuicConfig::default()
     };
     let trust = Trust::Pins(vec![identity.fingerprint()]);
     let status = Arc::new(Status::new(connection.start));
@@ -276,7 +276,7 @@ fn course(
         trust,
         group,
         application,
-        carriage,
+        quic_config,
         packet,
         status,
         source: None,

@@ -11,7 +11,7 @@ use super::connection::{ConnectionTotal, Status};
 use super::relay::RelayTotal;
 use super::{OUTER, packet_size};
 
-/// Where nothing is recorded, progress is told so often in a run.
+/// How often progress is told in a run of which nothing is recorded.
 const STEPS: u64 = 100;
 
 /// What the ends of connections have to say at the end.
@@ -23,7 +23,7 @@ pub(super) struct Ends {
 /// What came of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowTotal {
-    /// Its connection.
+    /// The number of its connection.
     pub connection: u32,
     /// Counts over the whole run.
     pub count: PathCount,
@@ -53,15 +53,15 @@ pub struct Outcome {
     pub reached: Time,
     /// Packets that entered a link.
     pub hops: u64,
-    /// Of each connection.
+    /// The totals of each connection.
     pub connections: Vec<ConnectionTotal>,
-    /// Of each subflow.
+    /// The totals of each subflow.
     pub subflows: Vec<SubflowTotal>,
-    /// Of each link of the network.
+    /// The totals of each link of the network.
     pub links: Vec<LinkTotal>,
-    /// Of each loop that ends at a relay.
+    /// The totals of each loop that ends at a relay.
     pub relays: Vec<RelayTotal>,
-    /// How things were.
+    /// What was sampled.
     pub samples: Samples,
     /// How punctual all was.
     pub report: Report,

@@ -23,7 +23,7 @@ use crate::quic::{Connection, ReadError, RecvStream, SendStream, VarInt, WriteEr
 /// How often it is looked how much room there is, and how fast the next loop sends.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Of the room as large a part is read from a stream at a time: reading makes room, until that is taken back.
+/// The part of the room that is read from a stream at a time: reading makes room, until that is taken back.
 const PARTS: u64 = 64;
 
 /// A change of the room is told if it is more than such a part of all.
@@ -69,7 +69,7 @@ struct Input {
 }
 
 impl RelayEnd {
-    /// An empty one, before a loop whose packets have so many bytes of data.
+    /// An empty relay, before a loop whose packets have this number of bytes of data.
     pub fn new(plan: &anabranch_plan::Relay, packet: u64, next: Arc<Group>) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let relay = Relay::new(plan.buffer.0, packet as u32, &settings);
@@ -77,7 +77,7 @@ impl RelayEnd {
         Self { plan: plan.clone(), next, held: Mutex::new(Held { relay, inputs }), change: Notify::new() }
     }
 
-    /// Of each input the most that waited.
+    /// The most bytes that waited of each input.
     pub fn totals(&self) -> Vec<RelayTotal> {
         let held = self.lock();
         let total = |(&(input, _), own): (&(ConnectionId, _), &Input)| RelayTotal {
@@ -162,7 +162,7 @@ pub(super) struct Inlet {
 }
 
 impl Inlet {
-    /// For an input of a relay, of which so many bytes may wait or be under way.
+    /// The inlet for an input of a relay, of which this number of bytes may wait or be under way.
     pub fn new(relay: Arc<RelayEnd>, input: usize, room: u64) -> Self {
         Self { relay, input, guidance: Arc::default(), most: room, window: Mutex::new(room) }
     }
@@ -228,7 +228,7 @@ fn set(connection: &Connection, window: u64) {
     connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
 }
 
-/// So many bytes from the front of what waits.
+/// A number of bytes from the front of what waits.
 fn cut(waiting: &mut VecDeque<Bytes>, bytes: usize) -> Vec<Bytes> {
     let (mut pieces, mut left) = (Vec::new(), bytes);
     while left > 0 {
@@ -252,8 +252,8 @@ mod tests {
 
     use super::*;
     use crate::control::named;
-    use crate::paths::Pair;
-    use crate::quic_config::Carriage;
+    use crate::paths::AddressPair;
+    use crate::quic_config::QuicConfig;
     use crate::security::{Identity, Trust};
     use crate::session::{Client, Server, Session};
 
@@ -285,17 +285,18 @@ mod tests {
     /// Streams that a loop before sends on in tests.
     const STREAMS: usize = 4;
 
-    /// Sends without end to an inlet with room for so many bytes, over loopback; what keeps that going.
+    /// Sends without end to an inlet with room for this number of bytes, over loopback; gives what keeps that going.
     async fn flood(room: u64) -> (Arc<RelayEnd>, Vec<Session>, (Server, Client)) {
         let identity = Identity::made().unwrap();
         let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
         let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
-        let carriage = Carriage { receive_window: room as u32, ..Carriage::default() };
-        let pair = Pair { local: None, remote: server.address(), is_wanted: true };
+        let quic_config = QuicConfig { receive_window: room as u32, ..QuicConfig::default() };
+        let pair = AddressPair { local: None, remote: server.address(), is_wanted: true };
         let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("cubic").unwrap()).unwrap());
-        let (mine, theirs) = tokio::join!(client.connect_over("x", vec![pair], &trust, group, carriage), async {
-            server.next().await.unwrap().accept_over(carriage).await
-        });
+        let (mine, theirs) =
+            tokio::join!(client.connect_with_config("x", vec![pair], &trust, group, quic_config), async {
+                server.next().await.unwrap().accept_with_config(quic_config).await
+            });
         let (mine, theirs) = (mine.unwrap(), theirs.unwrap());
         let relay = Arc::new(relay(1));
         let inlet = Arc::new(Inlet::new(relay.clone(), 0, room));

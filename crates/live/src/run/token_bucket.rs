@@ -1,4 +1,4 @@
-//! What a source has to send: no more than its amount, and no faster than it can use.
+//! A token bucket for the data of a source: no more than its amount, and no faster than its demand.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,32 +10,32 @@ use tokio::time::{Instant, sleep};
 /// Bytes given out at a time, at the most.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// Slow sources are given what comes to them in so long at a time.
+/// Slow sources are given the bytes of this time at once.
 const TICK: Duration = Duration::from_millis(5);
 
 /// How long a change of the rate may go unseen.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// The data of a source, given out to those who send them.
-pub(super) struct Allowance {
+/// The data of a source, given out to its streams.
+pub(super) struct TokenBucket {
     /// In bytes a second, as bits of a float.
     rate: AtomicU64,
     /// The data of a packet: they are given out by packets, but for the last.
     packet: f64,
-    bucket: Mutex<Bucket>,
+    state: Mutex<State>,
 }
 
-struct Bucket {
+struct State {
     left: u64,
     level: f64,
     at: Instant,
 }
 
-impl Allowance {
-    /// Of so many bytes, given out by packets with so many in each.
+impl TokenBucket {
+    /// A bucket for an amount of bytes, given out by packets of this size.
     pub fn new(amount: Option<u64>, packet: u64) -> Self {
-        let bucket = Bucket { left: amount.unwrap_or(u64::MAX), level: 0.0, at: Instant::now() };
-        Self { rate: AtomicU64::new(f64::INFINITY.to_bits()), packet: packet as f64, bucket: Mutex::new(bucket) }
+        let state = State { left: amount.unwrap_or(u64::MAX), level: 0.0, at: Instant::now() };
+        Self { rate: AtomicU64::new(f64::INFINITY.to_bits()), packet: packet as f64, state: Mutex::new(state) }
     }
 
     /// What the source can use from now on.
@@ -45,23 +45,23 @@ impl Allowance {
 
     /// The next bytes to send, once they are there; 0 when all are given out.
     pub async fn take(&self) -> usize {
-        let mut bucket = self.bucket.lock().await;
+        let mut state = self.state.lock().await;
         loop {
             let rate = f64::from_bits(self.rate.load(Ordering::Relaxed));
             let packets = (rate * TICK.as_secs_f64()).min(PIECE as f64) / self.packet;
             let usual = packets.floor().max(1.0) * self.packet;
-            let wanted = usual.min(bucket.left as f64);
+            let wanted = usual.min(state.left as f64);
             let now = Instant::now();
-            let come = rate * (now - bucket.at).as_secs_f64();
+            let come = rate * (now - state.at).as_secs_f64();
             // What a source did not send when it could is not sent later.
-            bucket.level = if rate.is_finite() { (bucket.level + come).min(2.0 * usual) } else { usual };
-            bucket.at = now;
-            if bucket.level >= wanted {
-                bucket.level -= wanted;
-                bucket.left -= wanted as u64;
+            state.level = if rate.is_finite() { (state.level + come).min(2.0 * usual) } else { usual };
+            state.at = now;
+            if state.level >= wanted {
+                state.level -= wanted;
+                state.left -= wanted as u64;
                 return wanted as usize;
             }
-            sleep(Duration::from_secs_f64((wanted - bucket.level) / rate).min(LONGEST)).await;
+            sleep(Duration::from_secs_f64((wanted - state.level) / rate).min(LONGEST)).await;
         }
     }
 }
@@ -73,18 +73,18 @@ mod tests {
     #[tokio::test]
     async fn a_source_gives_its_amount_and_no_more() {
         // 65 packets of 1,000 bytes are given out at a time, which is no more than a piece of 65,536.
-        let allowance = Allowance::new(Some(65_010), 1000);
-        assert_eq!((allowance.take().await, allowance.take().await, allowance.take().await), (65_000, 10, 0));
+        let tokens = TokenBucket::new(Some(65_010), 1000);
+        assert_eq!((tokens.take().await, tokens.take().await, tokens.take().await), (65_000, 10, 0));
     }
 
     #[tokio::test]
     async fn a_slow_source_gives_as_much_as_comes_to_it() {
         // 8 Mbit/s are 1,000,000 bytes a second: 5 ms bring 5,000 bytes, of which ten take 50 ms.
-        let allowance = Allowance::new(None, 1000);
-        allowance.set(Rate(8e6));
+        let tokens = TokenBucket::new(None, 1000);
+        tokens.set(Rate(8e6));
         let start = Instant::now();
         for _ in 0..10 {
-            assert_eq!(allowance.take().await, 5000);
+            assert_eq!(tokens.take().await, 5000);
         }
         let took = start.elapsed().as_secs_f64();
         assert!(took > 0.045, "{took}");

@@ -10,7 +10,7 @@ use anabranch_proto::Protocol;
 use crate::control::{MOST_PATHS, Unsuited, check};
 
 /// Why a plan cannot be run live, all reasons of it; none if it can.
-pub fn refusals(plan: &Plan) -> Vec<String> {
+pub fn unsupported(plan: &Plan) -> Vec<String> {
     let mut reasons: Vec<String> =
         plan.protocols.iter().filter(|protocol| !serves(protocol)).filter_map(refusal).collect();
     let name = |id: ConnectionId| &plan.demands.connections()[id.index()].name;

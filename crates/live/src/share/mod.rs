@@ -47,7 +47,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Bytes that are read from a file at a time: to wake a thread for it takes as long as to send some packets.
 const PIECE: usize = 128 << 10;
 
-/// How long a fetcher may take nothing of what it asked for.
+/// How long a fetcher may take nothing of a chunk that it has requested.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Files that are shared, and what connections have in common.
@@ -99,7 +99,7 @@ pub struct Served {
     pub has_file: bool,
 }
 
-/// What is wrong, in so few words that they fit into a message whatever was asked for.
+/// What is wrong, cut to a length that fits into a message.
 fn short(error: &impl ToString) -> String {
     let mut text = error.to_string();
     if let Some((end, _)) = text.char_indices().nth(MOST_WORDS) {
@@ -302,7 +302,7 @@ impl Serving {
         Ok((file, offset, length))
     }
 
-    /// Sends a chunk, after those that were asked for before.
+    /// Sends a chunk, after the chunks that were requested before it.
     async fn send_chunk(
         &self,
         send: &mut SendStream,

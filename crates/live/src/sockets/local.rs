@@ -50,7 +50,7 @@ pub enum SocketError {
     /// Addresses of both kinds in one connection.
     #[error("local addresses are of IPv4 and IPv6 ({0}); those of a connection must be of one kind")]
     Mixed(String),
-    /// The same twice.
+    /// Two local addresses are equal.
     #[error("local address {0} is there twice; each path needs an address, a port or a peer of its own")]
     Twice(IpAddr),
     /// No address at all.

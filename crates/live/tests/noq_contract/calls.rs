@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use noq_proto::{AckFrequencyConfig, EcnCodepoint, MtuDiscoveryConfig, PathId, TransportConfig};
 
-use crate::pair::{DELAY, From, Pair, transport, unless};
+use crate::pair::{AddressPair, DELAY, From, transport, unless};
 use crate::recorder::{Call, Recorder};
 
 /// Bytes of a full packet.
 const PACKET: u64 = 1200;
 
 /// A client under a recorder, connected to a server.
-fn recorded(window: u64, pace: Option<u64>, set: impl FnOnce(&mut TransportConfig)) -> (Pair, Recorder) {
+fn recorded(window: u64, pace: Option<u64>, set: impl FnOnce(&mut TransportConfig)) -> (AddressPair, Recorder) {
     let recorder = Recorder::new(window, pace);
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(recorder.clone()));
     set(&mut own);
-    let pair = Pair::connected(own, transport());
+    let pair = AddressPair::connected(own, transport());
     (pair, recorder)
 }
 
@@ -122,7 +122,7 @@ fn probes_of_the_mtu_that_are_lost_are_forgotten_without_a_word() {
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(recorder.clone()))
         .mtu_discovery_config(Some(MtuDiscoveryConfig::default()));
-    let mut pair = Pair::new(own, transport());
+    let mut pair = AddressPair::new(own, transport());
     pair.fate = Box::new(|datagram| unless(datagram.bytes > 1300, datagram));
     pair.run(Duration::from_secs(1));
     pair.write(From::Client, 200_000);
@@ -183,7 +183,7 @@ fn pace(window: u64, pace: Option<u64>) -> (f64, f64) {
     let recorder = Recorder::new(window, pace);
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(recorder.clone()));
-    let mut pair = Pair::new(own, transport());
+    let mut pair = AddressPair::new(own, transport());
     pair.fate = Box::new(|datagram| Some((Duration::from_millis(50), datagram.ecn)));
     pair.run(Duration::from_secs(2));
     recorder.forget();

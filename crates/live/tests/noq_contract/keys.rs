@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use noq_proto::PathId;
 
-use crate::pair::{CLIENT, From, Pair, transport};
+use crate::pair::{AddressPair, CLIENT, From, transport};
 use crate::recorder::{Call, Recorder};
 
 /// Packets that a client loses which sends 3 MB over two paths with other delays, of which the wire loses none.
@@ -13,7 +13,7 @@ fn lost(seed: u8, renews: bool) -> usize {
     let recorder = Recorder::new(50 * 1200, None);
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(recorder.clone()));
-    let mut pair = Pair::seeded(seed, own, transport());
+    let mut pair = AddressPair::seeded(seed, own, transport());
     pair.run(Duration::from_secs(1));
     if renews {
         pair.of(From::Server).force_key_update();

@@ -111,7 +111,7 @@ impl End {
 }
 
 /// A client and a server, and the wire between them.
-pub struct Pair {
+pub struct AddressPair {
     pub now: Instant,
     client: End,
     server: End,
@@ -133,7 +133,7 @@ pub fn transport() -> TransportConfig {
     transport
 }
 
-impl Pair {
+impl AddressPair {
     /// A client that has begun to connect.
     pub fn new(client: TransportConfig, server: TransportConfig) -> Self {
         Self::seeded(1, client, server)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anabranch_live::quic::path_number;
 use noq_proto::{FourTuple, PathError, PathId, PathStatus};
 
-use crate::pair::{CLIENT, From, Pair, SERVER, transport, unless};
+use crate::pair::{AddressPair, CLIENT, From, SERVER, transport, unless};
 use crate::recorder::{Call, Recorder};
 
 #[test]
@@ -19,7 +19,7 @@ fn paths_are_numbered_from_0_and_their_numbers_can_be_read() {
 
 #[test]
 fn a_path_has_one_number_at_both_ends_and_no_other_path_has_it_later() {
-    let mut pair = Pair::connected(transport(), transport());
+    let mut pair = AddressPair::connected(transport(), transport());
     let second = pair.open_second();
     assert_eq!(path_number(second), Some(1));
     assert_eq!(pair.paths(From::Server).0, [second]);
@@ -32,7 +32,7 @@ fn a_path_has_one_number_at_both_ends_and_no_other_path_has_it_later() {
 
 #[test]
 fn a_moment_after_the_handshake_there_is_no_room_for_another_path_yet() {
-    let mut pair = Pair::new(transport(), transport());
+    let mut pair = AddressPair::new(transport(), transport());
     pair.run(Duration::from_millis(25));
     assert!(!pair.of(From::Client).is_handshaking(), "it is connected after a round trip");
     let between = FourTuple::new(SERVER, Some(CLIENT[1]));
@@ -48,7 +48,7 @@ fn a_path_without_an_answer_ends_and_the_connection_goes_on() {
     let idle = Duration::from_secs(2);
     let mut own = transport();
     own.default_path_max_idle_timeout(Some(idle));
-    let mut pair = Pair::connected(own, transport());
+    let mut pair = AddressPair::connected(own, transport());
     let second = pair.open_second();
     pair.fate = Box::new(|datagram| unless(datagram.client != CLIENT[0], datagram));
     for _ in 0..8 {
@@ -64,7 +64,7 @@ fn a_controller_is_copied_when_the_address_of_the_other_end_changes() {
     let recorder = Recorder::new(100 * 1200, None);
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(recorder.clone()));
-    let mut pair = Pair::connected(transport(), own);
+    let mut pair = AddressPair::connected(transport(), own);
     pair.write(From::Client, 1000);
     pair.run(Duration::from_secs(1));
     assert!(!recorder.of(0).contains(&Call::Copied));
@@ -80,7 +80,7 @@ fn what_comes_on_one_path_may_be_acknowledged_on_another() {
     let recorder = Recorder::new(100 * 1200, None);
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(recorder.clone()));
-    let mut pair = Pair::connected(own, transport());
+    let mut pair = AddressPair::connected(own, transport());
     let second = pair.open_second();
     recorder.forget();
     // Nothing comes back on the second path.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use noq_proto::Event;
 
-use crate::pair::{DELAY, From, Pair, transport, unless};
+use crate::pair::{AddressPair, DELAY, From, transport, unless};
 use crate::recorder::Recorder;
 
 /// Why a connection is lost, if it is, where a stream has so many bytes under way at once and every other packet is lost.
@@ -13,7 +13,7 @@ fn fate(bytes: usize) -> Option<String> {
     // A window beyond 4 GiB is not paced: all leaves at once.
     let mut own = transport();
     own.congestion_controller_factory(Arc::new(Recorder::new(1 << 40, None)));
-    let mut pair = Pair::connected(own, transport());
+    let mut pair = AddressPair::connected(own, transport());
     pair.fate = Box::new(|datagram| {
         let is_lost = datagram.from == From::Client && datagram.number % 2 == 0;
         unless(is_lost, datagram)
