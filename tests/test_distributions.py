@@ -14,6 +14,7 @@ from anabranch.reproduce.execute.simulated import Simulated, simulate
 from anabranch.reproduce.measures.of_simulations import UnmeasuredError
 from anabranch.reproduce.measures.percentiles import Recording, pooled
 from anabranch.reproduce.measures.samples import backlogs_kb, jain_indices, rate_differences_bps
+from anabranch.runs.series import Series
 
 EVER = (0.0, 4.0)
 
@@ -87,15 +88,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
     file = tmp_path_factory.mktemp("scenario") / "scenario.toml"
     file.write_text(SCENARIO)
     run = simulate(file, [], None)
-    samples = {
-        "time_s": [1.0, 2.0, 3.0, 4.0] * 3,
-        "of": ["connection"] * 8 + ["link"] * 4,
-        "name": ["c1"] * 4 + ["c2"] * 4 + ["l"] * 4,
-        "granted_bps": [8e6, 3e6, 2e6, 2e6, 0.0, 1e6, 2e6, 2e6] + [None] * 4,
-        "delivered_bps": [8e6, 6e6, 2e6, 3e6, 0.0, 2e6, 2e6, 1e6] + [None] * 4,
-        "backlog_bytes": [None] * 8 + [0, 1500, 3000, 4500],
+    times = [1.0, 2.0, 3.0, 4.0]
+    connections = {
+        "time_s": times * 2,
+        "connection": ["c1"] * 4 + ["c2"] * 4,
+        "granted_bps": [8e6, 3e6, 2e6, 2e6, 0.0, 1e6, 2e6, 2e6],
+        "delivered_bps": [8e6, 6e6, 2e6, 3e6, 0.0, 2e6, 2e6, 1e6],
     }
-    run.result = replace(run.result, series=pl.DataFrame(samples))
+    links = {"time_s": times, "link": ["l"] * 4, "backlog_bytes": [0, 1500, 3000, 4500]}
+    series = Series({"connections": pl.DataFrame(connections), "links": pl.DataFrame(links)})
+    run.result = replace(run.result, series=series)
     return run
 
 

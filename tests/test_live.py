@@ -51,9 +51,7 @@ links = [["left"], ["right"]]
 
 
 def mean_rate(result, of, name, window_s, column="delivered_bps"):
-    rows = result.series.filter(
-        (pl.col("of") == of) & (pl.col("name") == name) & pl.col("time_s").is_between(*window_s)
-    )
+    rows = result.series[f"{of}s"].filter((pl.col(of) == name) & pl.col("time_s").is_between(*window_s))
     return rows[column].mean()
 
 

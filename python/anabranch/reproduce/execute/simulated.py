@@ -11,7 +11,9 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
+from anabranch.runs.columns import THINGS, columns_of, kind_of
 from anabranch.runs.scenario import read_plan
+from anabranch.runs.series import NotRecordedError
 from anabranch.runs.simulate import run_plan
 from anabranch.runs.step_function import StepFunction
 
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from anabranch.runs.result import Result
     from anabranch.runs.scenario import Plan
     from anabranch.runs.simulate import Progress
-
-RECORDED_AS = {"connection": "connections", "subflow": "subflows", "link": "links", "run": "fairness"}
-"""The word under ``record`` for samples of each kind of thing."""
 
 
 def simulate(scenario: Path, sets: Sequence[str], seed: int | None, progress: Progress | None = None) -> Simulated:
@@ -102,16 +101,22 @@ class Simulated:
     def samples(self, of: str) -> pl.DataFrame:
         """Give what was sampled of connections, subflows, links or the run.
 
+        The names of things are in the column ``name``. A column that was not recorded has no value, so that a measure
+        says that it has no samples.
+
         Raises
         ------
         ScenarioError
             It was not recorded.
         """
-        rows = self.result.series.filter(pl.col("of") == of)
-        if not len(rows):
-            title, word = self.result.meta["title"], RECORDED_AS[of]
-            raise ScenarioError(f'{title}: "{word}" was not recorded; add it to record under [run]')
-        return rows
+        kind = kind_of(of)
+        try:
+            rows = self.result.series[kind]
+        except NotRecordedError as error:
+            raise ScenarioError(f"{self.result.meta['title']}: {error}") from error
+        lacking = [column for column in columns_of(kind) if column.name not in rows]
+        rows = rows.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in lacking)
+        return rows.rename({THINGS[kind]: "name"}) if kind in THINGS else rows
 
 
 def _by_name(rates: pl.DataFrame, names: Iterable[str]) -> dict[str, StepFunction]:
