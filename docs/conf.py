@@ -3,6 +3,7 @@
 ``reference/command-line.md`` is what ``--help`` prints; ``reference/protocols`` and ``reference/disciplines`` are what
 the code says at its head and the schema of scenarios of parameters; ``reference/experiments`` is what the folders of
 experiments say; ``reference/references.md`` is ``references.bib`` in words.
+``reference/samples.md`` is the table of columns of samples.
 A key in square brackets, as in ``[danna2017, sec. 2]``, becomes a link to its entry, in pages and in docstrings.
 """
 
@@ -18,6 +19,7 @@ sys.path.insert(0, str(HERE))
 from made import experiments, protocols  # noqa: E402
 from made.command_line import command_line_page  # noqa: E402
 from made.references import linked, references_page  # noqa: E402
+from made.samples import samples_page  # noqa: E402
 
 project = "anabranch"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -54,6 +56,7 @@ def made_pages() -> dict[str, str]:
     return {
         "command-line.md": command_line_page(),
         "references.md": references_page(),
+        "samples.md": samples_page(),
         **protocols.pages_of(protocols.PROTOCOLS),
         **protocols.pages_of(protocols.DISCIPLINES),
         **experiments.pages(),
