@@ -92,7 +92,7 @@ def test_nothing_recorded_is_no_table(tmp_path):
 def test_a_kind_that_was_not_recorded_is_refused_with_what_records_it(kind, word):
     with pytest.raises(ScenarioError) as caught:
         Series({})[kind]
-    assert str(caught.value) == f'{kind} were not recorded; add "{word}" to record under [run]'
+    assert str(caught.value) == f'"{word}" was not recorded; add it to record under [run]'
 
 
 def test_there_are_no_other_kinds():

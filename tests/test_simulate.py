@@ -276,7 +276,7 @@ def test_what_is_not_recorded_is_not_there():
     result = run(LINK, sets=['run.record=["links"]'])
     assert list(result.series) == ["links"]
     assert "fair_bps" not in result.series["links"]
-    with pytest.raises(ScenarioError, match='connections were not recorded; add "connections" to record under'):
+    with pytest.raises(ScenarioError, match='"connections" was not recorded; add it to record under'):
         result.series["connections"]
     with pytest.raises(KeyError, match="there is no kind 'link'; there are connections, subflows, links, run"):
         result.series["link"]

@@ -62,7 +62,7 @@ class Column(NamedTuple):
         return self.name if self.of == RUN else f"{self.of}_{self.name}"
 
 
-SAMPLED = tuple(Column(of, name, unit, TYPES[dtype]) for of, name, unit, dtype in ROWS)
+SAMPLED = tuple(Column(of, name, unit, TYPES[dtype]) for of, name, unit, dtype in ROWS if of in (*THINGS.values(), RUN))
 """The columns that are sampled."""
 
 DERIVED = (Column("connection", "error", "", pl.Float64), Column("link", "error", "", pl.Float64))

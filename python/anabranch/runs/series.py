@@ -56,7 +56,7 @@ class Series(Mapping[str, pl.DataFrame]):
             return self._tables[kind]
         if kind not in KINDS:
             raise KeyError(f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
-        raise NotRecordedError(f'{kind} were not recorded; add "{RECORDED_BY[kind]}" to record under [run]')
+        raise NotRecordedError(f'"{RECORDED_BY[kind]}" was not recorded; add it to record under [run]')
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
