@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FILE_PREFIX = "series_"
-"""What the names of files of these tables begin with; the kind of thing follows."""
-
 
 class NotRecordedError(ScenarioError, KeyError):
     """Nothing was sampled of a kind of thing."""

@@ -16,7 +16,7 @@ import polars as pl
 from anabranch.allocation.saved import holds_allocation
 from anabranch.errors import ScenarioError
 from anabranch.page import read_folder, shown_content
-from anabranch.runs.result import ALL_TABLES, tables_listed
+from anabranch.runs.table_files import ALL_TABLES, tables_listed
 from anabranch.serve.child import done
 from anabranch.serve.models import RunFacts, RunList, Unreadable
 from anabranch.serve.names import address, place

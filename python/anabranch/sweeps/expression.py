@@ -10,7 +10,7 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import excerpt
 from anabranch.runs.columns import RECORDED_BY
-from anabranch.runs.result import SERIES_FILES
+from anabranch.runs.table_files import SERIES_FILES
 from anabranch.sweeps.quantity import RESERVED
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.runs.columns import schema_of
-from anabranch.runs.result import SERIES_FILES, read_result
+from anabranch.runs.result import read_result
+from anabranch.runs.table_files import SERIES_FILES
 from anabranch.runs.written_before import SERIES, rows_of, with_path_lists
 from anabranch.sweeps.quantity import SERIES_REMEDY, Of
 from anabranch.sweeps.store import Store, is_whole_of_many, tables_folders
