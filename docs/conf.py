@@ -2,10 +2,9 @@
 
 ``reference/command-line.md`` is what ``--help`` prints; ``reference/protocols`` and ``reference/disciplines`` are what
 the code says at its head and the schema of scenarios of parameters; ``reference/experiments`` is what the folders of
-experiments say; ``reference/measures.md`` is the registry of measures; ``reference/references.md`` is
+experiments say; ``reference/measures.md`` is the registry of measures; ``reference/samples.md`` is the table of columns
+of samples; ``reference/contents.md`` is the first sentence of every file of the code; ``reference/references.md`` is
 ``references.bib`` in words.
-experiments say; ``reference/contents.md`` is the first sentence of every file of the code;
-``reference/references.md`` is ``references.bib`` in words.
 A key in square brackets, as in ``[danna2017, sec. 2]``, becomes a link to its entry, in pages and in docstrings.
 """
 
@@ -22,6 +21,7 @@ from made import contents, experiments, protocols  # noqa: E402
 from made.command_line import command_line_page  # noqa: E402
 from made.measures import measures_page  # noqa: E402
 from made.references import linked, references_page  # noqa: E402
+from made.samples import samples_page  # noqa: E402
 
 project = "anabranch"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -60,6 +60,7 @@ def made_pages() -> dict[str, str]:
         "measures.md": measures_page(),
         "contents.md": contents.contents_page(),
         "references.md": references_page(),
+        "samples.md": samples_page(),
         **protocols.pages_of(protocols.PROTOCOLS),
         **protocols.pages_of(protocols.DISCIPLINES),
         **experiments.pages(),

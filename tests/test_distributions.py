@@ -16,6 +16,7 @@ from anabranch.reproduce.measures.percentiles import Recording, pooled
 from anabranch.reproduce.measures.registry import UnmeasuredError
 from anabranch.reproduce.measures.sampled import CONNECTIONS_AND_LINK, backlogs_kb, jain_indices, rate_differences
 from anabranch.reproduce.outcomes.kinds import Simulated, simulated
+from anabranch.runs.series import Series
 
 EVER = (0.0, 4.0)
 
@@ -89,15 +90,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
     file = tmp_path_factory.mktemp("scenario") / "scenario.toml"
     file.write_text(SCENARIO)
     run = simulated(simulate(file, [], None), 1.0, 1e-3)
-    samples = {
-        "time_s": [1.0, 2.0, 3.0, 4.0] * 3,
-        "of": ["connection"] * 8 + ["link"] * 4,
-        "name": ["c1"] * 4 + ["c2"] * 4 + ["l"] * 4,
-        "granted_bps": [8e6, 3e6, 2e6, 2e6, 0.0, 1e6, 2e6, 2e6] + [None] * 4,
-        "delivered_bps": [8e6, 6e6, 2e6, 3e6, 0.0, 2e6, 2e6, 1e6] + [None] * 4,
-        "backlog_bytes": [None] * 8 + [0, 1500, 3000, 4500],
+    times = [1.0, 2.0, 3.0, 4.0]
+    connections = {
+        "time_s": times * 2,
+        "connection": ["c1"] * 4 + ["c2"] * 4,
+        "granted_bps": [8e6, 3e6, 2e6, 2e6, 0.0, 1e6, 2e6, 2e6],
+        "delivered_bps": [8e6, 6e6, 2e6, 3e6, 0.0, 2e6, 2e6, 1e6],
     }
-    run.simulation.result = replace(run.simulation.result, series=pl.DataFrame(samples))
+    links = {"time_s": times, "link": ["l"] * 4, "backlog_bytes": [0, 1500, 3000, 4500]}
+    series = Series({"connections": pl.DataFrame(connections), "links": pl.DataFrame(links)})
+    run.simulation.result = replace(run.simulation.result, series=series)
     return run
 
 

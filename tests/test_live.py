@@ -51,9 +51,7 @@ links = [["left"], ["right"]]
 
 
 def mean_rate(result, of, name, window_s, column="delivered_bps"):
-    rows = result.series.filter(
-        (pl.col("of") == of) & (pl.col("name") == name) & pl.col("time_s").is_between(*window_s)
-    )
+    rows = result.series[f"{of}s"].filter((pl.col(of) == name) & pl.col("time_s").is_between(*window_s))
     return rows[column].mean()
 
 
@@ -65,8 +63,12 @@ def test_two_paths_deliver_live_what_they_deliver_simulated(lab):
     assert found == pytest.approx(expected, rel=0.05)
     # Both paths are used, and 1500 bytes of a full packet are the scenario's.
     assert live.subflows["mean_rate_bps"].to_list() == pytest.approx([50e6, 20e6], rel=0.1)
-    for name in ("connections", "subflows", "links", "series"):
+    for name in ("connections", "subflows", "links"):
         assert getattr(live, name).schema == getattr(simulated, name).schema, name
+    # A live run knows no fair rates.
+    assert {"connections", "subflows", "links"} <= set(live.series) <= set(simulated.series)
+    for kind, table in live.series.items():
+        assert table.schema.items() <= simulated.series[kind].schema.items(), kind
 
 
 def test_an_amount_is_sent_to_its_end_and_demands_are_kept_to(lab):

@@ -113,14 +113,14 @@ def test_a_drag_zooms_all_charts_and_what_is_saved_is_what_is_shown(open_file, r
     table = np.array(rows, dtype=object)
     times = table[:, 0].astype(float)
     assert (times[0], times[-1]) == (pytest.approx(1.0, abs=0.02), pytest.approx(2.0, abs=0.02))
-    series = result.series.filter(of="connection", name="through")
+    series = result.series["connections"].filter(connection="through")
     own = series.filter((series["time_s"] >= times[0] - 1e-9) & (series["time_s"] <= times[-1] + 1e-9))
     for column, name in enumerate(("fair_bps", "granted_bps"), start=1):
         np.testing.assert_allclose(table[:, column].astype(float), own[name], rtol=1.3e-4)
     page.mouse.dblclick(box["x"] + box["width"] / 2, y)
     page.wait_for_function("!location.hash.includes('span=')")
     names, first, *_, end = saved_table(page, "save rates; fair ones dashed as CSV", tmp_path / "all.csv")
-    assert (float(first[0]), float(end[0])) == (result.series["time_s"].min(), 4.0)
+    assert (float(first[0]), float(end[0])) == (result.series["connections"]["time_s"].min(), 4.0)
     # What is not there is empty: "last" has no fair rate once it has left.
     assert end[names.index("last, fair")] == ""
 
@@ -128,7 +128,7 @@ def test_a_drag_zooms_all_charts_and_what_is_saved_is_what_is_shown(open_file, r
 def test_the_table_is_saved_with_the_digits_that_it_has_and_units(open_file, report, result, tmp_path):
     page = open_file(report, hash="#time=1.5&filter=first")
     names, *rows = saved_table(page, "save the connections as CSV", tmp_path / "table.csv")
-    own = result.series.filter(of="connection", name="first")
+    own = result.series["connections"].filter(connection="first")
     at = own.filter(own["time_s"] <= 1.5).row(-1, named=True)
     assert [row[:2] for row in rows] == [["first", "d-SLEN"]]
     for column in ("granted_bps", "fair_bps", "delivered_bps"):

@@ -14,6 +14,7 @@ from anabranch.page import allocation_content, result_content
 from anabranch.page.content import Content, read_series
 from anabranch.page.of_result import SHOWN
 from anabranch.page.palette import looks, palette
+from anabranch.runs.columns import kind_of
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 ROUNDED = 1.23e-4
@@ -65,18 +66,20 @@ def test_the_page_has_the_numbers_of_the_tables(request, tmp_path, which, of):
     run.write(tmp_path / "run")
     content = result_content(ab.read_result(tmp_path / "run"))
     arrays = read_series(content.header, content.blob())
-    series = pl.read_parquet(tmp_path / "run" / "series.parquet")
+    kind = kind_of(of)
+    series = pl.read_parquet(tmp_path / "run" / f"series_{kind}.parquet") if kind in run.series else pl.DataFrame()
     names = {f"{kind}s": content.header[f"{kind}s"]["name"] for kind in ("connection", "subflow", "link")}
     names["runs"] = [""]
+    title = (pl.lit("") if of == "run" else pl.col(of)).alias("title")
     for column in set(SHOWN[of]) - ({"granted_bps"} if of == "link" else set()):
-        own = series.filter(pl.col("of") == of, pl.col(column).is_not_null())
+        own = series.drop_nulls(column) if column in series else pl.DataFrame()
         assert ((of, column) in arrays) == (len(own) > 0), column
         if not len(own):
             continue
         row = {name: i for i, name in enumerate(names[f"{of}s"])}
         column_of = {time: i for i, time in enumerate(content.header["times_s"])}
         table = arrays[of, column]
-        shown = [table[row[name], column_of[time]] for time, name in own.select("time_s", "name").iter_rows()]
+        shown = [table[row[name], column_of[time]] for time, name in own.select("time_s", title).iter_rows()]
         np.testing.assert_allclose(shown, own[column].cast(pl.Float64).to_numpy(), rtol=ROUNDED, atol=1e-30)
         # What is null in the table is no number on the page.
         assert int(np.isfinite(table).sum()) == len(own)

@@ -55,7 +55,7 @@ def test_the_file_has_the_numbers_of_the_tables(folder, tmp_path):
     ((header, arrays),) = runs_of(file.read_text(encoding="utf-8"))
     series = ab.read_result(folder).series
     # The second connection joins at 1 s.
-    rates = series.filter(of="connection", name="first")["granted_bps"]
+    rates = series["connections"].filter(connection="first")["granted_bps"]
     assert header["title"] == "Join and leave"
     np.testing.assert_allclose(arrays["connection", "granted_bps"][1], rates, rtol=1e-3)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
@@ -24,6 +25,7 @@ from anabranch.figures import (
 )
 from anabranch.figures.network import UTILISATION
 from anabranch.figures.panels import MOST_LINES, rate_unit
+from anabranch.runs.series import Series
 
 JOIN = Path(__file__).parents[1] / "scenarios" / "join-and-leave.toml"
 DRAWINGS = {
@@ -129,7 +131,7 @@ def test_bars_stand_for_the_links_in_use_greatest_first(result, other):
 def test_loads_over_time_are_in_percent_of_the_capacity(result):
     figure = draw_loads(result, over="time", links=["west-east"])
     shown = lines(figure)["west-east"].get_ydata()
-    carried = result.series.filter(pl.col("name") == "west-east")["carried_bps"]
+    carried = result.series["links"].filter(link="west-east")["carried_bps"]
     assert list(shown) == pytest.approx((carried / 4e6 * 100).to_list())
 
 
@@ -244,7 +246,10 @@ def nasty(result, extent=1.0):
     def renamed(frame, column):
         return frame.with_columns((pl.lit(long) + pl.col(column)).alias(column))
 
-    series = renamed(result.series, "name").with_columns(pl.col("granted_bps", "error") * extent)
+    scaled = cs.by_name("granted_bps", "error", require_all=False) * extent
+    names = {"connections": "connection", "subflows": "subflow", "links": "link"}
+    tables = {kind: table.with_columns(scaled) for kind, table in result.series.items()}
+    series = Series({kind: renamed(own, names[kind]) if kind in names else own for kind, own in tables.items()})
     frames = {"connections": renamed(result.connections, "connection"), "links": renamed(result.links, "link")}
     subflows = renamed(renamed(result.subflows, "connection"), "subflow")
     return replace(result, meta=title, series=series, grants=None, subflows=subflows, **frames)
@@ -292,12 +297,12 @@ def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, resu
     [
         (lambda result: draw_rates(result, connections=["nobody"]), "there is no connection `nobody` in the result"),
         (lambda result: draw_queues(result, over="time", links=["none"]), "there is no link `none` in the result"),
-        (lambda result: draw_errors(replace(result, series=result.series.clear(), spread=None)), "errors need rates"),
-        (lambda result: draw_longest_queue(replace(result, series=result.series.clear())), "queues were not recorded"),
+        (lambda result: draw_errors(replace(result, series=Series({}), spread=None)), "errors need rates"),
+        (lambda result: draw_longest_queue(replace(result, series=Series({}))), "queues were not recorded"),
         (lambda result: draw_completions(replace(result, connections=result.connections[:2])), "no transfer was"),
         (lambda result: draw_loads(result, links=["none"]), "there is no link `none` in the result"),
         (
-            lambda result: draw_loads(replace(result, series=result.series.clear()), over="time"),
+            lambda result: draw_loads(replace(result, series=Series({})), over="time"),
             "links were not recorded",
         ),
         (lambda result: draw_rates(result, file="rates.gif"), "there is no picture format"),
@@ -331,7 +336,7 @@ def test_rates_have_the_unit_that_suits_them(bps, unit):
 def test_the_longest_queue_and_completions_have_a_line_for_each_result(result, other):
     both = {"one": result, "two": other}
     queues = lines(draw_longest_queue(both))
-    rows = result.series.filter(pl.col("of") == "link").group_by("time_s", maintain_order=True)
+    rows = result.series["links"].group_by("time_s", maintain_order=True)
     assert list(queues) == ["one", "two"]
     assert queues["one"].get_ydata().tolist() == rows.agg(pl.col("peak_packets").max())["peak_packets"].to_list()
     # One connection has an amount, 1.5 MB, that it sends in some 2 s.
@@ -369,8 +374,8 @@ def test_errors_without_extremes_are_on_a_linear_axis_that_fits_what_is_seen(res
 
 def test_queues_that_are_hundreds_of_times_as_long_as_others_leave_these_to_be_seen(result):
     def with_peaks(packets):
-        peaks = pl.when(pl.col("of") == "run").then(packets).otherwise("peak_packets").alias("peak_packets")
-        return replace(result, series=result.series.with_columns(peaks))
+        peaks = result.series["run"].with_columns(peak_packets=packets)
+        return replace(result, series=Series({**result.series, "run": peaks}))
 
     axes = draw_longest_queue({"bounded": with_peaks(2_446), "unbounded": with_peaks(634_210)}).axes[0]
     low, high = (axes.transAxes.inverted().transform(axes.transData.transform((0.0, y)))[1] for y in (2_446, 634_210))

@@ -76,7 +76,8 @@ def test_run_writes_a_folder_with_figures(tmp_path):
         "run", JOIN, "--seed", "7", "--set", "run.duration=1500 ms", "--out", tmp_path / "a/b", "--figures"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    tables = [f"{name}.parquet" for name in ("connections", "subflows", "links", "series", "grants")]
+    series = [f"series_{kind}" for kind in ("connections", "subflows", "links", "run")]
+    tables = [f"{name}.parquet" for name in ("connections", "subflows", "links", *series, "grants")]
     figures = [
         f"{name}.{kind}" for name in ("rates", "errors", "queues", "loads", "network") for kind in ("svg", "png")
     ]

@@ -35,7 +35,8 @@ def folder(tmp_path, result):
     (tmp_path / "broken" / "meta.json").write_text("{")
     (tmp_path / "cut").mkdir()
     shutil.copytree(tmp_path / "one", tmp_path / "cut", dirs_exist_ok=True)
-    (tmp_path / "cut" / "series.parquet").write_bytes((tmp_path / "one" / "series.parquet").read_bytes()[:100])
+    links = tmp_path / "cut" / "series_links.parquet"
+    links.write_bytes(links.read_bytes()[:100])
     (tmp_path / "cut" / "connections.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / ".aside").mkdir()
     (tmp_path / "away").symlink_to(tmp_path / "one", target_is_directory=True)
@@ -301,7 +302,7 @@ def test_a_job_writes_the_tables_that_the_command_would(client, folder, tmp_path
 def test_a_job_from_values_is_the_job_from_their_text(client, folder):
     value = client.get("/api/scenarios/join-and-leave.toml").json()["value"]
     first, second = ran(client, name="text"), ran(client, value, name="values")
-    tables = [folder / job["run"] / "series.parquet" for job in (first, second)]
+    tables = [folder / job["run"] / "series_links.parquet" for job in (first, second)]
     assert tables[0].read_bytes() == tables[1].read_bytes()
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.runs.derived import relative_errors
 from anabranch.runs.result import Result
-from anabranch.runs.tables import SERIES, relative_errors
+from anabranch.runs.series import Series
 
 
 def result_of(connections, grants=None, samples=(), fair=None, end=10.0):
@@ -23,12 +24,11 @@ def result_of(connections, grants=None, samples=(), fair=None, end=10.0):
         },
         schema_overrides={"stopped_s": pl.Float64},
     )
-    sampled = [
-        {"time_s": t, "of": "connection", "name": n, "granted_bps": r, "fair_bps": fair(t, n)} for t, n, r in samples
-    ]
-    series = pl.DataFrame(sampled, schema=SERIES)
-    errors = relative_errors(series["granted_bps"].to_numpy(), series["fair_bps"].to_numpy())
-    series = series.with_columns(error=pl.Series(errors, nan_to_null=True))
+    sampled = [(t, n, r, fair(t, n)) for t, n, r in samples]
+    kinds = {"time_s": pl.Float64, "connection": pl.String, "granted_bps": pl.Float64, "fair_bps": pl.Float64}
+    rates = pl.DataFrame(sampled, schema=kinds, orient="row")
+    errors = relative_errors(rates["granted_bps"].to_numpy(), rates["fair_bps"].to_numpy())
+    series = Series({"connections": rates.with_columns(error=pl.Series(errors, nan_to_null=True))})
     frame = None
     if grants is not None:
         columns = {"time_s": pl.Float64, "connection": pl.String, "subflow": pl.String, "granted_bps": pl.Float64}

@@ -13,7 +13,8 @@ from anabranch import RunInterrupted, ScenarioError, read_result, run
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 JOIN = SCENARIOS / "join-and-leave.toml"
-TABLES = ("connections", "subflows", "links", "series", "grants")
+SERIES = ("series_connections", "series_subflows", "series_links", "series_run")
+TABLES = ("connections", "subflows", "links", *SERIES, "grants")
 
 # One link, on which "short" sends for a while beside "long".
 LINK = """
@@ -43,6 +44,11 @@ stop = "1500 ms"
 """
 
 
+def table_of(result, name):
+    """A table of a result by the name of its file."""
+    return result.series[name.removeprefix("series_")] if name in SERIES else getattr(result, name)
+
+
 @pytest.fixture(scope="module")
 def joined():
     """The example in which connections join and leave."""
@@ -51,9 +57,9 @@ def joined():
 
 def rates_at(result, time_s):
     """The rates of all connections at a sample in Mbit/s, and the fair ones of those that are there."""
-    rows = result.series.filter(pl.col("of") == "connection", (pl.col("time_s") - time_s).abs() < 1e-9)
-    granted = dict(rows.select("name", pl.col("granted_bps") / 1e6).iter_rows())
-    return granted, dict(rows.drop_nulls("fair_bps").select("name", pl.col("fair_bps") / 1e6).iter_rows())
+    rows = result.series["connections"].filter((pl.col("time_s") - time_s).abs() < 1e-9)
+    granted = dict(rows.select("connection", pl.col("granted_bps") / 1e6).iter_rows())
+    return granted, dict(rows.drop_nulls("fair_bps").select("connection", pl.col("fair_bps") / 1e6).iter_rows())
 
 
 @pytest.mark.parametrize(
@@ -75,16 +81,16 @@ def test_connections_that_join_and_leave_are_granted_their_fair_rates(joined, ti
 def test_bottlenecks_err_by_what_is_given_over_their_capacity_or_to_nobody(joined):
     # At 1.6 s the fair rates 6, 8 and 6 fill all links forth (4, 10 and 8 Mbit/s); at 3.2 s 7 and 7 fill west-east and
     # west-middle, and leave 1 of the 8 Mbit/s of middle-east free.
-    links = joined.series.filter(pl.col("of") == "link")
+    links = joined.series["links"]
     capacity = dict(joined.links.select("link", "capacity_bps").iter_rows())
 
     def there(time_s):
         rows = links.filter((pl.col("time_s") - time_s).abs() < 1e-9, pl.col("error").is_not_null())
-        return dict(rows.select("name", "error").iter_rows())
+        return dict(rows.select("link", "error").iter_rows())
 
     assert sorted(there(1.6)) == ["middle-east", "west-east", "west-middle"]
     assert sorted(there(3.2)) == ["west-east", "west-middle"]
-    rows = links.drop_nulls("error").select("name", "granted_bps", "error").rows()
+    rows = links.drop_nulls("error").select("link", "granted_bps", "error").rows()
     assert all(error == pytest.approx(granted / capacity[name] - 1.0) for name, granted, error in rows)
     frame = joined.errors(of="link")
     assert frame.filter(pl.col("time_s") > 3.5).select(pl.col("least", "most").abs().max()).row(0) < (1e-3, 1e-3)
@@ -106,7 +112,7 @@ def test_the_spread_of_errors_is_that_of_the_errors(joined):
     assert both.errors((50,)).columns == ["time_s", "present", "mean", "least", "p50", "most"]
     only = run(JOIN, sets=['run.record=["errors"]'])
     assert only.spread.equals(both.spread)
-    assert only.series["of"].unique().to_list() == ["run"]
+    assert list(only.series) == ["run"]
 
 
 def test_threads_change_nothing_but_the_time(joined):
@@ -124,8 +130,8 @@ def test_what_is_delivered_is_what_was_granted(joined):
     assert last["delivered_bytes"] == last["sent_bytes"] == last["amount_bytes"] == 1_500_000
     assert last["completion_s"] == pytest.approx(2.0, abs=0.05)
     assert last["start_s"] < last["stopped_s"] < last["finished_s"]
-    late = pl.col("time_s").is_between(3.0, 4.0) & (pl.col("of") == "connection")
-    means = joined.series.filter(late).group_by("name").agg(pl.col("delivered_bps").mean() / 1e6)
+    late = joined.series["connections"].filter(pl.col("time_s").is_between(3.0, 4.0))
+    means = late.group_by("connection").agg(pl.col("delivered_bps").mean() / 1e6)
     assert dict(means.iter_rows()) == pytest.approx({"through": 7.0, "first": 7.0, "last": 0.0}, rel=5e-3)
 
 
@@ -133,7 +139,7 @@ def test_a_connection_is_the_sum_of_its_subflows(joined):
     sums = joined.subflows.group_by("connection", maintain_order=True).agg(cs.ends_with("_bytes").sum())
     for column in ("sent_bytes", "delivered_bytes", "lost_bytes"):
         assert sums[column].to_list() == joined.connections[column].to_list()
-    assert joined.subflows["path"].to_list()[:2] == ["west-middle > middle-east", "west-east"]
+    assert joined.subflows["path"].to_list()[:2] == [["west-middle", "middle-east"], ["west-east"]]
     assert joined.subflows["subflow"].to_list() == ["through/1", "through/2", "first/1", "last/1"]
 
 
@@ -153,7 +159,7 @@ def test_packets_by_filters_go_astray_and_say_how_often(joined, tmp_path):
 
 def test_no_table_has_what_is_no_number(joined):
     for name in TABLES:
-        floats = getattr(joined, name).select(cs.float())
+        floats = table_of(joined, name).select(cs.float())
         assert floats.select(pl.all().is_finite().all()).row(0) == (True,) * floats.width, name
 
 
@@ -208,7 +214,7 @@ def test_the_error_is_null_only_where_there_is_none():
     # A link that carries nothing at all from 1 s on: granted and fair are 0 in the end.
     dead = LINK.replace('delay = "5 ms"', 'delay = "5 ms"\ncapacity_changes = [{ at = "1 s", capacity = "0 bit/s" }]')
     result = run(dead)
-    rows = result.series.filter(pl.col("of") == "connection", pl.col("name") == "long")
+    rows = result.series["connections"].filter(connection="long")
     late = rows.filter(pl.col("time_s") > 1.5)
     assert late.select("granted_bps", "fair_bps", "error").unique().rows() == [(0.0, 0.0, 0.0)]
     # In between it is still granted something, and nothing is relative to 0.
@@ -228,12 +234,12 @@ def test_capacities_are_in_the_series_if_any_changes():
     changing = LINK.replace(
         'delay = "5 ms"', 'delay = "5 ms"\ncapacity_changes = [{ at = "1 s", capacity = "2 Mbit/s" }]'
     )
-    links = run(changing).series.filter(pl.col("of") == "link")
+    links = run(changing).series["links"]
     now = pl.col("time_s")
     # The way back changes with it.
     wanted = links.select(pl.when(now < 1.0 - 1e-9).then(8e6).otherwise(2e6))
     assert links["capacity_bps"].to_list() == wanted.to_series().to_list()
-    assert run(LINK).series["capacity_bps"].null_count() == len(run(LINK).series)
+    assert "capacity_bps" not in run(LINK).series["links"]
 
 
 def test_a_connection_that_never_began_has_no_rate():
@@ -268,7 +274,12 @@ def test_the_utilisation_counts_what_a_link_could_carry():
 
 def test_what_is_not_recorded_is_not_there():
     result = run(LINK, sets=['run.record=["links"]'])
-    assert result.series["of"].unique().to_list() == ["link"]
+    assert list(result.series) == ["links"]
+    assert "fair_bps" not in result.series["links"]
+    with pytest.raises(ScenarioError, match='"connections" was not recorded; add it to record under'):
+        result.series["connections"]
+    with pytest.raises(KeyError, match="there is no kind 'link'; there are connections, subflows, links, run"):
+        result.series["link"]
     assert result.grants is None
     assert result.connections["fair_bps"].null_count() == 2
     with pytest.raises(ScenarioError, match='add "connections" and "fairness" to record'):
@@ -279,11 +290,11 @@ def test_what_is_not_recorded_is_not_there():
 
 def test_windows_are_recorded_where_there_are_any():
     result = run(LINK, sets=['run.record=["windows"]', "connection.1.protocol=reno"])
-    series = result.series.filter(pl.col("of") == "subflow")
-    assert series["name"].unique(maintain_order=True).to_list() == ["long/1", "short/1"]
-    assert series.filter(pl.col("name") == "long/1").select("window_bytes", "rtt_s").null_count().row(0) == (500, 500)
+    series = result.series["subflows"]
+    assert series["subflow"].unique(maintain_order=True).to_list() == ["long/1", "short/1"]
+    assert series.filter(subflow="long/1").select("window_bytes", "rtt_s").null_count().row(0) == (500, 500)
     # There for a second of two, and a way there and back takes 10 ms.
-    there = series.filter(pl.col("name") == "short/1").drop_nulls("rtt_s")
+    there = series.filter(subflow="short/1").drop_nulls("rtt_s")
     assert 230 <= len(there) <= 251
     assert there["window_bytes"].min() >= 1000.0
     assert there["rtt_s"].min() >= 0.01
@@ -330,7 +341,7 @@ def test_a_folder_without_what_the_run_took_tells_the_rest(tmp_path, joined):
 def test_the_scenario_in_the_folder_gives_the_same_result(tmp_path, joined):
     joined.write(tmp_path / "one")
     again = run(tmp_path / "one/scenario.toml")
-    assert all(getattr(again, name).equals(getattr(joined, name)) for name in TABLES)
+    assert all(table_of(again, name).equals(table_of(joined, name)) for name in TABLES)
     assert again.scenario == joined.scenario
 
 
@@ -338,8 +349,8 @@ def test_a_result_is_read_as_it_was_written(tmp_path, joined):
     joined.write(tmp_path / "one")
     again = read_result(tmp_path / "one")
     for name in TABLES:
-        assert getattr(again, name).equals(getattr(joined, name)), name
-        assert getattr(again, name).schema == getattr(joined, name).schema, name
+        assert table_of(again, name).equals(table_of(joined, name)), name
+        assert table_of(again, name).schema == table_of(joined, name).schema, name
     assert (again.meta, again.scenario) == (joined.meta, joined.scenario)
     assert again.network.core.link_names == joined.network.core.link_names
 
@@ -410,9 +421,9 @@ def test_an_onlooker_is_told_of_samples_in_order_and_changes_nothing():
         assert seen.series.equals(unseen.series)
         # Each sample once, from the first on; the last ones are in the result only.
         times = np.concatenate([part["time_s"] for part in parts])
-        assert times.tolist() == unseen.series["time_s"].unique().sort().to_list()[: len(times)]
+        assert times.tolist() == unseen.series["connections"]["time_s"].unique().sort().to_list()[: len(times)]
         granted = np.concatenate([part["connection_granted_bps"] for part in parts])
-        own = unseen.series.filter(pl.col("of") == "connection")["granted_bps"].to_numpy().reshape(3, -1)
+        own = unseen.series["connections"]["granted_bps"].to_numpy().reshape(3, -1)
         np.testing.assert_array_equal(granted.T, own[:, : len(times)])
 
 

@@ -152,7 +152,7 @@ def draw_lines(
 
     def draw(panel: Axes, own: str) -> None:
         for name, colour in zip(names, cycle(COLOURS), strict=False):
-            line = frames[own].filter(pl.col("name") == name)
+            line = frames[own].filter(pl.col("link") == name)
             panel.plot(line["time_s"], line["value"], color=colour, linewidth=1.2, label=name)
         if mark is not None:
             panel.axhline(mark, color=INK, linewidth=0.9, linestyle=(0, (5, 4)))
@@ -171,12 +171,14 @@ def _over_time(result: Result, names: Sequence[str], value: pl.Expr) -> pl.DataF
     It may be one of ``nominal_bps``, the capacity of the scenario, and ``could_bps``, that since the sample before:
     where it changed in between, the greater of both, since when it did is not known.
     """
-    rows = result.series.filter((pl.col("of") == "link") & pl.col("name").is_in(names))
-    if names and not rows["carried_bps"].count():
-        raise ScenarioError('links were not recorded; add "links" to record under [run]')
-    nominal = result.links.select(pl.col("link").alias("name"), pl.col("capacity_bps").alias("nominal_bps"))
-    rows = rows.join(nominal, on="name", how="left", maintain_order="left")
-    now = pl.coalesce("capacity_bps", "nominal_bps")
-    before = now.shift(1).over("name").fill_null(pl.col("nominal_bps"))
+    if not result.series.has("links", "carried_bps"):
+        if names:
+            raise ScenarioError('links were not recorded; add "links" to record under [run]')
+        return pl.DataFrame(schema={"link": pl.String, "time_s": pl.Float64, "value": pl.Float64})
+    rows = result.series["links"].filter(pl.col("link").is_in(names))
+    nominal = result.links.select("link", pl.col("capacity_bps").alias("nominal_bps"))
+    rows = rows.join(nominal, on="link", how="left", maintain_order="left")
+    now = pl.coalesce("capacity_bps", "nominal_bps") if "capacity_bps" in rows else pl.col("nominal_bps")
+    before = now.shift(1).over("link").fill_null(pl.col("nominal_bps"))
     rows = rows.with_columns(pl.max_horizontal(now, before).alias("could_bps"))
-    return rows.select("name", "time_s", value.alias("value"))
+    return rows.select("link", "time_s", value.alias("value"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -67,9 +66,9 @@ def draw_longest_queue(
 
     def draw(axes: Axes, result: Result, style: Style) -> None:
         look, label = style
-        rows = result.series.filter((pl.col("of") == "run") & pl.col("peak_packets").is_not_null())
-        if not len(rows):
+        if not result.series.has("run", "peak_packets"):
             raise ScenarioError('queues were not recorded; add "errors" to record under [run]')
+        rows = result.series["run"].drop_nulls("peak_packets")
         time, most = rows["time_s"].to_numpy(), rows["peak_packets"].to_numpy()
         axes.plot(time, most, linewidth=1.4, markersize=4.0, markevery=MARK_EVERY, label=label, **look.style)
 

@@ -112,7 +112,7 @@ def _most(frame: pl.DataFrame, window_s: tuple[float, float] | None) -> float:
 
 
 def _has_fair(result: Result) -> bool:
-    return result.series["fair_bps"].count() > 0
+    return result.series.has("connections", "fair_bps")
 
 
 def _line(
@@ -130,7 +130,9 @@ def _line(
 
 
 def _draw_fair(panel: Axes, result: Result, name: str, *, scale: float, **look: Any) -> None:
-    fair = result.series.filter((pl.col("of") == "connection") & (pl.col("name") == name)).select("time_s", "fair_bps")
+    if not result.series.has("connections", "fair_bps"):
+        return
+    fair = result.series["connections"].filter(pl.col("connection") == name).select("time_s", "fair_bps")
     if fair["fair_bps"].count():
         rate = fair["fair_bps"].fill_null(float("nan")).to_numpy() / scale
         panel.plot(fair["time_s"], rate, linewidth=0.9, linestyle=(0, (5, 4)), zorder=1, **look)

@@ -29,11 +29,10 @@ def draw_result(result: Result, folder: str | os.PathLike[str]) -> None:
         One that exists, such as that of the result.
     """
     place = Path(folder)
-    connections = result.series["of"].eq("connection").any()
     for suffix in (".svg", ".png"):
-        if connections or result.grants is not None:
+        if "connections" in result.series or result.grants is not None:
             draw_rates(result, file=place / f"rates{suffix}")
-        if connections and result.series["fair_bps"].count():
+        if result.series.has("connections", "fair_bps"):
             draw_errors(result, file=place / f"errors{suffix}")
         draw_queues(result, file=place / f"queues{suffix}")
         draw_loads(result, file=place / f"loads{suffix}")

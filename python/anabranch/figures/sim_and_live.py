@@ -40,17 +40,16 @@ def draw_overlaid(
     figure = Figure(figsize=(8.6, 5.6), facecolor="white")
     with any_glyph():
         rates, times = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        series = {name: _series(result, connection) for name, result in results.items()}
-        most = [frame["delivered_bps"].max() for frame in series.values()]
+        series = {name: _samples(result, connection) for name, result in results.items()}
+        most = [frame["delivered_bps"].max() for own in series.values() for frame in own]
         scale, unit = rate_unit(max((float(value) for value in most if isinstance(value, float)), default=0.0))
         labels = {}
         for (name, result), colour in zip(results.items(), cycle(COLOURS), strict=False):
-            own = series[name]
-            whole = own.filter(pl.col("of") == "connection")
+            whole, parts = series[name]
             labels[name], *_ = rates.plot(whole["time_s"], whole["delivered_bps"] / scale, color=colour, linewidth=1.2)
             paths = result.subflows.filter(pl.col("connection") == connection)["subflow"]
             for subflow, style in zip(paths, cycle(("-", "--", ":", "-.")), strict=False):
-                line = own.filter((pl.col("of") == "subflow") & (pl.col("name") == subflow))
+                line = parts.filter(pl.col("subflow") == subflow)
                 times.plot(line["time_s"], line["rtt_s"] * 1e3, color=colour, linestyle=style, linewidth=1.0)
         rates.set_ylabel(f"delivered ({unit})", color=INK)
         times.set_ylabel("round trip (ms)", color=INK)
@@ -68,6 +67,8 @@ def draw_overlaid(
     return figure
 
 
-def _series(result: Result, connection: str) -> pl.DataFrame:
-    names = [connection, *result.subflows.filter(pl.col("connection") == connection)["subflow"]]
-    return result.series.filter(pl.col("of").is_in(["connection", "subflow"]) & pl.col("name").is_in(names))
+def _samples(result: Result, connection: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give what was sampled of a connection, and of its subflows."""
+    own = result.subflows.filter(pl.col("connection") == connection)["subflow"].to_list()
+    whole = result.series["connections"].filter(pl.col("connection") == connection)
+    return whole, result.series["subflows"].filter(pl.col("subflow").is_in(own))

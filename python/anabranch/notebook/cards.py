@@ -161,14 +161,14 @@ def result_html(result: Result) -> str:
 
 def _rates(result: Result) -> str:
     """Draw the rates of the first connections over time: granted ones, or delivered where none are granted."""
-    of_connections = result.series.filter(pl.col("of") == "connection")
+    of_connections = result.series.get("connections", pl.DataFrame())
     names = result.connections["connection"].head(len(COLOURS)).to_list()
     for column, what in (("granted_bps", "granted"), ("delivered_bps", "delivered")):
         if column not in of_connections.columns:
             continue
         lines = {}
         for name in names:
-            own = of_connections.filter(pl.col("name") == name).select("time_s", column)
+            own = of_connections.filter(pl.col("connection") == name).select("time_s", column)
             lines[name] = (own["time_s"].to_numpy(), own[column].cast(pl.Float64).to_numpy())
         if drawn := chart(lines, f"{what} rates over time"):
             top = max(float(np.nanmax(values)) for _, values in lines.values() if np.isfinite(values).any())

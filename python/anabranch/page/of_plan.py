@@ -13,7 +13,9 @@ from anabranch.page.content import Content
 from anabranch.page.of_network import network_header
 from anabranch.page.of_result import PERCENTILES, SHOWN, SPREAD
 from anabranch.page.palette import looks
-from anabranch.runs.tables import bottleneck_errors
+from anabranch.runs.columns import COLUMNS
+from anabranch.runs.derived import with_derived
+from anabranch.runs.settling import BEARERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,36 +133,25 @@ def _shown(
     samples: dict[str, NDArray[Any]], capacity_bps: NDArray[np.float64]
 ) -> list[tuple[str, str, NDArray[np.float32]]]:
     """Give what the page shows of samples, by kind of thing and name; what is no finite number is none."""
-    found = []
-    errors: dict[str, NDArray[np.float64]] = {}
-    granted, fair = (samples.get(f"connection_{name}_bps") for name in ("granted", "fair"))
-    for of, names in SHOWN.items():
-        prefix = "" if of == "run" else f"{of}_"
-        found += [(of, name, samples[prefix + name]) for name in names if prefix + name in samples]
-    if granted is not None and fair is not None:
-        with np.errstate(all="ignore"):
-            error = np.where((granted <= 0.0) & (fair <= 0.0), 0.0, granted / fair - 1.0)
-        found.append(("connection", "error", error))
-        errors["connection"] = np.where(granted > 0, error, np.nan)
-    if (of_links := bottleneck_errors(samples, capacity_bps)).size:
-        found.append(("link", "error", of_links))
-        errors["link"] = of_links
-    found += _spreads(samples, errors)
-    return [(of, name, _finite(table)) for of, name, table in found]
+    known = with_derived(samples, capacity_bps)
+    shown = [column for column in COLUMNS if column.name in SHOWN[column.of] and column.key in known]
+    found = [(column.of, column.name, known[column.key]) for column in shown]
+    return [(of, name, _finite(table)) for of, name, table in [*found, *_spreads(known)]]
 
 
-def _spreads(
-    samples: dict[str, NDArray[Any]], errors: dict[str, NDArray[np.float64]]
-) -> list[tuple[str, str, NDArray[np.float64]]]:
+def _spreads(samples: dict[str, NDArray[Any]]) -> list[tuple[str, str, NDArray[np.float64]]]:
     """Give how the errors of connections, and of bottlenecks, are spread: as was recorded, or else over those given."""
     found = []
-    for of in ("connection", "link"):
+    for of in BEARERS:
         if f"{of}_errors_count" in samples:
             table = np.stack([samples[f"{of}_errors_{name}"] for name in SPREAD], axis=1)
             has_some = samples[f"{of}_errors_count"] > 0
             found.append(("errors", of, np.where(has_some[:, np.newaxis], table, np.nan)))
-        elif of in errors:
-            found.append(("errors", of, _spread(errors[of])))
+        elif f"{of}_error" in samples:
+            errors = samples[f"{of}_error"]
+            # A connection whose rate is 0 may only have begun.
+            counts = samples["connection_granted_bps"] > 0 if of == "connection" else True
+            found.append(("errors", of, _spread(np.where(counts, errors, np.nan))))
     return found
 
 

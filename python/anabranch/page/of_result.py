@@ -11,9 +11,11 @@ from anabranch.errors import ScenarioError
 from anabranch.page.content import Content
 from anabranch.page.of_network import network_header
 from anabranch.page.palette import looks
+from anabranch.runs.columns import kind_of
 
 if TYPE_CHECKING:
     from anabranch.runs.result import Result
+    from anabranch.runs.series import Series
 
 SHOWN = {
     "connection": ("granted_bps", "delivered_bps", "fair_bps", "error"),
@@ -32,8 +34,6 @@ SPREAD = ("least", "p10", "p50", "p90", "most")
 
 FACTS = ("title", "seed", "finished", "reached_s", "duration_s", "warm_up_s", "sample_s", "warnings")
 """What the page says of the run itself."""
-
-PATH_SIGN = " > "
 
 
 def result_content(result: Result, *, name: str = "") -> Content:
@@ -71,9 +71,10 @@ def result_content(result: Result, *, name: str = "") -> Content:
     return content
 
 
-def _times(series: pl.DataFrame) -> list[float]:
+def _times(series: Series) -> list[float]:
     """Give the instants of the samples, which all things share."""
-    return series["time_s"].unique().sort().to_list()
+    table = next(iter(series.values()), None)
+    return [] if table is None else table["time_s"].unique().sort().to_list()
 
 
 def _connections(result: Result) -> dict[str, list[Any]]:
@@ -96,22 +97,17 @@ def _subflows(result: Result) -> dict[str, list[Any]]:
     return {
         "name": frame["subflow"].to_list(),
         "connection": [connection[name] for name in frame["connection"]],
-        "path": [_path(text, link) for text in frame["path"]],
+        "path": [_numbers(path, link) for path in frame["path"].to_list()],
         **{column: frame[column].to_list() for column in ("mean_rate_bps", "granted_bps", "mean_delay_s")},
     }
 
 
-def _path(text: str, link: dict[str, int]) -> list[int]:
-    """Give the numbers of the links of a path; a name may itself have the sign that stands between names."""
-    path, name = [], ""
-    for part in text.split(PATH_SIGN) if text else ():
-        name = f"{name}{PATH_SIGN}{part}" if name else part
-        if name in link:
-            path.append(link[name])
-            name = ""
-    if name:
-        raise ScenarioError(f"path `{text}`: there is no link `{name}` in the network; run the scenario again")
-    return path
+def _numbers(path: list[str], link: dict[str, int]) -> list[int]:
+    """Give the numbers of the links of a path."""
+    if unknown := [name for name in path if name not in link]:
+        text = " > ".join(path)
+        raise ScenarioError(f"path `{text}`: there is no link `{unknown[0]}` in the network; run the scenario again")
+    return [link[name] for name in path]
 
 
 def _add_series(content: Content, result: Result, *, late: bool) -> None:
@@ -120,14 +116,14 @@ def _add_series(content: Content, result: Result, *, late: bool) -> None:
     # Of the two loads of a link the measured one is shown, if data were sent.
     unshown = ("link", "granted_bps" if result.links["carried_bytes"].sum() else "carried_bps")
     for of, columns in SHOWN.items():
-        own = result.series.filter(pl.col("of") == of)
-        if own.is_empty():
+        own = result.series.get(kind_of(of))
+        if own is None or own.is_empty():
             continue
         if len(own) % samples:
             raise ScenarioError(f"the series of the {of}s have no value for each sample; run the scenario again")
         for column in columns:
             is_late = of == "subflow" or (of, column) in LATE
-            if own[column].count() and (of, column) != unshown and is_late == late:
+            if (of, column) != unshown and is_late == late and result.series.has(kind_of(of), column):
                 content.add(of, column, own[column].cast(pl.Float64).to_numpy().reshape(-1, samples))
 
 

@@ -48,9 +48,9 @@ def _measures(result: Result, name: str) -> pl.DataFrame:
 
 def _round_trips(result: Result) -> pl.DataFrame:
     """Give the mean round trip of each connection and of all, each sample by what it delivered."""
-    is_known = (pl.col("of") == "subflow") & pl.col("rtt_s").is_not_null() & (pl.col("delivered_bps") > 0)
-    samples = result.series.filter(is_known & (pl.col("time_s") > result.meta["warm_up_s"]))
-    own = samples.join(result.subflows.select("subflow", "connection"), left_on="name", right_on="subflow")
+    is_known = pl.col("rtt_s").is_not_null() & (pl.col("delivered_bps") > 0)
+    samples = result.series["subflows"].filter(is_known & (pl.col("time_s") > result.meta["warm_up_s"]))
+    own = samples.join(result.subflows.select("subflow", "connection"), on="subflow")
     mean = ((pl.col("rtt_s") * pl.col("delivered_bps")).sum() / pl.col("delivered_bps").sum()).alias("rtt_s")
     of_all = own.select(pl.lit(TOTAL).alias("connection"), mean) if len(own) else own.select("connection", "rtt_s")
     return pl.concat([own.group_by("connection", maintain_order=True).agg(mean), of_all])

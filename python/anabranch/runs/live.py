@@ -150,8 +150,8 @@ def _result(plan: Plan, outcome: _core.LiveOutcome, wall_s: float) -> Result:
         "events_per_s": round(outcome.hops / wall_s) if wall_s > 0 else 0,
     }
     subflows = measured.subflows().with_columns(pl.col("repeated_bytes").cast(pl.UInt64))
-    tables = {"connections": measured.connections(), "links": measured.links(), "series": measured.series()}
-    return Result(meta, plan.resolved, plan.network, subflows=subflows, **tables)
+    tables = {"connections": measured.connections(), "links": measured.links()}
+    return Result(meta, plan.resolved, plan.network, subflows=subflows, series=measured.series(), **tables)
 
 
 def _warnings(plan: Plan, outcome: _core.LiveOutcome, report: dict[str, Any]) -> Iterator[str]:

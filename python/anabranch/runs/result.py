@@ -13,6 +13,7 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
 from anabranch.runs.scenario import read_scenario
+from anabranch.runs.series import Series
 from anabranch.runs.settling import (
     HOLD_S,
     SPREAD_PERCENTILES,
@@ -21,6 +22,8 @@ from anabranch.runs.settling import (
     spread_percentiles,
     steps,
 )
+from anabranch.runs.table_files import LISTED, MAY_LACK, SERIES_FILES, TABLES, parquet, tables_listed
+from anabranch.runs.written_before import SERIES, series_by_kind, with_path_lists
 
 if TYPE_CHECKING:
     import os
@@ -28,17 +31,8 @@ if TYPE_CHECKING:
 
     from anabranch.model.network import Network
 
-TABLES = ("connections", "subflows", "links", "series")
-"""The tables that every result has."""
-
-MAY_LACK = ("spread", "waits", "grants")
-"""The tables that a result has if that was recorded."""
-
 OF_MACHINE = ("threads", "wall_s", "events_per_s")
 """What is to be known of the computer's time: all of `Result.meta` that does not follow from scenario and seed."""
-
-GROUP_ROWS = 1 << 18
-"""The number of rows in a row group of a file; readers skip groups that cannot hold what they search."""
 
 
 @dataclass(frozen=True)
@@ -69,28 +63,33 @@ class Result:
         relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
     subflows : DataFrame
         A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
-        ``path`` (its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``, ``repeated_bytes``; packets that
-        arrived ``marked``, 0 under protocols that set rates; ``strays``,
+        ``path`` (a list of the names of its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``,
+        ``repeated_bytes``; packets that arrived ``marked``, 0 under protocols that set rates; ``strays``,
         ``mean_rate_bps`` and ``granted_bps`` as for connections; ``mean_delay_s``, ``most_delay_s`` of its packets.
     links : DataFrame
         A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
         packets ``dropped`` or lost on the way; ``most_packets`` that waited at a time, the one in transmission
         included; ``utilisation``, the mean after the warm-up.
-    series : DataFrame
-        A row for each thing and sample: ``time_s``; ``of``, one of "connection", "subflow", "link" and "run"; ``name``;
-        and what was recorded of it. Of connections and subflows ``granted_bps`` at the instant and ``delivered_bps``
-        since the sample before; of connections ``fair_bps`` and ``error`` besides, null while they are not there, and
-        ``error`` also where the fair rate is 0 and the granted one is not. Of subflows ``window_bytes``, ``rtt_s``,
-        ``pace_bps`` and ``marked_share`` (the window, the smoothed round trip, how fast packets may be sent, and the
-        smoothed share of marked packets that the protocol goes by, at the instant) if windows are recorded, null where
-        a subflow keeps no window, ``rtt_s`` until it is known, and the last two where there is none. Of links
-        ``granted_bps`` (the sum of all subflows at the instant), ``carried_bps`` and ``peak_packets`` (since the sample
-        before), ``capacity_bps`` (at the instant; null in a run in which no capacity changes), ``backlog_bytes`` (at
-        the instant), ``fair_bps`` (the load under the fair rates), and, if that fills the link, so that it is a
-        bottleneck, ``error``: how far ``granted_bps`` is from the capacity, relative to that. Of the run, whose name is
-        empty, ``residual`` (the largest shortfall of a subflow from its best bottleneck; 0 is exactly fair),
-        ``overload`` (the largest excess of granted rates over a capacity, relative to that), connections ``present``,
-        and ``peak_packets``, the most at any link since the sample before.
+    series : Series
+        What was sampled, a table for each kind of thing: ``series["connections"]``, ``series["subflows"]``,
+        ``series["links"]`` and ``series["run"]``. Only kinds that were recorded are there. Each table has a row for
+        each thing and sample: ``time_s``; the name of the thing in ``connection``, ``subflow`` or ``link`` (that of the
+        run has no such column); and what was recorded. A column that was not recorded is not there.
+
+        - Connections: ``granted_bps`` at the instant; ``delivered_bps`` since the sample before; ``fair_bps`` and
+          ``error``, null while the connection is not there. ``error`` is also null where the fair rate is 0 and the
+          granted one is not.
+        - Subflows: ``granted_bps`` and ``delivered_bps`` as for connections. If windows are recorded, the values that
+          the protocol goes by at the instant: ``window_bytes``; ``rtt_s``, the smoothed round trip; ``pace_bps``, how
+          fast packets may be sent; ``marked_share``, the smoothed share of marked packets. They are null where a
+          subflow keeps no window, ``rtt_s`` until it is known, and the last two where a protocol has none.
+        - Links: ``granted_bps``, the sum of all subflows at the instant; ``carried_bps`` and ``peak_packets`` since the
+          sample before; ``capacity_bps`` and ``backlog_bytes`` at the instant, the former only in a run in which
+          capacities change; ``fair_bps``, the load under the fair rates. Where that fills the link, the link is a
+          bottleneck and has an ``error``: how far ``granted_bps`` is from the capacity, relative to the capacity.
+        - The run: ``residual``, the largest shortfall of a subflow from its best bottleneck (0 is exactly fair);
+          ``overload``, the largest excess of granted rates over a capacity, relative to the capacity; ``present``, the
+          number of connections; ``peak_packets``, the most at any link since the sample before.
     grants : DataFrame or None
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     spread : DataFrame or None
@@ -111,7 +110,7 @@ class Result:
     connections: pl.DataFrame
     subflows: pl.DataFrame
     links: pl.DataFrame
-    series: pl.DataFrame
+    series: Series
     grants: pl.DataFrame | None = None
     spread: pl.DataFrame | None = None
     waits: pl.DataFrame | None = None
@@ -124,7 +123,9 @@ class Result:
         several over several paths. None if fairness was not recorded, if no connection is granted a rate, or if some
         protocol keeps windows: their rates are estimates, which queues at full links raise above the capacity.
         """
-        samples = self.series.filter((pl.col("of") == "run") & (pl.col("present") > 0)).drop_nulls("residual")
+        if not self.series.has("run", "residual"):
+            return None
+        samples = self.series["run"].filter(pl.col("present") > 0).drop_nulls("residual")
         is_granted = self.connections["granted_bps"].fill_null(0.0).sum() > 0
         if not len(samples) or not is_granted or not _keep_windows().isdisjoint(self.connections["protocol"]):
             return None
@@ -152,7 +153,7 @@ class Result:
         Of the connections that are granted a rate: one whose rate is 0 is left out, since it may only have begun. The
         error of a connection is (granted - fair) / fair, and left out where the fair rate is 0. The error of a link
         that is a bottleneck under the fair rates is (granted - capacity) / capacity. Where several paths make several
-        allocations fair, one of them is taken: see ``residual`` in `series` for a measure that is 0 at all of them.
+        allocations fair, one of them is taken: ``residual`` in ``series["run"]`` is 0 at all of them.
 
         Parameters
         ----------
@@ -212,11 +213,14 @@ class Result:
         The last says what the run took of the computer's time. All others of the same scenario and seed are the same
         bytes, on any number of threads.
         """
-        tables = {name: table for name in (*TABLES, *MAY_LACK) if (table := getattr(self, name)) is not None}
+        others = {name: table for name in MAY_LACK if (table := getattr(self, name)) is not None}
+        series = {name: self.series[kind] for name, kind in SERIES_FILES.items() if kind in self.series}
+        tables = {name: getattr(self, name) for name in TABLES} | series | others
+        known = {name: value for name, value in self.meta.items() if name not in OF_MACHINE}
         return {
             "scenario.toml": self.scenario.encode(),
-            "meta.json": _json({name: value for name, value in self.meta.items() if name not in OF_MACHINE}),
-            **{f"{name}.parquet": content for name, content in _parquet(tables).items()},
+            "meta.json": _json(known | {LISTED: list(tables)}),
+            **{f"{name}.parquet": content for name, content in parquet(tables).items()},
             "machine.json": _json({name: value for name, value in self.meta.items() if name in OF_MACHINE}),
         }
 
@@ -251,13 +255,8 @@ def _json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _parquet(tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
-    """Give tables as Parquet files, in an eighth of the time that polars takes for small ones, and half the bytes."""
-    return dict(zip(tables, _core.parquet_files(list(tables.values()), GROUP_ROWS), strict=True))
-
-
 def read_result(folder: str | os.PathLike[str]) -> Result:
-    """Read the folder that a run has written.
+    """Read the folder that a run has written, with this version or an earlier one.
 
     Raises
     ------
@@ -273,12 +272,21 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
         taken = _values(place / "machine.json") if (place / "machine.json").is_file() else {}
         meta = dict.fromkeys(OF_MACHINE) | _values(place / "meta.json") | taken
         scenario = (place / "scenario.toml").read_text(encoding="utf-8")
-        tables = {name: pl.read_parquet(place / f"{name}.parquet", glob=False) for name in TABLES}
-        others = {name: place / f"{name}.parquet" for name in MAY_LACK}
-        tables |= {name: pl.read_parquet(file, glob=False) for name, file in others.items() if file.exists()}
+        names = tables_listed(meta, lambda name: (place / f"{name}.parquet").exists())
+        meta.pop(LISTED, None)
+        tables = {name: pl.read_parquet(place / f"{name}.parquet", glob=False) for name in names}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ScenarioError(f"{place}: it is no whole result of a run ({error}); run the scenario again") from error
-    return Result(meta, scenario, read_scenario(place / "scenario.toml").network, **tables)
+    network = read_scenario(place / "scenario.toml").network
+    subflows = with_path_lists(tables["subflows"], network.core.link_names)
+    others = {name: tables[name] for name in ("connections", "links", *MAY_LACK) if name in tables}
+    return Result(meta, scenario, network, subflows=subflows, series=_series(tables), **others)
+
+
+def _series(tables: dict[str, pl.DataFrame]) -> Series:
+    if SERIES in tables:
+        return series_by_kind(tables[SERIES])
+    return Series({kind: tables[name] for name, kind in SERIES_FILES.items() if name in tables})
 
 
 def _values(file: Path) -> dict[str, Any]:

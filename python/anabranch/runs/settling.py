@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ScenarioError
+from anabranch.runs.columns import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anabranch.runs.result import Result
+    from anabranch.runs.series import Series
 
 AIMS = ("fair", "final")
 """What rates may be compared with."""
@@ -41,16 +43,17 @@ def spread_percentiles(spread: pl.DataFrame, percentiles: Sequence[float], of: s
     return rows.select("time_s", "present", "mean", "least", *wanted, "most")
 
 
-def error_percentiles(series: pl.DataFrame, percentiles: Sequence[float], of: str) -> pl.DataFrame:
+def error_percentiles(series: Series, percentiles: Sequence[float], of: str) -> pl.DataFrame:
     """Give percentiles of errors at each sample; see `Result.errors`."""
     _check_bearer(of)
     for percentile in percentiles:
         if not 0.0 <= percentile <= 100.0:
             raise ValueError(f"a percentile is {percentile}; it must be 0 to 100")
-    own = series.filter(pl.col("of") == of)
-    if not own["granted_bps"].count() or not own["fair_bps"].count():
+    kind = kind_of(of)
+    if not series.has(kind, "granted_bps", "fair_bps"):
         remedy = f'add "{of}s" and "fairness" to record under [run], or "errors" for percentiles 10, 50 and 90'
         raise ScenarioError(f"errors need rates: {remedy}")
+    own = series[kind]
     rows = own if of == "link" else own.filter(pl.col("granted_bps") > 0.0)
     error = pl.col("error")
     shares = (error.quantile(p / 100.0, "linear").alias(f"p{p:g}") for p in percentiles)
@@ -90,10 +93,9 @@ def steps(result: Result, *, subflows: bool) -> pl.DataFrame:
     """Give granted rates over time, each until the next; see `Result.rates`."""
     of = "subflow" if subflows else "connection"
     if result.grants is None:
-        rows = result.series.filter((pl.col("of") == of) & pl.col("granted_bps").is_not_null())
-        if not len(rows) and len(result.connections):
+        if not result.series.has(kind_of(of), "granted_bps") and len(result.connections):
             raise ScenarioError(f'rates were not recorded; add "{of}s" or "grants" to record under [run]')
-        return rows.select("time_s", "name", "granted_bps")
+        return _recorded(result.series, of, "granted_bps")
     if subflows:
         return result.grants.select("time_s", pl.col("subflow").alias("name"), "granted_bps")
     change = pl.col("granted_bps") - pl.col("granted_bps").shift(1, fill_value=0.0).over("subflow")
@@ -101,6 +103,14 @@ def steps(result: Result, *, subflows: bool) -> pl.DataFrame:
     changes = changes.group_by("name", "time_s", maintain_order=True).agg(pl.col("change").sum())
     rate = pl.col("change").cum_sum().over("name").clip(lower_bound=0.0)
     return changes.select("time_s", "name", rate.alias("granted_bps"))
+
+
+def _recorded(series: Series, of: str, column: str) -> pl.DataFrame:
+    """Give what was recorded in a column: ``time_s``, ``name`` and the column; no row if nothing was."""
+    table = series.get(kind_of(of))
+    if table is None or column not in table:
+        return pl.DataFrame(schema={"time_s": pl.Float64, "name": pl.String, column: pl.Float64})
+    return table.select("time_s", pl.col(of).alias("name"), column).drop_nulls(column)
 
 
 def settling_times(result: Result, tolerance: float, of: str, hold_s: float = HOLD_S) -> pl.DataFrame:
@@ -170,9 +180,8 @@ def _rates_by_span(result: Result, spans: pl.DataFrame, there: pl.DataFrame) -> 
 
 def _fair(result: Result, spans: pl.DataFrame) -> pl.DataFrame:
     """Give the fair rate of each connection at the last sample of each span."""
-    rows = result.series.filter((pl.col("of") == "connection") & pl.col("fair_bps").is_not_null())
-    if not len(rows) and len(result.connections):
+    if not result.series.has("connections", "fair_bps") and len(result.connections):
         raise ScenarioError('fair rates were not recorded; add "fairness" to record under [run], or take of="final"')
-    rows = rows.select("time_s", "name", "fair_bps").sort("time_s", maintain_order=True)
+    rows = _recorded(result.series, "connection", "fair_bps").sort("time_s", maintain_order=True)
     rows = rows.join_asof(spans.select("time_s", "span"), on="time_s")
     return rows.group_by("span", "name").agg(pl.col("fair_bps").last().alias("aim_bps"))

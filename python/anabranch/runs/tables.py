@@ -11,6 +11,8 @@ import polars as pl
 from anabranch import _core
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
+from anabranch.runs.derived import relative_errors, with_derived
+from anabranch.runs.series import column_of, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anabranch.model.network import Network
+    from anabranch.runs.series import Series
 
     Columns = dict[str, NDArray[Any] | pl.Series]
 
@@ -33,58 +36,8 @@ SUBFLOWS = (
 LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
 """Columns of the tables; see `Result`."""
 
-SAMPLED: dict[str, list[str]] = {
-    of: [name for kind, name, _, _ in _core.COLUMNS if kind == of] for of in ("connection", "subflow", "link", "run")
-}
-"""What is sampled of each kind of thing."""
-
-DERIVED = {"fair_bps": "error"}
-"""What the tables have besides: errors beside fair rates."""
-
-TYPES: dict[str, type[pl.DataType]] = {"f64": pl.Float64, "u64": pl.UInt64, "u32": pl.UInt32}
-
-
-def _series_columns() -> dict[str, type[pl.DataType]]:
-    """Give the columns of series with their types: a column for each name, whatever it is of."""
-    columns: dict[str, type[pl.DataType]] = {"time_s": pl.Float64, "of": pl.String, "name": pl.String}
-    for of, name, _, kind in _core.COLUMNS:
-        if of in SAMPLED:
-            columns.setdefault(name, TYPES[kind])
-        if name in DERIVED:
-            columns.setdefault(DERIVED[name], pl.Float64)
-    return columns
-
-
-SERIES = _series_columns()
-"""Columns of the series; each has values for some kinds of things, and is null for the others."""
-
 SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most")
 """Columns of the spread of errors; see `Result`."""
-
-BOTTLENECK = 1.0 - 1e-5
-"""A link that fair rates load to this share of its capacity is a bottleneck."""
-
-NOTHING = {dtype: pl.Series([None], dtype=dtype) for dtype in set(SERIES.values())}
-"""A null of each type."""
-
-
-def relative_errors(granted_bps: NDArray[np.float64], fair_bps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give how far granted rates are from fair ones, relative to these; 0 where both are 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((granted_bps <= 0.0) & (fair_bps <= 0.0), 0.0, granted_bps / fair_bps - 1.0)
-
-
-def bottleneck_errors(samples: dict[str, NDArray[Any]], capacity_bps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give by how much granted rates exceed the capacities of bottlenecks, relative to those; NaN elsewhere.
-
-    A row for each sample and a column for each link; empty if loads or fair rates were not sampled.
-    """
-    granted, fair = (samples.get(f"link_{name}_bps") for name in ("granted", "fair"))
-    if granted is None or fair is None:
-        return np.empty((0, 0))
-    capacity = samples.get("link_capacity_bps", capacity_bps)
-    is_bottleneck = (fair > 0.0) & (fair >= BOTTLENECK * capacity)
-    return np.where(is_bottleneck, granted, np.nan) / np.where(is_bottleneck, capacity, 1.0) - 1.0
 
 
 class Measured:
@@ -132,7 +85,7 @@ class Measured:
             "protocol": _texts([title for _, title in self.plan.protocols])[self.plan.connection_protocol],
             "start_s": core.start_s,
             **own,
-            "amount_bytes": _column("amount_bytes", amount).cast(pl.UInt64),
+            "amount_bytes": column_of("amount_bytes", amount).cast(pl.UInt64),
             **sums,
             "mean_rate_bps": self._mean_rate(sums["delivered_warm_bytes"], own["finished_s"], core.start_s),
             "completion_s": np.where(is_complete, own["finished_s"] - core.start_s, np.nan),
@@ -152,7 +105,7 @@ class Measured:
             "subflow": self.subflow_names,
             "connection": self.names[of],
             "rank": self.rank,
-            "path": _texts(self._link_texts()),
+            "path": self._link_lists(),
             "mean_rate_bps": self._mean_rate(own["delivered_warm_bytes"], finished, start),
             "granted_bps": self._at("subflow_granted_bps", self.last[of]),
             "mean_delay_s": np.where(has_delay, own["mean_delay_s"], np.nan),
@@ -175,16 +128,10 @@ class Measured:
         }
         return _table(LINKS, columns)
 
-    def series(self) -> pl.DataFrame:
-        """Give a row for each thing and sample, in the order of the other tables."""
-        names = {
-            "connection": self.names,
-            "subflow": self.subflow_names,
-            "link": _texts(self.link_names),
-            "run": _texts([""]),
-        }
-        tables = [self._series(names[of], of, sampled) for of in SAMPLED if (sampled := self._sampled(of))]
-        return pl.concat(tables) if tables else pl.DataFrame(schema=SERIES)
+    def series(self) -> Series:
+        """Give a table for each kind of thing: a row for each thing and sample, in the order of the other tables."""
+        names = {"connections": self.names, "subflows": self.subflow_names, "links": _texts(self.link_names)}
+        return series_of(with_derived(self.samples, self.network.core.capacity_bps), names)
 
     def spread(self) -> pl.DataFrame | None:
         """Give how errors are spread at each sample, if that was recorded."""
@@ -255,9 +202,10 @@ class Measured:
             return np.full(len(sample), np.nan)
         return np.where(sample >= 0, table[sample, np.arange(len(sample))], np.nan)
 
-    def _link_texts(self) -> list[str]:
+    def _link_lists(self) -> pl.Series:
         names = list(map(self.link_names.__getitem__, self.paths.path_links.tolist()))
-        return [" > ".join(names[a:b]) for a, b in itertools.pairwise(self.paths.path_offsets.tolist())]
+        paths = [names[a:b] for a, b in itertools.pairwise(self.paths.path_offsets.tolist())]
+        return pl.Series(paths, dtype=pl.List(pl.String))
 
     def _carriable_bits(self) -> NDArray[np.float64]:
         """Give how much each link could have carried after the warm-up."""
@@ -272,45 +220,10 @@ class Measured:
             bits[link] = sum(rate * time for rate, time in zip(rates, np.diff(times).tolist(), strict=True) if time > 0)
         return bits
 
-    def _series(self, names: pl.Series, of: str, sampled: dict[str, NDArray[Any]]) -> pl.DataFrame:
-        """Give what was sampled of one kind of thing, with a row for each thing and sample."""
-        times = self.samples["time_s"]
-        rows = len(names) * len(times)
-        columns: Columns = {
-            "time_s": np.tile(times, len(names)),
-            "of": _texts([of]).new_from_index(0, rows),
-            "name": names[np.repeat(np.arange(len(names)), len(times))],
-            **{name: values.T.ravel() for name, values in sampled.items()},
-        }
-        lacking: Columns = {
-            name: NOTHING[SERIES[name]].new_from_index(0, rows) for name in SERIES.keys() - columns.keys()
-        }
-        return _table(tuple(SERIES), columns | lacking)
-
-    def _sampled(self, of: str) -> dict[str, NDArray[Any]]:
-        """Give what was sampled of one kind of thing, and what is derived from that, with a row for each sample."""
-        prefix = "" if of == "run" else f"{of}_"
-        columns = {name: self.samples[prefix + name] for name in SAMPLED[of] if prefix + name in self.samples}
-        if of == "connection" and {"granted_bps", "fair_bps"} <= columns.keys():
-            columns["error"] = relative_errors(columns["granted_bps"], columns["fair_bps"])
-        if of == "link":
-            columns["error"] = bottleneck_errors(self.samples, self.network.core.capacity_bps)
-        # Of capacities that never change there are no rows.
-        return {name: values for name, values in columns.items() if len(values) == len(self.samples["time_s"])}
-
 
 def _texts(values: Sequence[str]) -> pl.Series:
     return pl.Series(values, dtype=pl.String)
 
 
-def _column(name: str, values: NDArray[Any] | pl.Series) -> pl.Series:
-    """Give a column in which what is no number, or never came to be, is null."""
-    if isinstance(values, pl.Series):
-        return values.alias(name)
-    if values.dtype.kind == "f" and not (is_finite := np.isfinite(values)).all():
-        values = np.where(is_finite, values, np.nan)
-    return pl.Series(name, values, nan_to_null=True)
-
-
 def _table(names: Sequence[str], columns: Columns) -> pl.DataFrame:
-    return pl.DataFrame([_column(name, columns[name]) for name in names])
+    return pl.DataFrame([column_of(name, columns[name]) for name in names])

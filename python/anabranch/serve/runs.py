@@ -16,7 +16,7 @@ import polars as pl
 from anabranch.allocation.saved import holds_allocation
 from anabranch.errors import ScenarioError
 from anabranch.page import read_folder, shown_content
-from anabranch.runs.result import MAY_LACK, TABLES
+from anabranch.runs.table_files import ALL_TABLES, tables_listed
 from anabranch.serve.child import done
 from anabranch.serve.models import RunFacts, RunList, Unreadable
 from anabranch.serve.names import address, place
@@ -48,7 +48,7 @@ REMEDY = "look at it by `anabranch report`, or record less"
 
 META, MACHINE, SCENARIO = "meta.json", "machine.json", "scenario.toml"
 ALLOCATED, OF_ALLOCATIONS = ("connections", "subflows", "links"), ("nodes", "paths")
-FILES = (META, MACHINE, SCENARIO, *(f"{table}.parquet" for table in (*TABLES, *MAY_LACK, *OF_ALLOCATIONS)))
+FILES = (META, MACHINE, SCENARIO, *(f"{table}.parquet" for table in (*ALL_TABLES, *OF_ALLOCATIONS)))
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -246,7 +246,8 @@ def _facts(folder: Path, id: str, shown: str) -> RunFacts:
     if isinstance(meta, dict) and "summary" in meta and "seed" not in meta:
         raise ScenarioError("it is an allocation without paths.parquet; solve the network again")
     protocols = pl.read_parquet(folder / "connections.parquet", glob=False, columns=["protocol"])["protocol"]
-    for name in (SCENARIO, *(f"{table}.parquet" for table in TABLES)):
+    tables = tables_listed(meta, lambda table: (folder / f"{table}.parquet").is_file())
+    for name in (SCENARIO, *(f"{table}.parquet" for table in tables)):
         if not (folder / name).is_file():
             raise ScenarioError(f"it has no {name}; run the scenario again")
     return RunFacts(

@@ -9,6 +9,8 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import excerpt
+from anabranch.runs.columns import RECORDED_BY
+from anabranch.runs.table_files import SERIES_FILES
 from anabranch.sweeps.quantity import RESERVED
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ CONDITION = "`where` must be true or false in every row, such as start_s < 5"
 OF_ALL = ("run", "point")
 """Columns that every table over runs has, or may have."""
 
-RECORDS = {"waits": "waits", "spread": "errors"}
+RECORDS = {"waits": "waits", "spread": "errors"} | {name: RECORDED_BY[kind] for name, kind in SERIES_FILES.items()}
 """What a scenario records for its runs to have a table; the others are always there."""
 
 

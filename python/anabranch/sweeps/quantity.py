@@ -19,12 +19,30 @@ import re
 from typing import Annotated, Literal
 
 import polars as pl
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from anabranch import _core
 
-Of = Literal["runs", "connections", "subflows", "links", "series", "waits", "spread"]
+Of = Literal[
+    "runs",
+    "connections",
+    "subflows",
+    "links",
+    "series_connections",
+    "series_subflows",
+    "series_links",
+    "series_run",
+    "waits",
+    "spread",
+]
 """The tables of a result, and that of the runs themselves."""
+
+SERIES_REMEDY = (
+    'samples have a table for each kind of thing: name "series_connections", "series_subflows", "series_links" or '
+    '"series_run", leave conditions on `of` out, and call the column `name` by what it names: `connection`, `subflow` '
+    "or `link`"
+)
+"""What to write in place of the table `series`, which had the samples of all kinds of things."""
 
 Interval = Literal["student", "bootstrap", "auto"]
 
@@ -74,6 +92,13 @@ def _joined(join: str) -> str:
     raise ValueError(f"there is no `{join}`; " + (f"did you mean `{like}`?" if like else f"write one of {known}"))
 
 
+def _of(name: object) -> object:
+    """Say what to write in place of a table that earlier versions had."""
+    if name == "series":
+        raise ValueError(f"there is no table `series`; {SERIES_REMEDY}")
+    return name
+
+
 def _sql(text: str) -> str:
     """Make sure that it is an SQL expression; whether its columns are there is seen when the runs are."""
     if len(text) > LONGEST_SQL:
@@ -117,7 +142,7 @@ class SweepQuantity(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    of: Of = Field(description="The table of each run that it is taken from.")
+    of: Annotated[Of, BeforeValidator(_of)] = Field(description="The table of each run that it is taken from.")
     value: Sql = Field(description="SQL expression over the table's columns and what was varied; true is 1, false 0.")
     where: Sql | None = Field(default=None, description="SQL condition: rows that count; all if there is none.")
     join: Annotated[str, AfterValidator(_joined)] = Field(

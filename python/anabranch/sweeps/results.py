@@ -11,8 +11,11 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ScenarioError
+from anabranch.runs.columns import schema_of
 from anabranch.runs.result import read_result
-from anabranch.sweeps.quantity import Of
+from anabranch.runs.table_files import SERIES_FILES
+from anabranch.runs.written_before import SERIES, rows_of, with_path_lists
+from anabranch.sweeps.quantity import SERIES_REMEDY, Of
 from anabranch.sweeps.single_run import TOGETHER, tables_of
 from anabranch.sweeps.store import Store, is_whole_of_many, tables_folders
 
@@ -62,8 +65,9 @@ class Swept:
         ----------
         of : str
             ``"runs"``: a row for each run with what is known of it, as in `Result.meta`. Or a table of results:
-            ``"connections"``, ``"subflows"``, ``"links"``, ``"waits"``; ``"series"`` and ``"spread"`` are read from
-            each run's folder, so they take their time.
+            ``"connections"``, ``"subflows"``, ``"links"``, ``"waits"``. What was sampled, ``"series_connections"``,
+            ``"series_subflows"``, ``"series_links"`` and ``"series_run"``, and ``"spread"`` are read from each run's
+            folder, so they take their time.
 
         Returns
         -------
@@ -86,6 +90,8 @@ class Swept:
 
     def _joined(self, of: Of, points: pl.DataFrame) -> pl.LazyFrame:
         if of not in KINDS:
+            if of == SERIES:
+                raise ScenarioError(f"{self.folder}: there is no table `{of}`; {SERIES_REMEDY}")
             raise ScenarioError(f"{self.folder}: there is no table `{of}`; there is {', '.join(KINDS)}")
         done = points.lazy().filter(pl.col("run").is_not_null())
         rows = self._rows(of)
@@ -102,7 +108,12 @@ class Swept:
 
     def _segments(self, of: str) -> list[pl.LazyFrame]:
         files = _files_together(self.folder, of)
-        return [pl.scan_parquet(files, glob=False, missing_columns="insert", extra_columns="ignore")] if files else []
+        if of != "subflows":
+            return [_scanned(files)] if files else []
+        # Tables of earlier versions have paths as texts.
+        older = [file for file in files if pl.read_parquet_schema(file)["path"] == pl.String]
+        newer = [file for file in files if file not in older]
+        return [*map(_with_path_lists, older), *([_scanned(newer)] if newer else [])]
 
     def _loose(self, of: str) -> list[pl.LazyFrame]:
         return [tables[of].lazy() for tables in (self._loose_tables,) if of in tables]
@@ -118,18 +129,55 @@ class Swept:
         return [run for run in self.points["run"].drop_nulls().unique(maintain_order=True) if run not in known]
 
     def _apart(self, of: str) -> list[pl.LazyFrame]:
+        kind = SERIES_FILES.get(of)
+        if kind is None:
+            return [_with_run(pl.scan_parquet(files, glob=False, include_file_paths=FILE)) for files in self._files(of)]
+        # Runs need not have recorded the same columns.
+        schema = schema_of(kind)
+        newer = [
+            pl.scan_parquet(
+                files,
+                glob=False,
+                schema=schema,
+                missing_columns="insert",
+                extra_columns="ignore",
+                include_file_paths=FILE,
+            )
+            for files in self._files(of)
+        ]
+        older = [
+            rows_of(pl.scan_parquet(files, glob=False, include_file_paths=FILE), kind, FILE)
+            for files in self._files(SERIES)
+        ]
+        return [_with_run(frame) for frame in (*newer, *older)]
+
+    def _files(self, name: str) -> list[list[Path]]:
+        """Give the files of a table in the folders of the runs: one list of all, or no list if there is none."""
         runs = self.points["run"].drop_nulls().unique(maintain_order=True).to_list()
-        files = [file for run in runs if (file := self.folder / "runs" / run / f"{of}.parquet").is_file()]
-        if not files:
-            return []
-        frame = pl.scan_parquet(files, glob=False, include_file_paths=FILE)
-        run = pl.col(FILE).str.extract(r"([^/\\]+)[/\\][^/\\]+$").alias("run")
-        return [frame.with_columns(run).drop(FILE)]
+        files = [file for run in runs if (file := self.folder / "runs" / run / f"{name}.parquet").is_file()]
+        return [files] if files else []
 
     def __repr__(self) -> str:
         there = len(self.points) - self.points["run"].null_count()
         failed = f", {len(self.failed)} failed" if len(self.failed) else ""
         return f"<Swept {self.folder}: {there} of {len(self.points)} runs{failed}>"
+
+
+def _with_run(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Give the rows of files of runs with the names of the runs."""
+    return frame.with_columns(pl.col(FILE).str.extract(r"([^/\\]+)[/\\][^/\\]+$").alias("run")).drop(FILE)
+
+
+def _scanned(files: list[Path]) -> pl.LazyFrame:
+    return pl.scan_parquet(files, glob=False, missing_columns="insert", extra_columns="ignore")
+
+
+def _with_path_lists(file: Path) -> pl.LazyFrame:
+    """Read the subflows of many runs together that an earlier version wrote."""
+    links = pl.read_parquet(file.with_name("links.parquet"), glob=False, columns=["run", "link"])
+    known = {run: own["link"].to_list() for (run,), own in links.partition_by("run", as_dict=True).items()}
+    subflows = pl.read_parquet(file, glob=False).partition_by("run", maintain_order=True)
+    return pl.concat([with_path_lists(own, known.get(own["run"][0], [])) for own in subflows]).lazy()
 
 
 def _files_together(folder: Path, of: str) -> list[Path]:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 MODULES = (
     *("formats/*.py", "model/demands.py", "model/network.py", "model/paths.py"),
-    *("runs/result.py", "runs/scenario.py", "runs/simulate.py", "runs/tables.py"),
+    *("runs/columns.py", "runs/derived.py", "runs/result.py", "runs/scenario.py", "runs/series.py"),
+    *("runs/simulate.py", "runs/table_files.py", "runs/tables.py"),
 )
 """What results go through, besides the compiled module."""
 

@@ -11,6 +11,8 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
+from anabranch.runs.columns import THINGS, columns_of, kind_of
+from anabranch.runs.series import NotRecordedError
 from anabranch.runs.step_function import StepFunction
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 
     from anabranch.runs.result import Result
     from anabranch.runs.scenario import Plan
-
-RECORDED_AS = {"connection": "connections", "subflow": "subflows", "link": "links", "run": "fairness"}
-"""The word under ``record`` in a scenario that has samples of each kind of thing recorded."""
 
 
 class Simulation:
@@ -86,16 +85,22 @@ class Simulation:
     def samples(self, of: str) -> pl.DataFrame:
         """Give the samples of connections, subflows, links or the run.
 
+        The names of things are in the column ``name``. A column that was not recorded has no value, so that a measure
+        says that it has no samples.
+
         Raises
         ------
         ScenarioError
             The scenario does not record them.
         """
-        rows = self.result.series.filter(pl.col("of") == of)
-        if not len(rows):
-            title, word = self.result.meta["title"], RECORDED_AS[of]
-            raise ScenarioError(f'{title}: "{word}" was not recorded; add it to record under [run]')
-        return rows
+        kind = kind_of(of)
+        try:
+            rows = self.result.series[kind]
+        except NotRecordedError as error:
+            raise ScenarioError(f"{self.result.meta['title']}: {error}") from error
+        lacking = [column for column in columns_of(kind) if column.name not in rows]
+        rows = rows.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in lacking)
+        return rows.rename({THINGS[kind]: "name"}) if kind in THINGS else rows
 
 
 def _by_name(rates: pl.DataFrame, names: Iterable[str]) -> dict[str, StepFunction]:
