@@ -14,10 +14,9 @@ use std::net::IpAddr;
 
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
-use anabranch_links::{Links, Queue, Totals};
+use anabranch_links::{Links, Queue, Service, Totals};
 use anabranch_plan::{ControlPlane, Plan, way_back};
-use anabranch_queues::Ecn;
-use anabranch_queues::Item;
+use anabranch_queues::{Ecn, Item};
 
 use crate::addresses::addresses;
 use crate::events::{Events, Kind};
@@ -251,7 +250,8 @@ impl Network {
             let arrival = self.now.saturating_add(self.links.delay(link));
             self.arrive(link, index, arrival);
         } else if self.queues[link as usize].is_some() {
-            self.wait_at(link, index);
+            let item = self.item(index);
+            self.wait_at(link, item);
         } else {
             self.pass(link, index);
         }

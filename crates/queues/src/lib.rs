@@ -18,6 +18,7 @@ mod flows;
 mod fq_codel;
 #[cfg(test)]
 mod loop_tests;
+mod marking;
 mod meter;
 mod periods;
 mod pie;

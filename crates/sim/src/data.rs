@@ -4,6 +4,7 @@
 //! links such a packet is among the control packets (`control_plane.rs`); on links and at the sink it is as others are.
 
 use anabranch_core::{Bytes, Time};
+use anabranch_links::Service;
 use anabranch_links::faults::Arrivals;
 use anabranch_proto::control::Order;
 use anabranch_queues::Ecn;
@@ -146,7 +147,8 @@ impl World<'_> {
     fn enter_special(&mut self, link: u32, index: u32) {
         self.go_astray(index);
         if self.has_discipline(link) {
-            self.wait_at(link, index);
+            let item = self.item(index);
+            self.wait_at(link, item);
         } else {
             self.pass(link, index, self.now);
         }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use anabranch_core::paths::GroupSearch;
 use anabranch_core::{ConnectionId, LinkId, Rate};
 use anabranch_links::faults::Fates;
-use anabranch_links::{Links, Queue};
+use anabranch_links::{Links, Queue, Service};
 use anabranch_plan::{ControlPlane, Limit, LinkPlan, Plan};
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_queues::Item;
