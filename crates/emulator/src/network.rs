@@ -14,7 +14,7 @@ use std::net::IpAddr;
 
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
-use anabranch_links::{Links, Queue, Service, Totals};
+use anabranch_links::{Links, ServedQueue, Service, Totals};
 use anabranch_plan::{ControlPlane, Plan, way_back};
 use anabranch_queues::{Ecn, Item};
 
@@ -78,7 +78,7 @@ pub struct Network {
     /// The links in use, in the order of the plan's network.
     pub(crate) used: Vec<LinkId>,
     pub(crate) links: Links,
-    pub(crate) queues: Vec<Option<Queue>>,
+    pub(crate) queues: Vec<Option<ServedQueue>>,
     /// What happens to data on each link, and to control packets.
     fates: [Vec<Option<Box<Fates>>>; 2],
     /// Of each path the way there, and then that back; then of each hop.
@@ -132,7 +132,7 @@ impl Network {
         Self {
             now: 0,
             links,
-            queues: used.iter().map(|l| Queue::new(&plan.links[l.index()], seed, l.0)).collect(),
+            queues: used.iter().map(|l| ServedQueue::new(&plan.links[l.index()], seed, l.0)).collect(),
             fates: [
                 used.iter().map(|l| Fates::new(&plan.links[l.index()].data, seed, 2 * l.0)).collect(),
                 used.iter().map(|l| Fates::new(&plan.links[l.index()].control, seed, 2 * l.0 + 1)).collect(),

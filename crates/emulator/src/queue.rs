@@ -1,7 +1,7 @@
 //! Links with a queue discipline: what their queues say is done to packets and the events, as in the simulator.
 
 use anabranch_core::Time;
-use anabranch_links::{Later, Links, Queue, Service};
+use anabranch_links::{Later, Links, ServedQueue, Service};
 use anabranch_queues::{Ecn, Item};
 
 use crate::events::Kind;
@@ -21,7 +21,7 @@ impl Service for Network {
         self.now
     }
 
-    fn parts(&mut self, link: u32) -> Option<(&mut Queue, &mut Links, &mut Vec<Item>)> {
+    fn parts(&mut self, link: u32) -> Option<(&mut ServedQueue, &mut Links, &mut Vec<Item>)> {
         Some((self.queues[link as usize].as_mut()?, &mut self.links, &mut self.dropped))
     }
 

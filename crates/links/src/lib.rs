@@ -9,5 +9,5 @@ mod schedule;
 mod service;
 
 pub use link::{Links, Totals};
-pub use queue::{Next, Queue};
+pub use queue::{Next, ServedQueue};
 pub use service::{Later, Service};

@@ -4,7 +4,7 @@
 use anabranch_queues::Item;
 
 use crate::link::Links;
-use crate::queue::{Next, Queue};
+use crate::queue::{Next, ServedQueue};
 
 /// What is to be asked of a queue later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub trait Service {
     fn now(&self) -> u64;
 
     /// The queue of a link with a discipline, all links, and the place for what the queue drops; `None` without one.
-    fn parts(&mut self, link: u32) -> Option<(&mut Queue, &mut Links, &mut Vec<Item>)>;
+    fn parts(&mut self, link: u32) -> Option<(&mut ServedQueue, &mut Links, &mut Vec<Item>)>;
 
     /// Sends a packet that has waited over a link, with the ECN field that it got; gives when it will have left.
     fn pass_item(&mut self, link: u32, item: &Item) -> Option<u64>;
@@ -44,8 +44,9 @@ pub trait Service {
     /// A link with a discipline has opportunities to send: they take what it says until they are used up.
     fn on_opportunity(&mut self, link: u32) {
         let now = self.now();
-        let next =
-            |queue: &mut Queue, links: &mut Links, dropped: &mut _| queue.on_opportunity(links, link, now, dropped);
+        let next = |queue: &mut ServedQueue, links: &mut Links, dropped: &mut _| {
+            queue.on_opportunity(links, link, now, dropped)
+        };
         while let Some(item) = self.ask_queue(link, next).flatten() {
             self.pass_item(link, &item);
         }
@@ -66,7 +67,11 @@ pub trait Service {
 
     /// What the queue of a link says; what it drops is lost.
     #[inline]
-    fn ask_queue<T>(&mut self, link: u32, ask: impl FnOnce(&mut Queue, &mut Links, &mut Vec<Item>) -> T) -> Option<T> {
+    fn ask_queue<T>(
+        &mut self,
+        link: u32,
+        ask: impl FnOnce(&mut ServedQueue, &mut Links, &mut Vec<Item>) -> T,
+    ) -> Option<T> {
         let (queue, links, dropped) = self.parts(link)?;
         let said = ask(queue, links, dropped);
         if !dropped.is_empty() {

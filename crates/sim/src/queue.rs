@@ -1,7 +1,7 @@
 //! Links with a queue discipline: what their queues say is done to packets and the calendar.
 
 use anabranch_core::{LinkId, Time};
-use anabranch_links::{Later, Links, Queue, Service};
+use anabranch_links::{Later, Links, ServedQueue, Service};
 use anabranch_plan::Plan;
 use anabranch_queues::Item;
 
@@ -10,11 +10,11 @@ use crate::routes::Routes;
 use crate::world::{Kind, World};
 
 /// A queue for each link in use that has a discipline; an empty list if none has.
-pub(crate) fn queues(plan: &Plan, routes: &Routes) -> Vec<Option<Queue>> {
+pub(crate) fn queues(plan: &Plan, routes: &Routes) -> Vec<Option<ServedQueue>> {
     if plan.links.iter().all(|link| link.discipline.is_none()) {
         return Vec::new();
     }
-    let of = |l: &LinkId| Queue::new(&plan.links[l.index()], plan.run.seed, l.0);
+    let of = |l: &LinkId| ServedQueue::new(&plan.links[l.index()], plan.run.seed, l.0);
     routes.used.iter().map(of).chain(routes.demands.iter().map(|_| None)).collect()
 }
 
@@ -38,7 +38,7 @@ impl Service for World<'_> {
         self.now
     }
 
-    fn parts(&mut self, link: u32) -> Option<(&mut Queue, &mut Links, &mut Vec<Item>)> {
+    fn parts(&mut self, link: u32) -> Option<(&mut ServedQueue, &mut Links, &mut Vec<Item>)> {
         Some((self.queues[link as usize].as_mut()?, &mut self.links, &mut self.dropped))
     }
 
