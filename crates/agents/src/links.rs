@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anabranch_core::{Bytes, Rate, Time};
-use anabranch_proto::{LinkControls, LinkOrders, LinkView, Protocol, Queue, Visitor};
+use anabranch_proto::{LinkControls, LinkOrders, LinkView, Protocol, QueueView, Visitor};
 
 use crate::message::{AgentId, Fate, Fields, Parcel, UNLIMITED};
 
@@ -36,7 +36,7 @@ struct Link {
 /// Agents see no data queues; the protocols that they carry look at none.
 struct Unseen;
 
-impl Queue for Unseen {
+impl QueueView for Unseen {
     fn arrived(&self) -> Bytes {
         Bytes(0)
     }

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn bytes_by_a_rate_are_a_time() {
         // 1,500 bytes at 12 Mbit/s take a millisecond.
-        assert_eq!(1500.0 * BIT_PICOSECONDS / 12e6, MILLISECOND as f64);
+        assert_eq!((1500.0 * BIT_PICOSECONDS / 12e6) as u64, MILLISECOND);
     }
 
     #[test]

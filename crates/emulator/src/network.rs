@@ -14,10 +14,9 @@ use std::net::IpAddr;
 
 use anabranch_core::{LinkId, NodeId, Time};
 use anabranch_links::faults::{Arrivals, Fates};
-use anabranch_links::{Links, Queue, Totals};
+use anabranch_links::{Links, ServedQueue, Service, Totals};
 use anabranch_plan::{ControlPlane, Plan, way_back};
-use anabranch_queues::Ecn;
-use anabranch_queues::Item;
+use anabranch_queues::{Ecn, Item};
 
 use crate::addresses::addresses;
 use crate::events::{Events, Kind};
@@ -79,7 +78,7 @@ pub struct Network {
     /// The links in use, in the order of the plan's network.
     pub(crate) used: Vec<LinkId>,
     pub(crate) links: Links,
-    pub(crate) queues: Vec<Option<Queue>>,
+    pub(crate) queues: Vec<Option<ServedQueue>>,
     /// What happens to data on each link, and to control packets.
     fates: [Vec<Option<Box<Fates>>>; 2],
     /// Of each path the way there, and then that back; then of each hop.
@@ -133,7 +132,7 @@ impl Network {
         Self {
             now: 0,
             links,
-            queues: used.iter().map(|l| Queue::new(&plan.links[l.index()], seed, l.0)).collect(),
+            queues: used.iter().map(|l| ServedQueue::new(&plan.links[l.index()], seed, l.0)).collect(),
             fates: [
                 used.iter().map(|l| Fates::new(&plan.links[l.index()].data, seed, 2 * l.0)).collect(),
                 used.iter().map(|l| Fates::new(&plan.links[l.index()].control, seed, 2 * l.0 + 1)).collect(),
@@ -251,7 +250,8 @@ impl Network {
             let arrival = self.now.saturating_add(self.links.delay(link));
             self.arrive(link, index, arrival);
         } else if self.queues[link as usize].is_some() {
-            self.wait_at(link, index);
+            let item = self.item(index);
+            self.wait_at(link, item);
         } else {
             self.pass(link, index);
         }

@@ -82,7 +82,7 @@ impl Departures {
 
     /// Reads both ends of a ring; to fetch them early.
     #[inline]
-    pub fn glance(&self, ring: &Ring) -> u64 {
+    pub fn prefetch(&self, ring: &Ring) -> u64 {
         let mask = (1 << ring.log) - 1;
         let at = |place: u32| self.lines[(ring.line + place / LINE) as usize].0[0];
         at(ring.head) ^ at((ring.head + ring.len) & mask)

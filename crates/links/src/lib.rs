@@ -6,6 +6,8 @@ mod link;
 mod opportunities;
 mod queue;
 mod schedule;
+mod service;
 
 pub use link::{Links, Totals};
-pub use queue::{Next, Queue};
+pub use queue::{Next, ServedQueue};
+pub use service::{Later, Service};

@@ -176,14 +176,14 @@ impl Links {
 
     /// Reads what every packet needs; to fetch it early.
     #[inline]
-    pub fn glance(&self, l: u32) -> u64 {
+    pub fn prefetch(&self, l: u32) -> u64 {
         self.hot[l as usize].free_at
     }
 
     /// Reads both ends of the queue; to fetch them early.
     #[inline]
-    pub fn glance_at_queue(&self, l: u32) -> u64 {
-        self.departures.glance(&self.hot[l as usize].waiting)
+    pub fn prefetch_at_queue(&self, l: u32) -> u64 {
+        self.departures.prefetch(&self.hot[l as usize].waiting)
     }
 
     /// Propagation delay in picoseconds.

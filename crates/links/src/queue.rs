@@ -17,7 +17,7 @@ use anabranch_queues::{Discipline, Item, Limits};
 use crate::link::Links;
 
 /// What waits at a link.
-pub struct Queue {
+pub struct ServedQueue {
     discipline: Box<dyn Discipline>,
     /// Whether a packet is in transmission, or an opportunity awaited.
     is_busy: bool,
@@ -29,15 +29,15 @@ pub struct Queue {
 /// What is to follow when a packet has come to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The link is free: [`Queue::on_free`] says what it sends.
+    /// The link is free: [`ServedQueue::on_free`] says what it sends.
     Free,
-    /// The link has an opportunity then: [`Queue::on_opportunity`] says what it sends.
+    /// The link has an opportunity then: [`ServedQueue::on_opportunity`] says what it sends.
     Opportunity(u64),
     /// Nothing: that follows already, or no opportunity ever comes.
     Nothing,
 }
 
-impl Queue {
+impl ServedQueue {
     /// That of a link, by its number in the network; `None` for one without a discipline.
     pub fn new(plan: &LinkPlan, seed: u64, link: u32) -> Option<Self> {
         // The packet in transmission counts in a plan, and not here. Before an opportunity comes there is none.
@@ -125,12 +125,12 @@ mod tests {
     use anabranch_core::units::MILLISECOND;
 
     /// A link of 8 Mbit/s, so 1,000 bytes take 1 ms; and its queue.
-    fn queue(plan: &LinkPlan) -> (Links, Queue) {
-        let discipline = anabranch_queues::Queue::named("drop-tail");
+    fn queue(plan: &LinkPlan) -> (Links, ServedQueue) {
+        let discipline = anabranch_queues::QueueDiscipline::named("drop-tail");
         let plan = LinkPlan { discipline, ..plan.clone() };
         let mut links = Links::default();
         links.add(Rate(8e6), 0, &plan);
-        (links, Queue::new(&plan, 1, 0).expect("it has a discipline"))
+        (links, ServedQueue::new(&plan, 1, 0).expect("it has a discipline"))
     }
 
     fn packet(packet: u32, arrived: u64) -> Item {

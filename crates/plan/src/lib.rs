@@ -11,7 +11,7 @@ use anabranch_core::{Bytes, ConnectionId, Demands, LinkId, Network, NodeId, Path
 use anabranch_proto::Protocol;
 use anabranch_proto::transport::{InputSettings, Scheduler, Settings, Told};
 use anabranch_psi::{Filter, Identities};
-use anabranch_queues::Queue;
+use anabranch_queues::QueueDiscipline;
 
 use crate::opportunities::Opportunities;
 
@@ -64,7 +64,7 @@ pub struct LinkPlan {
     /// The most that may wait in its data queue, the packet in transmission included.
     pub limit: Limit,
     /// What waits there in which order, and what is dropped or marked; first in, first out if there is none.
-    pub discipline: Option<Queue>,
+    pub discipline: Option<QueueDiscipline>,
     /// What may happen to data packets.
     pub data: Faults,
     /// What may happen to control packets.

@@ -23,7 +23,7 @@ pub struct Visitor {
 }
 
 /// What a link control may look up of the data queue of its link.
-pub trait Queue {
+pub trait QueueView {
     /// All that ever came to it, of packets of any kind, also those for which it had no room.
     fn arrived(&self) -> Bytes;
 
@@ -39,7 +39,7 @@ pub struct LinkView<'a> {
     /// What the link can carry now; finite.
     pub capacity: Rate,
     /// Its data queue.
-    pub queue: &'a dyn Queue,
+    pub queue: &'a dyn QueueView,
 }
 
 /// What a source may know of its connection when it is made.

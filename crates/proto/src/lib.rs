@@ -14,7 +14,7 @@ pub mod transport;
 pub mod window;
 
 pub use control::{
-    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, MOST_POSITIONS, Orders, Position, Queue,
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, MOST_POSITIONS, Orders, Position, QueueView,
     SourceControl, Visitor,
 };
 pub use packet::{Header, Positions};

@@ -2,7 +2,7 @@
 
 use anabranch_core::{Bytes, Rate, Time};
 
-use crate::control::{ConnectionView, LinkView, Position, Queue, Visitor};
+use crate::control::{ConnectionView, LinkView, Position, QueueView, Visitor};
 
 /// A queue with so much behind it and so much in it.
 pub struct Fixed {
@@ -10,7 +10,7 @@ pub struct Fixed {
     pub backlog: u64,
 }
 
-impl Queue for Fixed {
+impl QueueView for Fixed {
     fn arrived(&self) -> Bytes {
         Bytes(self.arrived)
     }

@@ -8,6 +8,7 @@ use anabranch_fair::{
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::certificates::{checked_getters, path_getters};
 use crate::network::value_error;
 
 /// A problem, checked and frozen.
@@ -177,43 +178,8 @@ impl PyCertificate {
     }
 
     #[getter]
-    fn overload(&self) -> f64 {
-        self.0.overload
-    }
-
-    #[getter]
-    fn overloaded_link(&self) -> Option<usize> {
-        self.0.overloaded_link
-    }
-
-    #[getter]
-    fn over_demand(&self) -> f64 {
-        self.0.over_demand
-    }
-
-    #[getter]
-    fn over_demand_connection(&self) -> Option<usize> {
-        self.0.over_demand_connection
-    }
-
-    #[getter]
-    fn bad_rate(&self) -> Option<usize> {
-        self.0.bad_rate
-    }
-
-    #[getter]
-    fn residual(&self) -> f64 {
-        self.0.residual
-    }
-
-    #[getter]
     fn worst_path(&self) -> Option<usize> {
         self.0.worst_path
-    }
-
-    #[getter]
-    fn tolerance(&self) -> f64 {
-        self.0.tolerance
     }
 
     /// Of each path: the number of its bottleneck, -1 if its demand is met, -2 if nothing holds it back.
@@ -231,17 +197,10 @@ impl PyCertificate {
     fn loads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.loads.clone().into_pyarray(py)
     }
-
-    #[getter]
-    fn is_feasible(&self) -> bool {
-        self.0.is_feasible()
-    }
-
-    #[getter]
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
 }
+
+checked_getters!(PyCertificate);
+path_getters!(PyCertificate);
 
 /// "equal", a ratio for geometric portions, or one portion for each path.
 #[derive(FromPyObject)]

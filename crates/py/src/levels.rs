@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::certificates::checked_getters;
 use crate::fair::PyProblem;
 use crate::network::value_error;
 
@@ -143,40 +144,12 @@ impl PyLevelCertificate {
     }
 
     #[getter]
-    fn overload(&self) -> f64 {
-        self.0.overload
-    }
-
-    #[getter]
-    fn over_demand(&self) -> f64 {
-        self.0.over_demand
-    }
-
-    #[getter]
-    fn residual(&self) -> f64 {
-        self.0.residual
-    }
-
-    #[getter]
     fn worst_connection(&self) -> Option<usize> {
         self.0.worst_connection
     }
-
-    #[getter]
-    fn tolerance(&self) -> f64 {
-        self.0.tolerance
-    }
-
-    #[getter]
-    fn is_feasible(&self) -> bool {
-        self.0.is_feasible()
-    }
-
-    #[getter]
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
 }
+
+checked_getters!(PyLevelCertificate);
 
 /// Max-min fairness over several paths on a problem, ready for the first event.
 #[pyfunction]

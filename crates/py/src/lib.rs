@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod arrow;
+mod certificates;
 mod columns;
 #[cfg(target_os = "linux")]
 mod emulate;

@@ -9,6 +9,7 @@ use anabranch_fair::{
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::certificates::{checked_getters, path_getters};
 use crate::fair::{PyProblem, bottleneck_numbers};
 use crate::network::value_error;
 
@@ -67,38 +68,8 @@ impl PyPriceCertificate {
     }
 
     #[getter]
-    fn overload(&self) -> f64 {
-        self.0.overload
-    }
-
-    #[getter]
-    fn overloaded_link(&self) -> Option<usize> {
-        self.0.overloaded_link
-    }
-
-    #[getter]
-    fn over_demand(&self) -> f64 {
-        self.0.over_demand
-    }
-
-    #[getter]
-    fn over_demand_connection(&self) -> Option<usize> {
-        self.0.over_demand_connection
-    }
-
-    #[getter]
-    fn bad_rate(&self) -> Option<usize> {
-        self.0.bad_rate
-    }
-
-    #[getter]
     fn bad_price(&self) -> Option<usize> {
         self.0.bad_price
-    }
-
-    #[getter]
-    fn residual(&self) -> f64 {
-        self.0.residual
     }
 
     /// Where the residual is: ("cheap" or "dear", path), ("idle", link), or None.
@@ -115,11 +86,6 @@ impl PyPriceCertificate {
     #[getter]
     fn gap(&self) -> f64 {
         self.0.gap
-    }
-
-    #[getter]
-    fn tolerance(&self) -> f64 {
-        self.0.tolerance
     }
 
     /// Of each path: the dearest link on it, -1 if its demand is met, -2 if nothing holds it back.
@@ -147,17 +113,10 @@ impl PyPriceCertificate {
     fn loads<'py>(&self, py: Python<'py>) -> Floats<'py> {
         floats(py, &self.0.loads)
     }
-
-    #[getter]
-    fn is_feasible(&self) -> bool {
-        self.0.is_feasible()
-    }
-
-    #[getter]
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
 }
+
+checked_getters!(PyPriceCertificate);
+path_getters!(PyPriceCertificate);
 
 /// Weighted alpha fair rates and prices; alpha 1 is proportional fairness.
 #[pyfunction(name = "alpha_fair")]

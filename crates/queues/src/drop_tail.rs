@@ -11,13 +11,13 @@
 //! time: where round trips are all alike, who loses is a matter of phase and not of share [floyd1992]. Jitter at sources
 //! (`jitter` of the run's transport) breaks such patterns.
 
-use anabranch_core::{Bytes, Rate, Time};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::discipline::{Discipline, Item, Limits};
 use super::fifo::Fifo;
+use super::marking::{Marking, Rule};
 
 /// Drop-tail has no parameters besides the limits of its link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,36 +26,21 @@ use super::fifo::Fifo;
 pub struct Parameters {}
 
 pub(super) fn discipline(_: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<dyn Discipline> {
-    Box::new(DropTail { limits, fifo: Fifo::default() })
+    Box::new(Marking::new(Unmarked, limits))
 }
 
-struct DropTail {
-    limits: Limits,
-    fifo: Fifo,
-}
+/// Nothing is ever marked.
+struct Unmarked;
 
-impl Discipline for DropTail {
-    fn enqueue(&mut self, now: Time, item: Item, _: Rate, dropped: &mut Vec<Item>) {
-        self.fifo.push_within(now, item, &self.limits, dropped);
-    }
-
-    fn dequeue(&mut self, _: Time, _: Rate, _: &mut Vec<Item>) -> Option<Item> {
-        self.fifo.pop()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.fifo.bytes())
-    }
-
-    fn len(&self) -> usize {
-        self.fifo.len()
-    }
+impl Rule for Unmarked {
+    fn mark(&mut self, _: &mut Item, _: &Fifo) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Driven, packets};
+    use anabranch_core::Bytes;
 
     #[test]
     fn a_limit_in_packets_counts_packets() {

@@ -8,8 +8,8 @@
 //! without RED's count since the last mark: each packet is marked by itself. So the share of marked packets tells sources
 //! how much waits. Packets that cannot be marked are let in: only the limits of the link drop.
 
+use anabranch_core::Bytes;
 use anabranch_core::quantity::BytesText;
-use anabranch_core::{Bytes, Rate, Time};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::discipline::{Discipline, Item, Limits};
 use super::fifo::Fifo;
+use super::marking::{Marking, Rule};
 use super::read;
 
 /// Parameters of the ramp.
@@ -37,35 +38,21 @@ impl Default for Parameters {
 }
 
 pub(super) fn discipline(parameters: &Parameters, limits: Limits, random: ChaCha8Rng) -> Box<dyn Discipline> {
-    Box::new(EcnRamp { threshold: parameters.threshold.0.0 as f64, limits, fifo: Fifo::default(), random })
+    Box::new(Marking::new(Ramp { threshold: parameters.threshold.0.0 as f64, random }, limits))
 }
 
-struct EcnRamp {
+/// Marks at random, the more the more bytes wait.
+struct Ramp {
     threshold: f64,
-    limits: Limits,
-    fifo: Fifo,
     random: ChaCha8Rng,
 }
 
-impl Discipline for EcnRamp {
-    fn enqueue(&mut self, now: Time, mut item: Item, _: Rate, dropped: &mut Vec<Item>) {
-        let share = self.fifo.bytes() as f64 / self.threshold;
+impl Rule for Ramp {
+    fn mark(&mut self, item: &mut Item, waiting: &Fifo) {
+        let share = waiting.bytes() as f64 / self.threshold;
         if share > 0.0 && self.random.random_bool(share.min(1.0)) {
             item.mark();
         }
-        self.fifo.push_within(now, item, &self.limits, dropped);
-    }
-
-    fn dequeue(&mut self, _: Time, _: Rate, _: &mut Vec<Item>) -> Option<Item> {
-        self.fifo.pop()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.fifo.bytes())
-    }
-
-    fn len(&self) -> usize {
-        self.fifo.len()
     }
 }
 

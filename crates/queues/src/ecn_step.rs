@@ -3,13 +3,13 @@
 //! That is RED with both thresholds at K and an average that is the queue itself [alizadeh2010, sec. 3.1]. Packets that
 //! cannot be marked are let in: only the limits of the link drop.
 
-use anabranch_core::{Bytes, Rate, Time};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::discipline::{Discipline, Item, Limits};
 use super::fifo::Fifo;
+use super::marking::{Marking, Rule};
 use super::read;
 
 /// Parameters of the step.
@@ -31,33 +31,19 @@ impl Default for Parameters {
 }
 
 pub(super) fn discipline(parameters: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<dyn Discipline> {
-    Box::new(EcnStep { threshold: parameters.threshold as usize, limits, fifo: Fifo::default() })
+    Box::new(Marking::new(Step { threshold: parameters.threshold as usize }, limits))
 }
 
-struct EcnStep {
+/// Marks what finds so many packets waiting.
+struct Step {
     threshold: usize,
-    limits: Limits,
-    fifo: Fifo,
 }
 
-impl Discipline for EcnStep {
-    fn enqueue(&mut self, now: Time, mut item: Item, _: Rate, dropped: &mut Vec<Item>) {
-        if self.fifo.len() >= self.threshold {
+impl Rule for Step {
+    fn mark(&mut self, item: &mut Item, waiting: &Fifo) {
+        if waiting.len() >= self.threshold {
             item.mark();
         }
-        self.fifo.push_within(now, item, &self.limits, dropped);
-    }
-
-    fn dequeue(&mut self, _: Time, _: Rate, _: &mut Vec<Item>) -> Option<Item> {
-        self.fifo.pop()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.fifo.bytes())
-    }
-
-    fn len(&self) -> usize {
-        self.fifo.len()
     }
 }
 

@@ -18,6 +18,7 @@ mod flows;
 mod fq_codel;
 #[cfg(test)]
 mod loop_tests;
+mod marking;
 mod meter;
 mod periods;
 mod pie;
@@ -39,10 +40,10 @@ pub use discipline::{Discipline, Ecn, Item, Limits};
 pub use dualpi2::Scheduler;
 pub use family::Family;
 
-/// Makes [`Queue`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, family, what it
+/// Makes [`QueueDiscipline`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, family, what it
 /// does.
 ///
-/// The module has `discipline`, and `Parameters`, which derive what [`Queue`] derives and have defaults.
+/// The module has `discipline`, and `Parameters`, which derive what [`QueueDiscipline`] derives and have defaults.
 macro_rules! queues {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $parameters:ident): $name:literal, $title:literal,
         $family:ident, $does:literal;)*) => {
@@ -50,8 +51,7 @@ macro_rules! queues {
 
         /// A queue discipline with its parameters, written `discipline = "codel"` or `discipline.red = { min = 5, max = 15 }`.
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-        #[schemars(rename = "QueueDiscipline")]
-        pub enum Queue {
+        pub enum QueueDiscipline {
             $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
         }
 
@@ -59,7 +59,7 @@ macro_rules! queues {
         pub const QUEUES: [(&str, &str, &str, Family, &str); [$($name),*].len()] =
             [$(($name, $title, $does, Family::$family, stringify!($module))),*];
 
-        impl Queue {
+        impl QueueDiscipline {
             /// Its name in files: `drop-tail`.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
@@ -78,7 +78,7 @@ macro_rules! queues {
             }
         }
 
-        choices!(Queue, "queue discipline", ("\"codel\"", "{ red = { min = 5, max = 15 } }"),
+        choices!(QueueDiscipline, "queue discipline", ("\"codel\"", "{ red = { min = 5, max = 15 } }"),
             $($variant($module): $name),*);
     };
 }
@@ -119,13 +119,13 @@ queues! {
         "each flow gets the same share, packet by packet in order of finish tags [golestani1994]";
 }
 
-impl Default for Queue {
+impl Default for QueueDiscipline {
     fn default() -> Self {
         Self::DropTail(drop_tail::Parameters::default())
     }
 }
 
-impl Queue {
+impl QueueDiscipline {
     /// The discipline of this name with its default parameters.
     pub fn named(name: &str) -> Option<Self> {
         Choice::named(name)

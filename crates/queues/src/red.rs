@@ -304,7 +304,7 @@ mod tests {
     fn thresholds_that_contradict_each_other_are_refused() {
         let said = read("red = { min = 20, max = 15 }").unwrap_err().to_string();
         assert!(said.contains("max is 15 and min is 20; max must be more than min"), "{said}");
-        let Ok(crate::Queue::Red(parameters)) = read("red.min = 20") else { panic!("max is 60 then") };
+        let Ok(crate::QueueDiscipline::Red(parameters)) = read("red.min = 20") else { panic!("max is 60 then") };
         assert_close(parameters.max, 60.0);
     }
 }

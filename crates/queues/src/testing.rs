@@ -6,15 +6,15 @@ use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Rate, Time};
 use serde::Deserialize;
 
-use super::{Discipline, Ecn, Item, Limits, Queue};
+use super::{Discipline, Ecn, Item, Limits, QueueDiscipline};
 
 #[derive(Deserialize)]
 struct Link {
-    queue: Queue,
+    queue: QueueDiscipline,
 }
 
 /// Reads `codel`, or `codel.target = "5 ms"`, as after `queue` in a file.
-pub fn read(text: &str) -> Result<Queue, toml::de::Error> {
+pub fn read(text: &str) -> Result<QueueDiscipline, toml::de::Error> {
     let line = if text.contains('=') { format!("queue.{text}") } else { format!("queue = \"{text}\"") };
     toml::from_str::<Link>(&line).map(|link| link.queue)
 }
@@ -52,7 +52,7 @@ impl Driven {
         Self::of(&read(queue).unwrap(), limits)
     }
 
-    pub fn of(queue: &Queue, limits: Limits) -> Self {
+    pub fn of(queue: &QueueDiscipline, limits: Limits) -> Self {
         let queue = queue.discipline(limits, stream(1, Purpose::Faults, 0));
         Self { queue, now: Time(0), capacity: Rate(12e6), drops: Vec::new() }
     }

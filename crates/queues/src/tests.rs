@@ -7,10 +7,10 @@ use anabranch_core::{Bytes, Rate, Time};
 use proptest::prelude::*;
 
 use super::testing::{Driven, at_most, of_flow, packets, read, with_ecn};
-use super::{Discipline, Ecn, Item, Limits, QUEUES, Queue};
+use super::{Discipline, Ecn, Item, Limits, QUEUES, QueueDiscipline};
 
 /// All disciplines with their defaults, and some with parameters that make them act often.
-fn all() -> Vec<Queue> {
+fn all() -> Vec<QueueDiscipline> {
     let eager = [
         "red = { min = 0.5, max = 3, weight = 0.5, max_probability = 1 }",
         "ecn-step.threshold = 1",
@@ -21,7 +21,7 @@ fn all() -> Vec<Queue> {
         "dualpi2 = { target = \"1 us\", update = \"1 us\", alpha = 1000, coupling = 0.5, threshold = \"0 s\" }",
         "dualpi2 = { scheduler = \"time-shift\", time_shift = \"0 s\", ramp = \"0 s\", coupling = 3 }",
     ];
-    let defaults = QUEUES.iter().map(|(name, ..)| Queue::named(name).unwrap());
+    let defaults = QUEUES.iter().map(|(name, ..)| QueueDiscipline::named(name).unwrap());
     defaults.chain(eager.iter().map(|text| read(text).unwrap())).collect()
 }
 
@@ -65,7 +65,7 @@ struct Link {
 }
 
 impl Link {
-    fn new(queue: &Queue, limits: Limits) -> Self {
+    fn new(queue: &QueueDiscipline, limits: Limits) -> Self {
         let queue = queue.discipline(limits, stream(1, Purpose::Faults, 0));
         let (now, capacity) = (Time(0), Rate(1e6));
         Self { queue, limits, now, capacity, waiting: BTreeMap::new(), came: 0, left: BTreeMap::new() }
@@ -155,9 +155,9 @@ fn a_packet_that_comes_alone_leaves_as_it_came() {
 
 #[test]
 fn files_name_a_discipline_or_give_parameters() {
-    assert_eq!(read("codel").unwrap(), Queue::named("codel").unwrap());
+    assert_eq!(read("codel").unwrap(), QueueDiscipline::named("codel").unwrap());
     let red = read("red = { min = 5, max = 15 }").unwrap();
-    assert_eq!(red, Queue::named("red").unwrap());
+    assert_eq!(red, QueueDiscipline::named("red").unwrap());
     assert_eq!((red.name(), red.title()), ("red", "RED"));
 }
 
@@ -165,7 +165,7 @@ fn files_name_a_discipline_or_give_parameters() {
 fn what_is_written_reads_as_the_same() {
     for queue in all() {
         let text = serde_json::to_string(&queue).unwrap();
-        assert_eq!(serde_json::from_str::<Queue>(&text).unwrap(), queue, "{text}");
+        assert_eq!(serde_json::from_str::<QueueDiscipline>(&text).unwrap(), queue, "{text}");
     }
 }
 
@@ -193,7 +193,7 @@ fn mistakes_are_told_with_what_would_do() {
 
 #[test]
 fn the_schema_has_each_discipline_and_its_parameters_under_names_of_their_own() {
-    let schema = serde_json::to_string(&schemars::schema_for!(Queue)).unwrap();
+    let schema = serde_json::to_string(&schemars::schema_for!(QueueDiscipline)).unwrap();
     assert!(schema.contains("\"title\":\"QueueDiscipline\""), "{schema}");
     for name in ["CoDel", "DropTail", "Drr", "DualPi2", "EcnStep", "FqCoDel", "Pie", "Red", "Wfq"] {
         assert!(schema.contains(&format!("\"{name}Parameters\"")), "{name} in {schema}");

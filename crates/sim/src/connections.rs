@@ -125,7 +125,7 @@ impl Subflow {
 impl Subflow {
     /// Reads what every packet that arrives needs; to fetch it early.
     #[inline]
-    pub fn glance(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         self.delivered
     }
 }
@@ -199,7 +199,7 @@ impl World<'_> {
         let (c, demand) = (change.connection.0, change.demand);
         self.connections[c as usize].demand = demand.0;
         if let Some(link) = self.routes.demand_link(c as usize) {
-            self.lanes.set_demand(link, demand);
+            self.control_links.set_demand(link, demand);
             self.tell_capacity(link, self.plan.transfers[c as usize].protocol as u16);
         }
         self.has_changed = true;

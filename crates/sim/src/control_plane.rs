@@ -10,11 +10,11 @@ use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
 use anabranch_proto::control::Order;
 use anabranch_proto::endpoint::Frame;
-use anabranch_proto::{LinkControl, LinkOrders, LinkView, Queue};
+use anabranch_proto::{LinkControl, LinkOrders, LinkView, QueueView};
 
-use crate::held_back::Behind;
+use crate::control_pacing::Waiting;
 use crate::packet::{ControlPacket, NO_COPIES};
-use crate::repair::Hop;
+use crate::reliable_hop::Hop;
 use crate::routes::{END, Routes};
 use crate::slab::Slab;
 use crate::world::{Kind, World};
@@ -23,11 +23,11 @@ use crate::world::{Kind, World};
 const PATIENCE: u64 = 1_000_000_000;
 
 /// How control packets get over each link.
-pub(crate) struct Lanes {
+pub(crate) struct ControlLinks {
     pub packets: Slab<ControlPacket>,
     pub frames: Slab<Option<Frame<ControlPacket>>>,
-    pub behind: Behind,
-    of_links: Vec<Lane>,
+    pub behind: Waiting,
+    of_links: Vec<ControlLink>,
     /// What happens to them on each link; empty if nothing ever does.
     fates: Vec<Option<Box<Fates>>>,
     /// The repaired hops; empty if there are none.
@@ -37,7 +37,7 @@ pub(crate) struct Lanes {
 /// What every control packet needs of a link; twins mostly share a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Lane {
+struct ControlLink {
     /// When the last control packet arrives at the far end: the next is later.
     last: u64,
     delay: u64,
@@ -46,8 +46,8 @@ struct Lane {
     twin: u32,
 }
 
-impl Lanes {
-    /// Lanes on which nothing travels yet.
+impl ControlLinks {
+    /// Control links on which nothing travels yet.
     pub fn new(plan: &Plan, routes: &Routes, links: &Links) -> Self {
         let is_in_band = plan.run.control == ControlPlane::InBand;
         let has_faults = plan.links.iter().any(|l| !l.control.is_none());
@@ -66,8 +66,8 @@ impl Lanes {
         Self {
             packets: Slab::default(),
             frames: Slab::default(),
-            behind: Behind::new(),
-            of_links: (0..links.count()).map(|l| Lane::new(plan, routes, links, l)).collect(),
+            behind: Waiting::new(),
+            of_links: (0..links.count()).map(|l| ControlLink::new(plan, routes, links, l)).collect(),
             fates: if has_faults { numbers.clone().map(fates).collect() } else { Vec::new() },
             hops: if has_hops { numbers.map(|l| is_repaired(l).then(|| hop(l))).collect() } else { Vec::new() },
         }
@@ -75,7 +75,7 @@ impl Lanes {
 
     /// Reads what every control packet needs of a link; to fetch it early.
     #[inline]
-    pub fn glance(&self, link: u32) -> u64 {
+    pub fn prefetch(&self, link: u32) -> u64 {
         self.of_links[link as usize].last
     }
 
@@ -102,7 +102,7 @@ struct LinkQueue<'a> {
     now: u64,
 }
 
-impl Queue for LinkQueue<'_> {
+impl QueueView for LinkQueue<'_> {
     fn arrived(&self) -> Bytes {
         Bytes(self.links.arrived(self.link))
     }
@@ -112,7 +112,7 @@ impl Queue for LinkQueue<'_> {
     }
 }
 
-impl Lane {
+impl ControlLink {
     /// What protocols see of the capacity of its link now; `None` for one without limit.
     #[inline]
     fn capacity(&self, links: &Links, link: u32, now: u64) -> Option<Rate> {
@@ -159,7 +159,7 @@ impl World<'_> {
     /// A source sends a control packet.
     pub(crate) fn launch(&mut self, subflow: u32, order: Order) {
         let packet = self.control_packet(subflow, order);
-        let index = self.lanes.packets.insert(packet);
+        let index = self.control_links.packets.insert(packet);
         if !self.hold_back(subflow, index) {
             self.depart(subflow, index);
         }
@@ -179,16 +179,16 @@ impl World<'_> {
 
     /// A control packet arrives at the far end of a link.
     pub(crate) fn on_control(&mut self, index: u32) {
-        let packet = &mut self.lanes.packets[index];
+        let packet = &mut self.control_links.packets[index];
         if packet.is_returning {
             if !self.ask_link(index) {
                 return;
             }
-            let packet = &mut self.lanes.packets[index];
+            let packet = &mut self.control_links.packets[index];
             packet.at -= 1;
             packet.position = packet.position.wrapping_sub(1);
             if self.routes.steps[packet.at as usize] == END {
-                let packet = self.lanes.packets.take(index);
+                let packet = self.control_links.packets.take(index);
                 return self.on_reply(packet.subflow, &packet.header);
             }
         } else if self.routes.steps[packet.at as usize + 1] != END {
@@ -206,7 +206,7 @@ impl World<'_> {
         {
             packet.is_returning = true;
         } else {
-            self.lanes.packets.take(index);
+            self.control_links.packets.take(index);
             return;
         }
         self.travel(index);
@@ -215,9 +215,9 @@ impl World<'_> {
     /// Shows a control packet to the control of the link at its place, if the link limits anything; says whether the
     /// packet goes on.
     pub(crate) fn ask_link(&mut self, index: u32) -> bool {
-        let packet = &mut self.lanes.packets[index];
+        let packet = &mut self.control_links.packets[index];
         let link = self.routes.steps[packet.at as usize];
-        let Some(capacity) = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now) else {
+        let Some(capacity) = self.control_links.of_links[link as usize].capacity(&self.links, link, self.now) else {
             return true;
         };
         let queue = &LinkQueue { links: &self.links, link: link as usize, now: self.now };
@@ -239,7 +239,7 @@ impl World<'_> {
 
     /// A packet goes no further.
     pub(crate) fn drop_control(&mut self, index: u32) {
-        let packet = self.lanes.packets.take(index);
+        let packet = self.control_links.packets.take(index);
         if packet.carries_data() {
             self.count_lost(packet.data());
         }
@@ -268,7 +268,9 @@ impl World<'_> {
 
     /// Calls the control of a link, if that limits anything, and carries out its orders.
     fn call_link(&mut self, link: u32, protocol: u16, ask: impl Fn(&mut dyn LinkControl, &LinkView, &mut LinkOrders)) {
-        let Some(capacity) = self.lanes.of_links[link as usize].capacity(&self.links, link, self.now) else { return };
+        let Some(capacity) = self.control_links.of_links[link as usize].capacity(&self.links, link, self.now) else {
+            return;
+        };
         let queue = &LinkQueue { links: &self.links, link: link as usize, now: self.now };
         let view = LinkView { now: Time(self.now), capacity, queue };
         ask(self.controls[protocol as usize].of(link as usize), &view, &mut self.link_orders);
@@ -311,7 +313,7 @@ impl World<'_> {
             if to.position == 0 {
                 self.replies.push_back(packet);
             } else {
-                let index = self.lanes.packets.insert(packet);
+                let index = self.control_links.packets.insert(packet);
                 self.travel(index);
             }
         }
@@ -320,21 +322,21 @@ impl World<'_> {
 
     /// Sends a control packet over the next link of its way.
     pub(crate) fn travel(&mut self, index: u32) {
-        let packet = &self.lanes.packets[index];
+        let packet = &self.control_links.packets[index];
         let step = self.routes.steps[packet.at as usize];
-        let link = if packet.is_returning { self.lanes.of_links[step as usize].twin } else { step };
+        let link = if packet.is_returning { self.control_links.of_links[step as usize].twin } else { step };
         if packet.carries_data() {
             return self.enter_with_header(link, index);
         }
-        if self.lanes.hop(link).is_some() {
+        if self.control_links.hop(link).is_some() {
             return self.travel_in_frame(link, index);
         }
         let arrivals = self.passage(link);
         let is_twice = arrivals.first.is_some() && arrivals.second.is_some();
-        let copy = is_twice.then(|| self.lanes.packets.insert(self.lanes.packets[index].clone()));
+        let copy = is_twice.then(|| self.control_links.packets.insert(self.control_links.packets[index].clone()));
         match arrivals.first {
             Some(time) => self.schedule_control(time, link, index),
-            None if arrivals.second.is_none() => _ = self.lanes.packets.take(index),
+            None if arrivals.second.is_none() => _ = self.control_links.packets.take(index),
             None => {}
         }
         if let Some(time) = arrivals.second {
@@ -348,13 +350,13 @@ impl World<'_> {
         let arrival = if self.is_in_band(link) {
             self.links.enter(link, self.now, self.plan.run.control_packet.0 as u32)
         } else {
-            let lane = &self.lanes.of_links[l];
+            let lane = &self.control_links.of_links[l];
             Some(self.now.saturating_add(lane.delay).max(lane.last.saturating_add(1)))
         };
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
-        self.lanes.of_links[l].last = arrival;
+        self.control_links.of_links[l].last = arrival;
         self.hops += u64::from(!self.routes.is_of_demand(link));
-        let Some(fates) = self.lanes.fates.get_mut(l).and_then(Option::as_mut) else {
+        let Some(fates) = self.control_links.fates.get_mut(l).and_then(Option::as_mut) else {
             return Arrivals { first: Some(arrival), second: None };
         };
         let arrivals = fates.next(arrival);

@@ -4,6 +4,7 @@
 //! links such a packet is among the control packets (`control_plane.rs`); on links and at the sink it is as others are.
 
 use anabranch_core::{Bytes, Time};
+use anabranch_links::Service;
 use anabranch_links::faults::Arrivals;
 use anabranch_proto::control::Order;
 use anabranch_queues::Ecn;
@@ -60,7 +61,7 @@ impl World<'_> {
         connection.left -= bytes;
         subflow.sent += bytes;
         let packet = ControlPacket { bytes: bytes as u32, sent: self.now, ..self.control_packet(s, order) };
-        let index = self.lanes.packets.insert(packet);
+        let index = self.control_links.packets.insert(packet);
         if self.ask_link(index) {
             self.travel(index);
         }
@@ -68,13 +69,13 @@ impl World<'_> {
 
     /// A data packet with a header enters a link, or is dropped.
     pub(crate) fn enter_with_header(&mut self, link: u32, index: u32) {
-        let bytes = self.lanes.packets[index].bytes;
+        let bytes = self.control_links.packets[index].bytes;
         let begins = self.waits.is_some().then(|| self.links.begins(link, self.now));
         let Some(arrival) = self.links.enter(link, self.now, bytes) else { return self.drop_control(index) };
         self.hops += u64::from(!self.routes.is_of_demand(link));
         if let Some(begins) = begins {
             self.note_wait_at(link, Role::Paced, self.now, begins);
-            self.lanes.packets[index].transmission += self.transmission(link, begins, arrival);
+            self.control_links.packets[index].transmission += self.transmission(link, begins, arrival);
         }
         let arrivals = match self.data_fates.get_mut(link as usize).and_then(Option::as_mut) {
             Some(fates) => fates.next(arrival),
@@ -87,10 +88,10 @@ impl World<'_> {
             }
             (Some(time), None) | (None, Some(time)) => self.schedule_control(time, link, index),
             (Some(first), Some(second)) => {
-                let mut packet = self.lanes.packets[index].clone();
+                let mut packet = self.control_links.packets[index].clone();
                 self.count_copy(&mut packet.copies);
-                self.lanes.packets[index].copies = packet.copies;
-                let copy = self.lanes.packets.insert(packet);
+                self.control_links.packets[index].copies = packet.copies;
+                let copy = self.control_links.packets.insert(packet);
                 self.schedule_control(first, link, index);
                 self.schedule_control(second, link, copy);
             }
@@ -146,7 +147,8 @@ impl World<'_> {
     fn enter_special(&mut self, link: u32, index: u32) {
         self.go_astray(index);
         if self.has_discipline(link) {
-            self.wait_at(link, index);
+            let item = self.item(index);
+            self.wait_at(link, item);
         } else {
             self.pass(link, index, self.now);
         }

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 use anabranch_core::{ConnectionId, Link, Rate, Samples, Time};
-use anabranch_links::{Queue, Totals};
+use anabranch_links::{ServedQueue, Totals};
 use anabranch_plan::{LinkPlan, Plan};
 
 use crate::barrier::Barrier;
@@ -422,7 +422,7 @@ impl<'p> Shards<'_, 'p> {
     /// Bytes that wait at a link.
     pub fn backlog(&self, link: usize) -> u64 {
         let owner = self.owner(link);
-        let waiting = owner.queues.get(link).and_then(Option::as_ref).map_or(0, Queue::backlog);
+        let waiting = owner.queues.get(link).and_then(Option::as_ref).map_or(0, ServedQueue::backlog);
         owner.links.backlog(link, self.now) + waiting
     }
 
@@ -474,7 +474,7 @@ impl<'p> Shards<'_, 'p> {
 
     /// Control packets under way.
     pub fn control_under_way(&self) -> u64 {
-        self.sum(|world| world.lanes.under_way() as u64)
+        self.sum(|world| world.control_links.under_way() as u64)
     }
 
     /// Links, those of demands included, whose controls hold something of a connection.

@@ -2,7 +2,6 @@
 //!
 //! [`simulate`] is a function of the plan and nothing else: the same plan gives the same outcome to the last bit.
 
-mod ahead;
 mod atomic;
 mod barrier;
 #[cfg(test)]
@@ -10,22 +9,23 @@ mod barrier_tests;
 mod calendar;
 mod capacities;
 mod connections;
+mod control_pacing;
 mod control_plane;
 mod crew;
 mod data;
 mod engine;
-mod expected;
+mod expected_load;
 mod fairness;
 mod gain;
-mod held_back;
 mod memory;
 mod open_paths;
 mod packet;
 mod partition;
+mod prefetch;
 mod queue;
 mod record;
 mod relays;
-mod repair;
+mod reliable_hop;
 mod routes;
 mod shard;
 mod slab;

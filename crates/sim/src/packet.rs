@@ -77,7 +77,7 @@ impl Payload {
 
     /// Reads it; to fetch it early.
     #[inline]
-    pub fn glance(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         match self {
             Self::Segment(segment, _) => segment.number,
             Self::Ack(ack) => ack.newest,

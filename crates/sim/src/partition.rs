@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use anabranch_core::{NodeId, Span, UnionFind};
 use anabranch_plan::Plan;
 
-use crate::expected;
+use crate::expected_load;
 use crate::gain::Threads;
 use crate::routes::Routes;
 use crate::shard::Owners;
@@ -45,7 +45,7 @@ pub fn divide(plan: &Plan, routes: &Routes, threads: Threads) -> Option<(Owners,
         return None;
     }
     let shards = shards.min(MOST_SHARDS);
-    let packets = expected::packets(plan, routes);
+    let packets = expected_load::packets(plan, routes);
     let work = work(plan, routes, &packets);
     let total = work.iter().sum::<f64>();
     let must_pay = !matches!(threads, Threads::Exactly(_));

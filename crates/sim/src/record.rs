@@ -288,7 +288,7 @@ fn subflow_total(shards: &Shards<'_, '_>, s: usize, warm: u64) -> SubflowTotal {
         delivered: sink.delivered,
         lost: shards.sum(|world| world.subflows[s].lost),
         repeated: sink.repeated,
-        marked: shards.sink_of(s).lines.get(s).map_or(0, |line| line.marked),
+        marked: shards.sink_of(s).subflow_transports.get(s).map_or(0, |line| line.marked),
         strays: shards.sum(|world| world.strays.get(s).copied().unwrap_or(0)),
         delivered_warm: sink.delivered - warm,
         mean_delay_s: if sink.packets > 0 { sink.delay_sum / sink.packets as f64 / 1e12 } else { 0.0 },

@@ -153,7 +153,7 @@ impl World<'_> {
     /// Data of a subflow have arrived, under way since `since`; all before `complete` are there, and go on.
     pub(crate) fn pass_on(&mut self, s: u32, chunk: Chunk, complete: u64, since: u64) {
         let Some(Onward { connection, input }) = self.onward(s) else { return };
-        let waited = self.now.saturating_sub(since).saturating_sub(self.lines[s as usize].propagation);
+        let waited = self.now.saturating_sub(since).saturating_sub(self.subflow_transports[s as usize].propagation);
         let path = s as usize - self.subflows_of(self.subflows[s as usize].connection).start;
         if let Some(relay) = &mut self.endpoints[connection as usize].relay {
             relay.inputs[input as usize].path = path;

@@ -50,9 +50,9 @@ impl Window {
     pub const NONE: Self = Self { bytes: f64::NAN, rtt: f64::NAN, pace: f64::NAN, marked_share: f64::NAN };
 }
 
-/// What a path needs besides.
+/// What the transport keeps of a subflow in simulated time, besides its source and its sink.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct SubflowTransport {
     /// When its patience is looked at, and when its sink may have to acknowledge.
     patience: u64,
     tell: u64,
@@ -86,10 +86,10 @@ impl Endpoint {
     }
 }
 
-impl Line {
+impl SubflowTransport {
     /// Reads it; to fetch it early.
     #[inline]
-    pub fn glance(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         self.patience
     }
 
@@ -144,7 +144,7 @@ impl World<'_> {
     pub(crate) fn settings(&self, s: u32) -> Settings {
         let c = self.subflows[s as usize].connection;
         let mut settings = self.plan.run.transport.settings(self.plan.transfers[c as usize].packet);
-        if self.lines[s as usize].answers.is_some() {
+        if self.subflow_transports[s as usize].answers.is_some() {
             // Source and sink are one, and know at once.
             settings.ack_every = 1;
         }
@@ -213,7 +213,7 @@ impl World<'_> {
 
     /// Schedules a look at a path's deadline, unless one comes before it anyway.
     fn watch_path(&mut self, source: &Source, s: u32, path: usize) {
-        let line = &mut self.lines[s as usize];
+        let line = &mut self.subflow_transports[s as usize];
         if let Some(time) = source.deadline(path)
             && time.0 < line.patience
         {
@@ -277,7 +277,7 @@ impl World<'_> {
         let subflow = &mut self.subflows[s as usize];
         subflow.sent += u64::from(segment.chunk.bytes);
         let since = self.under_way_since(self.subflows[s as usize].connection, segment.chunk.offset);
-        let line = &self.lines[s as usize];
+        let line = &self.subflow_transports[s as usize];
         let packet = if line.answers.is_some() {
             let (at, bytes) = (self.routes.back[s as usize], self.plan.run.transport.ack.0 as u16);
             DataPacket { at, bytes, role: Role::Request, ecn: Ecn::NotEct, ..self.segment(s, &segment) }
@@ -285,7 +285,7 @@ impl World<'_> {
             self.segment(s, &segment)
         };
         let index = self.packets.insert(packet);
-        let line = &mut self.lines[s as usize];
+        let line = &mut self.subflow_transports[s as usize];
         if line.jitter == 0.0 {
             self.put_payload(index, Payload::Segment(segment, since));
             self.enter_first(index);
@@ -303,14 +303,14 @@ impl World<'_> {
     /// A data packet of a subflow, at its first link.
     fn segment(&self, s: u32, segment: &Segment) -> DataPacket {
         let (at, bytes) = (self.subflows[s as usize].first, segment.chunk.bytes as u16);
-        let ecn = self.lines[s as usize].ecn;
+        let ecn = self.subflow_transports[s as usize].ecn;
         DataPacket { sent: self.now, at, subflow: s, bytes, role: Role::Segment, ecn, copies: NO_COPIES }
     }
 
     /// A source is asked for data: it answers with them, or not at all.
     fn on_request(&mut self, packet: DataPacket, segment: Segment) {
         let answer = DataPacket { copies: packet.copies, ..self.segment(packet.subflow, &segment) };
-        let answers = self.lines[packet.subflow as usize].answers;
+        let answers = self.subflow_transports[packet.subflow as usize].answers;
         if answers.is_none_or(|(start, stop)| self.now < start || stop <= self.now) {
             return self.count_lost(answer);
         }
@@ -364,7 +364,7 @@ impl World<'_> {
         let c = subflow.connection as usize;
         let own = self.routes.subflows[c] as usize..self.routes.subflows[c + 1] as usize;
         let transfer = &self.plan.transfers[c];
-        let is_fetched = self.lines[s as usize].answers.is_some();
+        let is_fetched = self.subflow_transports[s as usize].answers.is_some();
         let endpoint = &mut self.endpoints[c];
         let sink = endpoint.sink.get_or_insert_with(|| Box::new(Sink::new(own.len())));
         let path = s as usize - own.start;
@@ -375,7 +375,7 @@ impl World<'_> {
         }
         subflow.delivered += new;
         subflow.repeated += u64::from(segment.chunk.bytes) - new;
-        self.lines[s as usize].marked += u64::from(is_marked);
+        self.subflow_transports[s as usize].marked += u64::from(is_marked);
         let delay = self.now - packet.sent;
         subflow.packets += 1;
         subflow.delay_sum += delay as f64;
@@ -392,7 +392,7 @@ impl World<'_> {
         if let Some(ack) = ack {
             if is_fetched { self.on_ack(s, &ack) } else { self.send_ack(s, ack) }
         } else if let Some(due) = due {
-            let line = &mut self.lines[s as usize];
+            let line = &mut self.subflow_transports[s as usize];
             if due.0 < line.tell {
                 line.tell = due.0;
                 self.schedule(due.0, Kind::Tell, s);
@@ -417,7 +417,7 @@ impl World<'_> {
 
     /// A sink may have waited long enough.
     pub(crate) fn on_tell(&mut self, s: u32) {
-        let line = &mut self.lines[s as usize];
+        let line = &mut self.subflow_transports[s as usize];
         if line.tell != self.now {
             return;
         }
@@ -428,7 +428,7 @@ impl World<'_> {
         let Some(sink) = &mut self.endpoints[c as usize].sink else { return };
         let Some(due) = sink.due(path) else { return };
         if due.0 > self.now {
-            self.lines[s as usize].tell = due.0;
+            self.subflow_transports[s as usize].tell = due.0;
             return self.schedule(due.0, Kind::Tell, s);
         }
         let ack = sink.tell(&settings, Time(self.now), path);
@@ -446,7 +446,7 @@ impl World<'_> {
 
     /// A path may have waited long enough.
     pub(crate) fn on_patience(&mut self, s: u32) {
-        let line = &mut self.lines[s as usize];
+        let line = &mut self.subflow_transports[s as usize];
         if line.patience != self.now {
             return;
         }

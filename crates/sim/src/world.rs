@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use anabranch_core::paths::GroupSearch;
 use anabranch_core::{ConnectionId, LinkId, Rate};
 use anabranch_links::faults::Fates;
-use anabranch_links::{Links, Queue};
+use anabranch_links::{Links, ServedQueue, Service};
 use anabranch_plan::{ControlPlane, Limit, LinkPlan, Plan};
 use anabranch_proto::{LinkControls, LinkOrders, Orders};
 use anabranch_queues::Item;
@@ -17,14 +17,14 @@ use anabranch_queues::Item;
 use crate::calendar::{Calendar, Event};
 use crate::capacities::Hearers;
 use crate::connections::{Connection, Subflow};
-use crate::control_plane::Lanes;
+use crate::control_plane::ControlLinks;
 use crate::packet::{ControlPacket, Copies, DataPacket, Payload, Role};
 use crate::queue::queues;
 use crate::record::Grant;
 use crate::routes::Routes;
 use crate::shard::{Cargo, Message, Shard};
 use crate::slab::Slab;
-use crate::transport::{Endpoint, Line};
+use crate::transport::{Endpoint, SubflowTransport};
 use crate::waits::Waits;
 
 /// Bits of a key that say of what the event is; those above say what kind of event.
@@ -117,7 +117,7 @@ pub struct World<'p> {
     pub(crate) payloads: Vec<Payload>,
     /// The ends of connections under the transport, and what their paths need besides; empty if there are none.
     pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) subflow_transports: Vec<SubflowTransport>,
     /// What tells sources which of their paths share links, once one wants to know.
     pub(crate) groups: Option<Box<GroupSearch>>,
     pub(crate) hearers: Hearers,
@@ -125,13 +125,13 @@ pub struct World<'p> {
     pub(crate) waits: Option<Box<Waits>>,
     pub(crate) copies: Slab<Copies>,
     /// The queues of links with a discipline; empty if there are none. And what they drop, for the moment.
-    pub(crate) queues: Vec<Option<Queue>>,
+    pub(crate) queues: Vec<Option<ServedQueue>>,
     pub(crate) dropped: Vec<Item>,
     /// What happens to data packets on each link; empty if nothing ever does.
     pub(crate) data_fates: Vec<Option<Box<Fates>>>,
     /// Whether any link has a discipline, or faults of data, or nodes forward by filters.
     pub(crate) is_special: bool,
-    pub(crate) lanes: Lanes,
+    pub(crate) control_links: ControlLinks,
     /// For each protocol its link controls.
     pub(crate) controls: Vec<Box<dyn LinkControls>>,
     pub(crate) subflows: Vec<Subflow>,
@@ -180,7 +180,7 @@ impl<'p> World<'p> {
             packets: Slab::default(),
             payloads: Vec::new(),
             endpoints: Endpoint::all(plan),
-            lines: Line::all(plan, routes),
+            subflow_transports: SubflowTransport::all(plan, routes),
             groups: None,
             hearers: Hearers::new(plan, routes),
             waits: has_waits.then(|| Box::new(Waits::new(routes, &links, plan.run.warm_up.0))),
@@ -189,7 +189,7 @@ impl<'p> World<'p> {
             dropped: Vec::new(),
             data_fates: if has_data_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
             is_special: has_data_faults || has_disciplines || has_waits || plan.filters.is_some(),
-            lanes: Lanes::new(plan, routes, &links),
+            control_links: ControlLinks::new(plan, routes, &links),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.count())).collect(),
             subflows: Subflow::all(plan, routes),
             connections: Connection::all(plan),
@@ -334,9 +334,9 @@ impl<'p> World<'p> {
     #[inline]
     pub(crate) fn schedule_control(&mut self, time: u64, link: u32, packet: u32) {
         if self.shard.keeps(link) || time > self.end {
-            return self.schedule_packet(time, kind(&self.lanes.packets[packet]), link, packet);
+            return self.schedule_packet(time, kind(&self.control_links.packets[packet]), link, packet);
         }
-        let cargo = Cargo::Control(self.lanes.packets.take(packet));
+        let cargo = Cargo::Control(self.control_links.packets.take(packet));
         self.shard.send(Message { time, link, cargo });
     }
 
@@ -345,7 +345,7 @@ impl<'p> World<'p> {
         if self.shard.keeps(link) || time > self.end {
             return self.schedule_packet(time, Kind::Frame, link, frame);
         }
-        let cargo = Cargo::Frame(self.lanes.frames.take(frame).expect("a frame arrives once"));
+        let cargo = Cargo::Frame(self.control_links.frames.take(frame).expect("a frame arrives once"));
         self.shard.send(Message { time, link, cargo });
     }
 
@@ -359,8 +359,8 @@ impl<'p> World<'p> {
                     self.put_payload(index, payload);
                     (Kind::Data, index)
                 }
-                Cargo::Control(packet) => (kind(&packet), self.lanes.packets.insert(packet)),
-                Cargo::Frame(frame) => (Kind::Frame, self.lanes.frames.insert(Some(frame))),
+                Cargo::Control(packet) => (kind(&packet), self.control_links.packets.insert(packet)),
+                Cargo::Frame(frame) => (Kind::Frame, self.control_links.frames.insert(Some(frame))),
             };
             self.schedule_packet(time, kind, link, index);
         }

@@ -1,7 +1,7 @@
 //! Samples of the network, taken at the instants that it was asked for.
 
 use anabranch_core::Time;
-use anabranch_links::Queue;
+use anabranch_links::ServedQueue;
 
 use super::Network;
 use crate::events::Kind;
@@ -34,7 +34,7 @@ impl Network {
     fn sample(&mut self) -> Sample {
         let (now, count) = (self.now, self.links.count());
         let state = |l: usize| {
-            let waiting = self.queues[l].as_ref().map_or(0, Queue::backlog);
+            let waiting = self.queues[l].as_ref().map_or(0, ServedQueue::backlog);
             LinkState {
                 link: self.used[l],
                 totals: self.links.totals(l, now),

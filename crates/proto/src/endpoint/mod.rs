@@ -1,7 +1,7 @@
 //! The machinery that sources and hops are made of; it does what controls decide.
 
-mod hop;
-mod pace;
+mod pacing;
+mod reliable_hop;
 
-pub use hop::{Frame, HopReceiver, HopSender};
-pub use pace::Pace;
+pub use pacing::Pace;
+pub use reliable_hop::{Frame, HopReceiver, HopSender};

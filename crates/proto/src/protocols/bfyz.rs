@@ -27,14 +27,15 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{
-    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
@@ -72,7 +73,7 @@ pub struct Probe {
 
 /// A source control.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
-    Box::new(Source { cycle: 0, is_leaving: false })
+    Box::new(CycleSource::<Probe>::new())
 }
 
 /// Link controls for so many links.
@@ -80,41 +81,29 @@ pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
 
-struct Source {
-    /// The cycle whose reply it waits for.
-    cycle: u32,
-    is_leaving: bool,
-}
-
-impl Source {
-    fn probe(&self, rate: i64, setter: Position) -> Probe {
-        Probe { is_last: self.is_leaving, cycle: self.cycle, rate, setter, level: UNLIMITED, lowest: NONE }
-    }
-}
-
-impl SourceControl for Source {
-    fn join(&mut self, _: Time, orders: &mut Orders) {
-        orders.probe(0, Header::Bfyz(self.probe(UNLIMITED, NONE)));
+impl CycleProbe for Probe {
+    fn of(header: &Header) -> Option<&Self> {
+        if let Header::Bfyz(probe) = header { Some(probe) } else { None }
     }
 
-    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
-        let Header::Bfyz(reply) = header else { return };
-        if reply.cycle != self.cycle {
-            return;
-        }
-        self.cycle = self.cycle.wrapping_add(1);
-        let next = self.probe(reply.level, reply.lowest);
-        if self.is_leaving {
-            orders.tell(0, Header::Bfyz(next));
-            orders.has_left = true;
-        } else {
-            orders.grant(0, Rate(reply.level as f64));
-            orders.probe(0, Header::Bfyz(next));
-        }
+    fn header(self) -> Header {
+        Header::Bfyz(self)
     }
 
-    fn leave(&mut self, _: Time, _: &mut Orders) {
-        self.is_leaving = true;
+    fn first() -> Self {
+        Self { is_last: false, cycle: 0, rate: UNLIMITED, setter: NONE, level: UNLIMITED, lowest: NONE }
+    }
+
+    fn cycle(&self) -> u32 {
+        self.cycle
+    }
+
+    fn granted(&self) -> Rate {
+        Rate(self.level as f64)
+    }
+
+    fn next(&self, cycle: u32, is_last: bool) -> Self {
+        Self { is_last, cycle, rate: self.level, setter: self.lowest, level: UNLIMITED, lowest: NONE }
     }
 }
 
@@ -213,7 +202,9 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Orders;
     use crate::testing::{alone, view, visitor};
+    use anabranch_core::Time;
 
     fn probe(rate: i64, setter: Position) -> Probe {
         Probe { is_last: false, cycle: 0, rate, setter, level: UNLIMITED, lowest: NONE }

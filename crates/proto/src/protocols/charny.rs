@@ -24,12 +24,13 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
+use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::terms::Terms;
 
 /// On what terms it serves.
@@ -62,7 +63,7 @@ pub struct Probe {
 
 /// A source control.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
-    Box::new(Source { cycle: 0, is_leaving: false })
+    Box::new(CycleSource::<Probe>::new())
 }
 
 /// Link controls for so many links.
@@ -70,41 +71,29 @@ pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
 
-struct Source {
-    /// The cycle whose reply it waits for.
-    cycle: u32,
-    is_leaving: bool,
-}
-
-impl Source {
-    fn probe(&self, rate: f64) -> Header {
-        Header::Charny(Probe { is_last: self.is_leaving, cycle: self.cycle, rate, is_held: false })
-    }
-}
-
-impl SourceControl for Source {
-    fn join(&mut self, _: Time, orders: &mut Orders) {
-        orders.probe(0, self.probe(UNLIMITED));
+impl CycleProbe for Probe {
+    fn of(header: &Header) -> Option<&Self> {
+        if let Header::Charny(probe) = header { Some(probe) } else { None }
     }
 
-    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
-        let Header::Charny(reply) = header else { return };
-        if reply.cycle != self.cycle {
-            return;
-        }
-        self.cycle = self.cycle.wrapping_add(1);
-        let next = self.probe(if reply.is_held { reply.rate } else { UNLIMITED });
-        if self.is_leaving {
-            orders.tell(0, next);
-            orders.has_left = true;
-        } else {
-            orders.grant(0, Rate(reply.rate));
-            orders.probe(0, next);
-        }
+    fn header(self) -> Header {
+        Header::Charny(self)
     }
 
-    fn leave(&mut self, _: Time, _: &mut Orders) {
-        self.is_leaving = true;
+    fn first() -> Self {
+        Self { is_last: false, cycle: 0, rate: UNLIMITED, is_held: false }
+    }
+
+    fn cycle(&self) -> u32 {
+        self.cycle
+    }
+
+    fn granted(&self) -> Rate {
+        Rate(self.rate)
+    }
+
+    fn next(&self, cycle: u32, is_last: bool) -> Self {
+        Self { is_last, cycle, rate: if self.is_held { self.rate } else { UNLIMITED }, is_held: false }
     }
 }
 
@@ -178,7 +167,9 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Orders;
     use crate::testing::{alone, view, visitor};
+    use anabranch_core::Time;
 
     /// Asks a link of 10 Mbit/s for `mbps`; gives what it leaves of that, in kbit/s, and whether it has no more.
     fn ask(link: &mut Link, session: u32, mbps: f64) -> (i64, bool) {

@@ -29,6 +29,7 @@ pub mod nmcc;
 pub mod olia;
 pub mod perc;
 pub mod piqi_rcp;
+mod probe_cycle;
 pub mod qi_rcp;
 mod range;
 mod rate_feedback;

@@ -18,14 +18,15 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{
-    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
@@ -67,7 +68,7 @@ impl Probe {
 
 /// A source control.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
-    Box::new(Source { cycle: 0, is_leaving: false })
+    Box::new(CycleSource::<Probe>::new())
 }
 
 /// Link controls for so many links.
@@ -75,35 +76,30 @@ pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
 
-struct Source {
-    /// The cycle whose reply it waits for.
-    cycle: u32,
-    is_leaving: bool,
-}
-
-impl SourceControl for Source {
-    fn join(&mut self, _: Time, orders: &mut Orders) {
-        orders.probe(0, Header::Perc(Probe { is_last: false, cycle: self.cycle, offers: Vec::new() }));
+impl CycleProbe for Probe {
+    fn of(header: &Header) -> Option<&Self> {
+        if let Header::Perc(probe) = header { Some(probe) } else { None }
     }
 
-    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
-        let Header::Perc(reply) = header else { return };
-        if reply.cycle != self.cycle {
-            return;
-        }
-        self.cycle = self.cycle.wrapping_add(1);
-        if self.is_leaving {
-            orders.tell(0, Header::Perc(Probe { is_last: true, cycle: self.cycle, offers: Vec::new() }));
-            orders.has_left = true;
-        } else {
-            let rate = reply.offers.iter().copied().fold(UNLIMITED, i64::min);
-            orders.grant(0, Rate(rate as f64));
-            orders.probe(0, Header::Perc(Probe { cycle: self.cycle, ..reply.clone() }));
-        }
+    fn header(self) -> Header {
+        Header::Perc(self)
     }
 
-    fn leave(&mut self, _: Time, _: &mut Orders) {
-        self.is_leaving = true;
+    fn first() -> Self {
+        Self { is_last: false, cycle: 0, offers: Vec::new() }
+    }
+
+    fn cycle(&self) -> u32 {
+        self.cycle
+    }
+
+    fn granted(&self) -> Rate {
+        Rate(self.offers.iter().copied().fold(UNLIMITED, i64::min) as f64)
+    }
+
+    fn next(&self, cycle: u32, is_last: bool) -> Self {
+        let offers = if is_last { Vec::new() } else { self.offers.clone() };
+        Self { is_last, cycle, offers }
     }
 }
 
@@ -164,7 +160,9 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Orders;
     use crate::testing::{alone, view, visitor};
+    use anabranch_core::Time;
 
     /// Shows a packet of a session to a link of 10 Mbit/s at position 1 with another link's offer; gives the link's own.
     fn ask(link: &mut Link, session: u32, limit: i64) -> i64 {

@@ -29,9 +29,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{
-    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
+    ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
@@ -135,7 +136,7 @@ impl Probe {
 
 /// A source control.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
-    Box::new(Source { cycle: 0, is_leaving: false })
+    Box::new(CycleSource::<Probe>::new())
 }
 
 /// Link controls for so many links.
@@ -143,36 +144,29 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::new(parameters); count])
 }
 
-struct Source {
-    /// The cycle whose reply it waits for.
-    cycle: u32,
-    is_leaving: bool,
-}
-
-impl SourceControl for Source {
-    fn join(&mut self, _: Time, orders: &mut Orders) {
-        orders.probe(0, Header::SPerc(Probe { is_last: false, cycle: self.cycle, slots: Vec::new() }));
+impl CycleProbe for Probe {
+    fn of(header: &Header) -> Option<&Self> {
+        if let Header::SPerc(probe) = header { Some(probe) } else { None }
     }
 
-    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
-        let Header::SPerc(reply) = header else { return };
-        if reply.cycle != self.cycle {
-            return;
-        }
-        self.cycle = self.cycle.wrapping_add(1);
-        let next = Header::SPerc(Probe { is_last: self.is_leaving, cycle: self.cycle, slots: reply.slots.clone() });
-        if self.is_leaving {
-            orders.tell(0, next);
-            orders.has_left = true;
-        } else {
-            let rate = reply.slots.iter().map(|slot| slot.allocation).fold(UNLIMITED, i64::min);
-            orders.grant(0, Rate(rate as f64));
-            orders.probe(0, next);
-        }
+    fn header(self) -> Header {
+        Header::SPerc(self)
     }
 
-    fn leave(&mut self, _: Time, _: &mut Orders) {
-        self.is_leaving = true;
+    fn first() -> Self {
+        Self { is_last: false, cycle: 0, slots: Vec::new() }
+    }
+
+    fn cycle(&self) -> u32 {
+        self.cycle
+    }
+
+    fn granted(&self) -> Rate {
+        Rate(self.slots.iter().map(|slot| slot.allocation).fold(UNLIMITED, i64::min) as f64)
+    }
+
+    fn next(&self, cycle: u32, is_last: bool) -> Self {
+        Self { is_last, cycle, slots: self.slots.clone() }
     }
 }
 
@@ -271,6 +265,7 @@ mod tests {
     use serde::de::IntoDeserializer;
 
     use super::*;
+    use crate::control::Orders;
     use crate::testing::{alone, view, visitor};
     use anabranch_core::units::MILLISECOND;
 

@@ -77,7 +77,7 @@ impl Deliveries {
 impl Before {
     /// Reads it; to fetch it early.
     #[inline]
-    pub fn glance(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         self.sent_at.0
     }
 }

@@ -47,15 +47,17 @@ impl Sink {
         self.data.waiting()
     }
 
-    /// Reads what a packet needs, the first step of two; to fetch it early.
+    /// Reads what a packet needs, so that the processor fetches it early: the first step of two.
+    #[doc(hidden)]
     #[inline]
-    pub fn glance(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         self.data.complete() ^ self.paths.len() as u64
     }
 
-    /// See `glance`: what it needs of a path.
+    /// Reads what a packet needs of a path: the second step.
+    #[doc(hidden)]
     #[inline]
-    pub fn glance_at(&self, path: usize) -> u64 {
+    pub fn prefetch_at(&self, path: usize) -> u64 {
         self.paths[path].next
     }
 

@@ -5,7 +5,7 @@ use anabranch_plan::Assistance;
 use toml::Spanned;
 
 use super::Scenario;
-use super::connections::Wants;
+use super::connections::Connections;
 use super::quickest::{quickest_from, quickest_to};
 use crate::error::ScenarioError;
 
@@ -28,7 +28,7 @@ impl Scenario {
 
     /// For each fetch how long its subscription takes: from the target to the rendezvous node, from there to the topology
     /// manager, and from there back to the target, each over the path of the least delay.
-    pub(super) fn set_up(&self, network: &Network, wants: &mut Wants) -> Result<(), ScenarioError> {
+    pub(super) fn set_up(&self, network: &Network, wants: &mut Connections) -> Result<(), ScenarioError> {
         let Some(table) = self.file.assistance.as_ref().map(Spanned::get_ref) else { return Ok(()) };
         let (rendezvous, manager) = match (&table.rendezvous, &table.manager) {
             (None, None) => return Ok(()),

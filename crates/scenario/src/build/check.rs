@@ -10,7 +10,7 @@ use anabranch_proto::control::MOST_POSITIONS;
 use toml::Spanned;
 
 use super::Scenario;
-use super::connections::Wants;
+use super::connections::Connections;
 use super::network::first_ids;
 use super::sources::check_sources;
 use crate::error::ScenarioError;
@@ -51,7 +51,7 @@ impl Scenario {
         &self,
         network: &Network,
         plans: &[LinkPlan],
-        wants: &Wants,
+        wants: &Connections,
         paths: &Paths,
     ) -> Result<(), ScenarioError> {
         let has_limit = network.links().iter().zip(plans).map(|(link, plan)| has_limit(link.capacity, plan)).collect();

@@ -22,7 +22,7 @@ use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
 
 /// What the connections of a scenario ask for.
-pub(super) struct Wants {
+pub(super) struct Connections {
     pub demands: Demands,
     pub transfers: Vec<Transfer>,
     pub protocols: Vec<Protocol>,
@@ -52,7 +52,7 @@ pub(super) enum WantedPaths {
     Given(usize),
 }
 
-impl Wants {
+impl Connections {
     /// The nodes from which the paths of a connection lead.
     pub(super) fn sources(&self, connection: usize) -> Vec<NodeId> {
         let id = ConnectionId::new(connection);
@@ -70,8 +70,8 @@ impl Wants {
 
 impl Scenario {
     /// The connections, drawn and checked against the network.
-    pub(super) fn wants(&self, network: &Network, extra: Option<&Demands>) -> Result<Wants, ScenarioError> {
-        let mut list = List::new(self, network);
+    pub(super) fn wants(&self, network: &Network, extra: Option<&Demands>) -> Result<Connections, ScenarioError> {
+        let mut list = ConnectionsBuilder::new(self, network);
         list.add_demands(extra)?;
         for (number, table) in self.file.connection.iter().enumerate() {
             list.add_table(number, table)?;
@@ -84,7 +84,7 @@ impl Scenario {
 }
 
 /// Connections as they are gathered.
-struct List<'a> {
+struct ConnectionsBuilder<'a> {
     scenario: &'a Scenario,
     network: &'a Network,
     defaults: ConnectionValues,
@@ -106,7 +106,7 @@ struct List<'a> {
     free_names: FreeNames,
 }
 
-impl<'a> List<'a> {
+impl<'a> ConnectionsBuilder<'a> {
     fn new(scenario: &'a Scenario, network: &'a Network) -> Self {
         Self {
             scenario,
@@ -314,14 +314,26 @@ impl<'a> List<'a> {
         WantedPaths::Shortest(draw_count(count, &mut rng))
     }
 
-    fn wants(mut self) -> Wants {
+    fn wants(mut self) -> Connections {
         let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
         // At equal times in the order of connections.
         self.demand_changes.sort_by_key(|change| change.time);
         let Self {
             transfers, protocols, demand_changes, path_times, fetches, timed, after, paths, places, spans, ..
         } = self;
-        Wants { demands, transfers, protocols, demand_changes, path_times, fetches, timed, after, paths, places, spans }
+        Connections {
+            demands,
+            transfers,
+            protocols,
+            demand_changes,
+            path_times,
+            fetches,
+            timed,
+            after,
+            paths,
+            places,
+            spans,
+        }
     }
 }
 

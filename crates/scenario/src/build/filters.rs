@@ -5,7 +5,7 @@ use anabranch_plan::{Filters, way_back};
 use anabranch_psi::{Filter, Identities, Refusal, filter_of, forward};
 
 use super::Scenario;
-use super::connections::Wants;
+use super::connections::Connections;
 use crate::error::ScenarioError;
 
 /// The most links beside their paths that packets of all paths may take: each is kept.
@@ -16,7 +16,7 @@ impl Scenario {
     pub(super) fn filters(
         &self,
         network: &Network,
-        wants: &Wants,
+        wants: &Connections,
         paths: &Paths,
     ) -> Result<Option<Filters>, ScenarioError> {
         let Some(table) = &self.file.filters else { return Ok(None) };

@@ -26,7 +26,7 @@ use anabranch_core::{Demands, Network, Paths};
 use anabranch_plan::Plan;
 use toml::Spanned;
 
-use connections::Wants;
+use connections::Connections;
 
 use crate::error::ScenarioError;
 use crate::file::File;
@@ -170,7 +170,7 @@ impl Scenario {
         let run = self.run().plan();
         self.check_size(&network, &paths, &run)?;
         let filters = self.filters(&network, &wants, &paths)?;
-        let Wants { demands, transfers, protocols, demand_changes, path_times, fetches, .. } = wants;
+        let Connections { demands, transfers, protocols, demand_changes, path_times, fetches, .. } = wants;
         Ok(Plan {
             network,
             links,

@@ -7,7 +7,7 @@ use anabranch_plan::PathTime;
 use anabranch_proto::Protocol;
 
 use super::Scenario;
-use super::connections::Wants;
+use super::connections::Connections;
 use crate::error::ScenarioError;
 use crate::file::connection::PathTimes;
 
@@ -22,7 +22,7 @@ pub(super) struct Timed {
 
 impl Scenario {
     /// Each path has times where any path of its connection has.
-    pub(super) fn check_path_times(&self, wants: &Wants, paths: &Paths) -> Result<(), ScenarioError> {
+    pub(super) fn check_path_times(&self, wants: &Connections, paths: &Paths) -> Result<(), ScenarioError> {
         for Timed { connection, paths: given, span } in &wants.timed {
             let count = paths.of(*connection).len();
             if count != *given {

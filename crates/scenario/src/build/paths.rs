@@ -7,7 +7,7 @@ use anabranch_core::{ConnectionId, LinkId, Network, NodeId, PathError, Paths};
 use toml::Spanned;
 
 use super::Scenario;
-use super::connections::{WantedPaths, Wants};
+use super::connections::{Connections, WantedPaths};
 use super::leaves::shortest;
 use crate::error::ScenarioError;
 use crate::file::connection::PathChoice;
@@ -20,7 +20,7 @@ impl Scenario {
     pub(super) fn paths(
         &self,
         network: &Network,
-        wants: &Wants,
+        wants: &Connections,
         progress: Progress<'_>,
     ) -> Result<Paths, ScenarioError> {
         let connections = wants.demands.connections();
@@ -60,7 +60,7 @@ impl Scenario {
         table: usize,
         connection: usize,
         network: &Network,
-        wants: &Wants,
+        wants: &Connections,
     ) -> Result<Vec<Vec<LinkId>>, ScenarioError> {
         let table = self.file.connection[table].get_ref();
         let sources = wants.sources(connection);

@@ -7,7 +7,7 @@ use anabranch_plan::Relay;
 use anabranch_proto::transport::{InputSettings, Marking};
 
 use super::Scenario;
-use super::connections::Wants;
+use super::connections::Connections;
 use crate::error::ScenarioError;
 use crate::file::after::AfterChoice;
 use crate::file::relays::{MarkingChoice, MarkingNumber, MarkingWord};
@@ -27,7 +27,7 @@ impl Scenario {
     pub(super) fn relays(
         &self,
         network: &Network,
-        wants: &mut Wants,
+        wants: &mut Connections,
         paths: &Paths,
     ) -> Result<Vec<Relay>, ScenarioError> {
         if wants.after.is_empty() {
@@ -81,7 +81,7 @@ impl Scenario {
     fn in_order(
         &self,
         network: &Network,
-        wants: &mut Wants,
+        wants: &mut Connections,
         relays: &[Relay],
         next: &[Option<usize>],
     ) -> Result<(), ScenarioError> {
@@ -115,13 +115,13 @@ impl Scenario {
 }
 
 /// What a connection sends that sends what comes over others; `None` if there is no end to it.
-fn amount(wants: &Wants, relay: &Relay) -> Option<Bytes> {
+fn amount(wants: &Connections, relay: &Relay) -> Option<Bytes> {
     let mut amounts = relay.inputs.iter().map(|(id, _)| wants.transfers[id.index()].amount);
     amounts.try_fold(0_u64, |sum, amount| Some(sum.saturating_add(amount?.0))).map(Bytes)
 }
 
 /// When a connection stops that sends what comes over others: if it does not say, with the last of these.
-fn stop(wants: &Wants, connections: &[Connection], relay: &Relay) -> Result<Option<Time>, String> {
+fn stop(wants: &Connections, connections: &[Connection], relay: &Relay) -> Result<Option<Time>, String> {
     let own = &connections[relay.connection.index()];
     let before = || relay.inputs.iter().map(|(id, _)| (&connections[id.index()], wants.transfers[id.index()].amount));
     let latest = before().filter_map(|(input, _)| input.stop).max();
@@ -145,7 +145,7 @@ fn stop(wants: &Wants, connections: &[Connection], relay: &Relay) -> Result<Opti
 }
 
 /// The connection that a choice names, which must end where connection `c` begins.
-fn find(wants: &Wants, names: &HashMap<&str, usize>, choice: &AfterChoice, c: usize) -> Result<usize, String> {
+fn find(wants: &Connections, names: &HashMap<&str, usize>, choice: &AfterChoice, c: usize) -> Result<usize, String> {
     let name = choice.connection();
     let input = *names.get(name).ok_or_else(|| format!("there is no connection `{name}`; name another"))?;
     let [before, own] = [input, c].map(|c| &wants.demands.connections()[c]);
@@ -160,7 +160,7 @@ fn find(wants: &Wants, names: &HashMap<&str, usize>, choice: &AfterChoice, c: us
 }
 
 /// Whether a connection can be one of a chain.
-fn check_loop(wants: &Wants, c: usize) -> Result<(), String> {
+fn check_loop(wants: &Connections, c: usize) -> Result<(), String> {
     let name = &wants.demands.connections()[c].name;
     let protocol = &wants.protocols[wants.transfers[c].protocol];
     if !protocol.terms().keeps_windows() {
@@ -176,7 +176,7 @@ fn check_loop(wants: &Wants, c: usize) -> Result<(), String> {
 }
 
 /// The ways through each chain, one path of each loop; there may be so many that fair rates could not be found.
-fn check_ways(wants: &Wants, paths: &Paths, next: &[Option<usize>], c: usize) -> Result<(), String> {
+fn check_ways(wants: &Connections, paths: &Paths, next: &[Option<usize>], c: usize) -> Result<(), String> {
     let loops = std::iter::successors(Some(c), |&c| next[c]);
     let ways = loops.map(|c| paths.of(ConnectionId::new(c)).len()).fold(1_usize, usize::saturating_mul);
     if ways > MOST_WAYS {
@@ -192,7 +192,7 @@ fn check_ways(wants: &Wants, paths: &Paths, next: &[Option<usize>], c: usize) ->
 /// Which packets of an input are marked. By default the mark of a packet is certain where as much waits as the next loop
 /// sends while the loop before learns of it: a round trip, and as long as its source remembers marks. With less, rates and
 /// what waits swing for ever.
-fn marking(choice: MarkingChoice, network: &Network, wants: &Wants, paths: &Paths, input: usize) -> Marking {
+fn marking(choice: MarkingChoice, network: &Network, wants: &Connections, paths: &Paths, input: usize) -> Marking {
     match choice {
         MarkingChoice::Word(MarkingWord::Never) => Marking::Never,
         MarkingChoice::Word(MarkingWord::Backlog) => {

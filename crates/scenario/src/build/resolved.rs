@@ -4,7 +4,7 @@ use anabranch_core::quantity::{RateText, SpanText};
 use anabranch_core::{Connection, Demands, Network, Span};
 use toml::Spanned;
 
-use super::connections::Wants;
+use super::connections::Connections;
 use super::traces::Traces;
 use super::{Read, Scenario};
 use crate::error::ScenarioError;
@@ -70,7 +70,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn resolve_connections(&self, file: &mut File, network: &Network, wants: &Wants) {
+    fn resolve_connections(&self, file: &mut File, network: &Network, wants: &Connections) {
         let values = self.file.defaults.connection.values();
         let connections = wants.demands.connections();
         let mut made = Vec::new();

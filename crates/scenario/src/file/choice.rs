@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
-use anabranch_queues::{QUEUES, Queue};
+use anabranch_queues::{QUEUES, QueueDiscipline};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// A protocol by its name, or with parameters.
@@ -35,7 +35,7 @@ impl JsonSchema for DisciplineChoice {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let names = QUEUES.map(|(name, ..)| name);
-        let with_parameters = generator.subschema_for::<Queue>();
+        let with_parameters = generator.subschema_for::<QueueDiscipline>();
         json_schema!({
             "description": "A queue discipline by its name, or with parameters.",
             "anyOf": [{ "type": "string", "enum": names.as_slice() }, with_parameters]

@@ -6,7 +6,7 @@ use std::fmt;
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Span, Time};
 use anabranch_plan::{Faults, Limit};
-use anabranch_queues::Queue as Discipline;
+use anabranch_queues::QueueDiscipline as Discipline;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;
@@ -52,7 +52,7 @@ pub struct LinkTable {
     #[schemars(with = "Option<String>")]
     pub twin: Option<Spanned<String>>,
     /// The most that may wait in each direction, the packet in transmission included.
-    pub queue: Option<Queue>,
+    pub queue: Option<QueueLimit>,
     /// What waits in which order, and what is dropped or marked; first in, first out if left out.
     #[schemars(with = "Option<DisciplineChoice>")]
     pub discipline: Option<Discipline>,
@@ -75,7 +75,7 @@ pub struct LinkTable {
 #[serde(deny_unknown_fields)]
 pub struct LinkSettings {
     /// The most that may wait, the packet in transmission included.
-    pub queue: Option<Queue>,
+    pub queue: Option<QueueLimit>,
     /// What waits in which order, and what is dropped or marked; first in, first out if left out.
     #[schemars(with = "Option<DisciplineChoice>")]
     pub discipline: Option<Discipline>,
@@ -126,7 +126,7 @@ impl LinkSettings {
 
 /// The most that may wait at a link: `"100 packets"`, `"64 KiB"` or `"unlimited"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Queue {
+pub enum QueueLimit {
     /// No limit.
     #[default]
     Unlimited,
@@ -136,7 +136,7 @@ pub enum Queue {
     Bytes(BytesText),
 }
 
-impl Queue {
+impl QueueLimit {
     /// As the simulator takes it.
     pub fn limit(self) -> Limit {
         match self {
@@ -147,7 +147,7 @@ impl Queue {
     }
 }
 
-impl fmt::Display for Queue {
+impl fmt::Display for QueueLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unlimited => f.write_str("unlimited"),
@@ -157,7 +157,7 @@ impl fmt::Display for Queue {
     }
 }
 
-impl Serialize for Queue {
+impl Serialize for QueueLimit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Bytes(bytes) => bytes.serialize(serializer),
@@ -166,32 +166,32 @@ impl Serialize for Queue {
     }
 }
 
-impl<'de> Deserialize<'de> for Queue {
+impl<'de> Deserialize<'de> for QueueLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         text(deserializer, "\"100 packets\", a size such as \"64 KiB\", or \"unlimited\"", read_queue)
     }
 }
 
-fn read_queue(text: &str) -> Result<Queue, String> {
+fn read_queue(text: &str) -> Result<QueueLimit, String> {
     let trimmed = text.trim();
     if trimmed == "unlimited" {
-        return Ok(Queue::Unlimited);
+        return Ok(QueueLimit::Unlimited);
     }
     let zero = || format!("`{text}` leaves no room for a packet; it must be 1 packet or 1 byte or more");
     if let Some(count) = trimmed.strip_suffix("packets").or_else(|| trimmed.strip_suffix("packet")) {
         let packets: u32 = count.trim().parse().map_err(|_| {
             format!("`{text}` is not a number of packets; write it like `100 packets`, up to {}", u32::MAX)
         })?;
-        return if packets == 0 { Err(zero()) } else { Ok(Queue::Packets(packets)) };
+        return if packets == 0 { Err(zero()) } else { Ok(QueueLimit::Packets(packets)) };
     }
     match from_text::<BytesText>(trimmed) {
         Ok(bytes) if bytes.0.0 == 0 => Err(zero()),
-        Ok(bytes) => Ok(Queue::Bytes(bytes)),
+        Ok(bytes) => Ok(QueueLimit::Bytes(bytes)),
         Err(error) => Err(format!("{error}, `100 packets` or `unlimited`")),
     }
 }
 
-impl JsonSchema for Queue {
+impl JsonSchema for QueueLimit {
     fn schema_name() -> Cow<'static, str> {
         "Queue".into()
     }

@@ -5,7 +5,7 @@ use anabranch_core::{Bytes, Span};
 use anabranch_plan::opportunities::{Milliseconds, Opportunities};
 use anabranch_plan::{Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_queues::{QUEUES, Queue};
+use anabranch_queues::{QUEUES, QueueDiscipline};
 use anabranch_scenario::Trace;
 use anabranch_sim::{Outcome, simulate_on};
 
@@ -46,7 +46,7 @@ fn a_drop_tail_queue_does_what_a_link_without_a_discipline_does() {
             plain.links[2].limit = Limit::default();
         }
         let mut queued = plain.clone();
-        queued.links[2].discipline = Some(Queue::named("drop-tail").unwrap());
+        queued.links[2].discipline = Some(QueueDiscipline::named("drop-tail").unwrap());
         let (plain, queued) = (run(&plain), run(&queued));
         assert_eq!(course(&plain), course(&queued));
         assert!(packet < 1500 || plain.links[2].totals.dropped > 0);
@@ -56,7 +56,7 @@ fn a_drop_tail_queue_does_what_a_link_without_a_discipline_does() {
 #[test]
 fn a_run_repeats_itself_on_any_number_of_threads() {
     let without = std::iter::once(None);
-    for discipline in without.chain(QUEUES.iter().map(|(name, ..)| Some(Queue::named(name).unwrap()))) {
+    for discipline in without.chain(QUEUES.iter().map(|(name, ..)| Some(QueueDiscipline::named(name).unwrap()))) {
         let mut plan = traced(3, "reno", pulses(), 15.0);
         plan.links[2].discipline.clone_from(&discipline);
         let alone = run(&plan);
@@ -71,7 +71,7 @@ fn a_run_repeats_itself_on_any_number_of_threads() {
 fn all_that_is_sent_arrives_with_any_discipline() {
     for (name, ..) in QUEUES {
         let mut plan = traced(3, "reno", pulses(), 300.0);
-        plan.links[2].discipline = Some(Queue::named(name).unwrap());
+        plan.links[2].discipline = Some(QueueDiscipline::named(name).unwrap());
         plan.transfers.iter_mut().for_each(|transfer| transfer.amount = Some(Bytes(2_345_678)));
         let outcome = run(&plan);
         assert!(outcome.subflows.iter().all(|s| s.delivered == 2_345_678), "{name}: {:?}", outcome.subflows);
@@ -85,7 +85,7 @@ fn codel_looks_at_a_packet_when_its_opportunity_comes() {
     // below 5 ms for long, and CoDel drops. Had it looked at packets when they came to the free link, it would drop none.
     let times = Milliseconds::new(vec![300; 100]).unwrap();
     let mut plan = traced(1, "reno", times, 30.0);
-    plan.links[2].discipline = Some(Queue::named("codel").unwrap());
+    plan.links[2].discipline = Some(QueueDiscipline::named("codel").unwrap());
     let outcome = run(&plan);
     assert!(outcome.links[2].totals.dropped > 0, "{:?}", outcome.links[2].totals);
 }

@@ -4,11 +4,11 @@ use crate::common::{MEGA, MILLISECOND, network, plan, run};
 use anabranch_core::{Bytes, Span};
 use anabranch_plan::{Limit, Plan};
 use anabranch_proto::Protocol;
-use anabranch_queues::{EcnStepParameters, QUEUES, Queue};
+use anabranch_queues::{EcnStepParameters, QUEUES, QueueDiscipline};
 use anabranch_sim::{Outcome, simulate_on};
 
 /// Some connections over one link of 10 Mbit/s with a round trip of 20 ms, and room for 250 packets of 1,000 bytes.
-fn one_link(count: usize, protocol: &str, queue: Queue, seconds: f64) -> Plan {
+fn one_link(count: usize, protocol: &str, queue: QueueDiscipline, seconds: f64) -> Plan {
     let path: &[&[&str]] = &[&["a", "b", "c"]];
     let links = [("a", "b", 1000.0, 1.0), ("b", "c", 10.0, 9.0)];
     let mut plan = plan(network(&links), &vec![path; count], Protocol::named(protocol).unwrap(), seconds);
@@ -37,7 +37,7 @@ fn mean_wait(plan: &Plan, outcome: &Outcome) -> f64 {
 #[test]
 fn whatever_the_discipline_the_link_is_used_and_all_arrives() {
     for (name, ..) in QUEUES {
-        let queue = Queue::named(name).unwrap();
+        let queue = QueueDiscipline::named(name).unwrap();
         let plan = one_link(4, "reno", queue.clone(), 60.0);
         let rate = delivered(&plan, &run(&plan));
         assert!((8.0..=10.0).contains(&rate), "{name}: {rate} Mbit/s");
@@ -52,7 +52,7 @@ fn whatever_the_discipline_the_link_is_used_and_all_arrives() {
 #[test]
 fn a_run_repeats_itself_on_any_number_of_threads() {
     for (name, ..) in QUEUES {
-        let plan = one_link(3, "reno", Queue::named(name).unwrap(), 22.0);
+        let plan = one_link(3, "reno", QueueDiscipline::named(name).unwrap(), 22.0);
         let alone = format!("{:?}", run(&plan));
         let mut together = simulate_on(&plan, 2, &mut |_| true);
         together.threads = 1;
@@ -62,7 +62,7 @@ fn a_run_repeats_itself_on_any_number_of_threads() {
 
 #[test]
 fn first_in_first_out_is_what_a_link_does_without_a_discipline() {
-    let queue = Queue::named("drop-tail").unwrap();
+    let queue = QueueDiscipline::named("drop-tail").unwrap();
     let with = one_link(2, "reno", queue, 30.0);
     let mut without = with.clone();
     without.links[2].discipline = None;
@@ -78,7 +78,7 @@ fn delays_come_to_the_target() {
     // waits are shorter: 100 ms and 5 ms of waiting become 74 ms.
     for (name, least, most) in [("codel", 2.5, 7.5), ("pie", 7.5, 22.5), ("dualpi2", 7.5, 22.5)] {
         for ecn in [false, true] {
-            let mut plan = one_link(1, "cubic", Queue::named(name).unwrap(), 120.0);
+            let mut plan = one_link(1, "cubic", QueueDiscipline::named(name).unwrap(), 120.0);
             plan.run.transport.ecn = ecn;
             let outcome = run(&plan);
             let wait = mean_wait(&plan, &outcome);
@@ -97,7 +97,7 @@ fn data_centre(count: usize, seed: u64) -> Plan {
     let mut plan = plan(network(&links), &vec![path; count], Protocol::named("dctcp").unwrap(), 2.0);
     plan.transfers.iter_mut().for_each(|transfer| transfer.packet = Bytes(1500));
     plan.links[2].limit = Limit { packets: Some(500), bytes: None };
-    plan.links[2].discipline = Some(Queue::EcnStep(EcnStepParameters { threshold: 20 }));
+    plan.links[2].discipline = Some(QueueDiscipline::EcnStep(EcnStepParameters { threshold: 20 }));
     (plan.run.seed, plan.run.warm_up) = (seed, Span(500 * MILLISECOND));
     plan.run.sample = Span(MILLISECOND / 10);
     plan
@@ -117,7 +117,7 @@ fn dctcp_keeps_the_queue_at_the_step_and_the_link_busy() {
 
 #[test]
 fn a_scalable_control_shares_with_a_classic_one_and_waits_for_less() {
-    let mut plan = one_link(2, "cubic", Queue::named("dualpi2").unwrap(), 120.0);
+    let mut plan = one_link(2, "cubic", QueueDiscipline::named("dualpi2").unwrap(), 120.0);
     plan.protocols.push(Protocol::named("dctcp").unwrap());
     plan.transfers[1].protocol = 1;
     plan.network = std::sync::Arc::new(network(&[("a", "b", 1000.0, 1.0), ("b", "c", 50.0, 9.0)]));

@@ -5,7 +5,7 @@
 
 mod onward;
 mod path;
-mod twice;
+mod reinjection;
 
 use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Span, Time};
@@ -270,7 +270,7 @@ impl Source {
     pub fn poll(&mut self, now: Time, hint: usize) -> Option<(usize, Segment)> {
         self.wake = None;
         let path = self.choose(now, hint)?;
-        let (path, chunk) = match self.take(now, path).or_else(|lack| self.take_twice(now, lack)) {
+        let (path, chunk) = match self.take(now, path).or_else(|lack| self.take_again(now, lack)) {
             Ok(taken) => taken,
             Err(lack) => {
                 self.is_starved = true;
@@ -299,23 +299,26 @@ impl Source {
         Some((path, Segment { number, chunk }))
     }
 
-    /// Reads what an acknowledgement needs, the first step of three; to fetch it early.
+    /// Reads what an acknowledgement needs, so that the processor fetches it early: the first step of three.
+    #[doc(hidden)]
     #[inline]
-    pub fn glance(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         self.stream.complete() ^ self.settings.packet.0 ^ self.last as u64
     }
 
-    /// See `glance`: what it needs of a path.
+    /// Reads what an acknowledgement needs of a path: the second step.
+    #[doc(hidden)]
     #[inline]
-    pub fn glance_at(&self, path: usize) -> u64 {
+    pub fn prefetch_at(&self, path: usize) -> u64 {
         let own = &self.paths[path];
         own.deliveries.count() ^ own.recovery ^ own.next_send.0 ^ own.sent.first() ^ self.control.window(path).to_bits()
     }
 
-    /// See `glance`: what it needs of the packets under way there.
+    /// Reads what an acknowledgement needs of the packets under way on a path: the third step.
+    #[doc(hidden)]
     #[inline]
-    pub fn glance_at_sent(&self, path: usize) -> u64 {
-        self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.before.glance())
+    pub fn prefetch_at_sent(&self, path: usize) -> u64 {
+        self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.before.prefetch())
     }
 
     /// A packet that `poll` gave leaves at a time a little later than that: its round trip begins then.

@@ -1,11 +1,12 @@
-//! Control packets that are held back, where they may take only a share of the rate.
+//! The pace of control packets, where they may take only a share of the rate: what comes too early is held back.
 //!
 //! Those of a subflow leave in the order in which its source sent them, one gap apart. The first of those that wait has an
 //! event in the calendar; the others stand behind it. Where a newer packet says all that an older one does, it takes its
 //! place.
 
-use anabranch_core::units::BIT_PICOSECONDS;
 use std::collections::{BTreeMap, VecDeque};
+
+use anabranch_core::units::BIT_PICOSECONDS;
 
 use crate::connections::{NONE, State, UNSET};
 use crate::world::{Kind, World};
@@ -14,7 +15,7 @@ use crate::world::{Kind, World};
 const MOST_GAP: f64 = 1e12;
 
 /// For each subflow, the control packets that wait behind the one that is held back; few have any.
-pub(crate) type Behind = BTreeMap<u32, VecDeque<u32>>;
+pub(crate) type Waiting = BTreeMap<u32, VecDeque<u32>>;
 
 impl World<'_> {
     /// Keeps a control packet back if the last one of its subflow was sent only just now, or another waits.
@@ -23,10 +24,10 @@ impl World<'_> {
         if held == NONE {
             return self.hold_until_due(s, index);
         }
-        if self.plan.protocols[self.lanes.packets[index].protocol as usize].terms().supersedes {
-            self.lanes.packets[held] = self.lanes.packets.take(index);
+        if self.plan.protocols[self.control_links.packets[index].protocol as usize].terms().supersedes {
+            self.control_links.packets[held] = self.control_links.packets.take(index);
         } else {
-            self.lanes.behind.entry(s).or_default().push_back(index);
+            self.control_links.behind.entry(s).or_default().push_back(index);
         }
         true
     }
@@ -66,13 +67,13 @@ impl World<'_> {
             return;
         }
         self.depart(s, held);
-        while let Some(next) = self.lanes.behind.get_mut(&s).and_then(VecDeque::pop_front) {
+        while let Some(next) = self.control_links.behind.get_mut(&s).and_then(VecDeque::pop_front) {
             if self.hold_until_due(s, next) {
                 return;
             }
             self.depart(s, next);
         }
-        self.lanes.behind.remove(&s);
+        self.control_links.behind.remove(&s);
     }
 }
 
@@ -111,7 +112,7 @@ mod tests {
         if held == NONE {
             return 0;
         }
-        let Header::CobbLike(probe) = world.lanes.packets[held].header else { panic!("it is one of ours") };
+        let Header::CobbLike(probe) = world.control_links.packets[held].header else { panic!("it is one of ours") };
         probe.number
     }
 

@@ -27,9 +27,9 @@ impl Hop {
 impl World<'_> {
     /// Hands a control packet to a repaired hop.
     pub(crate) fn travel_in_frame(&mut self, link: u32, index: u32) {
-        let packet = self.lanes.packets.take(index);
+        let packet = self.control_links.packets.take(index);
         let now = Time(self.now);
-        let Some(hop) = self.lanes.hop(link) else { return };
+        let Some(hop) = self.control_links.hop(link) else { return };
         let frame = hop.sender.send(now, packet);
         // Those of the packets before it are watched already.
         let deadline = hop.sender.last_deadline();
@@ -50,7 +50,7 @@ impl World<'_> {
     }
 
     fn pass_frame(&mut self, time: u64, link: u32, frame: Frame<ControlPacket>) {
-        let index = self.lanes.frames.insert(Some(frame));
+        let index = self.control_links.frames.insert(Some(frame));
         self.schedule_frame(time, link, index);
     }
 
@@ -58,18 +58,18 @@ impl World<'_> {
     pub(crate) fn on_frame(&mut self, link: u32, index: u32) {
         let back = self.routes.twins[link as usize];
         let now = Time(self.now);
-        match self.lanes.frames.take(index).expect("a frame arrives once") {
+        match self.control_links.frames.take(index).expect("a frame arrives once") {
             Frame::Packet { number, packet } => {
-                let Some(hop) = self.lanes.hop(link) else { return };
+                let Some(hop) = self.control_links.hop(link) else { return };
                 let is_new = hop.receiver.on_packet(number);
                 self.send_frame(back, Frame::Acknowledgement { number });
                 if is_new {
-                    let index = self.lanes.packets.insert(packet);
+                    let index = self.control_links.packets.insert(packet);
                     self.on_control(index);
                 }
             }
             Frame::Acknowledgement { number } => {
-                let Some(hop) = self.lanes.hop(back) else { return };
+                let Some(hop) = self.control_links.hop(back) else { return };
                 // What waits on is watched already.
                 hop.sender.on_acknowledgement(now, number);
             }
@@ -79,21 +79,21 @@ impl World<'_> {
     /// A repaired hop may have waited long enough.
     pub(crate) fn on_deadline(&mut self, link: u32) {
         let now = Time(self.now);
-        let Some(hop) = self.lanes.hop(link) else { return };
+        let Some(hop) = self.control_links.hop(link) else { return };
         if hop.armed != now.0 {
             return;
         }
         hop.armed = UNSET;
-        while let Some(frame) = self.lanes.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
+        while let Some(frame) = self.control_links.hop(link).and_then(|hop| hop.sender.on_deadline(now)) {
             self.send_frame(link, frame);
         }
-        let deadline = self.lanes.hop(link).and_then(|hop| hop.sender.deadline());
+        let deadline = self.control_links.hop(link).and_then(|hop| hop.sender.deadline());
         self.watch(link, deadline);
     }
 
     /// Schedules a deadline of a repaired hop, unless an event comes before it; that looks again when it is there.
     fn watch(&mut self, link: u32, deadline: Option<Time>) {
-        let (Some(hop), Some(deadline)) = (self.lanes.hop(link), deadline) else { return };
+        let (Some(hop), Some(deadline)) = (self.control_links.hop(link), deadline) else { return };
         if deadline.0 < hop.armed {
             hop.armed = deadline.0;
             self.schedule(deadline.0, Kind::Deadline, link);

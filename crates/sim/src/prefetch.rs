@@ -1,9 +1,9 @@
-//! Looking ahead: reads what the next events will need, so that the processor fetches all of it at once.
+//! Prefetching: reads what the next events will need, so that the processor fetches all of it at once.
 //!
 //! In a large network nearly everything an event touches is far from the processor, and one thing leads to the next:
 //! packet, step, link, queue. Served one by one, events would wait for each of these in turn. Here each step is read for
 //! a batch of events before the next step is; the reads of a step do not wait for each other. Nothing depends on what is
-//! read.
+//! read. Whatever events touch has methods `prefetch`, which read it and give a number that means nothing.
 
 use crate::calendar::Event;
 use crate::packet::Role;
@@ -56,7 +56,7 @@ impl World<'_> {
                 steps.push(self.packets[event.packet].at + 1);
                 packets.push(event.packet);
             } else if kind == Kind::Control as u32 || kind == Kind::Headed as u32 {
-                let packet = &self.lanes.packets[event.packet];
+                let packet = &self.control_links.packets[event.packet];
                 control_steps.push(packet.at + u32::from(!packet.is_returning));
             } else if kind == Kind::Send as u32 {
                 senders.push(event.key & ((1 << ID_BITS) - 1));
@@ -92,16 +92,16 @@ impl World<'_> {
         }
         // Then what they hold.
         for link in links.iter() {
-            seen ^= self.links.glance(link);
+            seen ^= self.links.prefetch(link);
         }
         for link in control_links.iter() {
-            seen ^= self.lanes.glance(link) ^ u64::from(self.controls[0].is_clear(link as usize));
+            seen ^= self.control_links.prefetch(link) ^ u64::from(self.controls[0].is_clear(link as usize));
         }
         for owner in arriving.iter() {
-            seen ^= self.subflows[owner as usize].glance();
+            seen ^= self.subflows[owner as usize].prefetch();
         }
         for link in links.iter() {
-            seen ^= self.links.glance_at_queue(link);
+            seen ^= self.links.prefetch_at_queue(link);
         }
         if ending.count > 0 { seen ^ self.read_ends(&ending) } else { seen }
     }
@@ -112,14 +112,14 @@ impl World<'_> {
         let mut seen = 0;
         for packet in packets.iter() {
             let (subflow, role) = (self.packets[packet].subflow, self.packets[packet].role);
-            seen ^= self.payloads[packet as usize].glance() ^ self.subflows[subflow as usize].glance();
+            seen ^= self.payloads[packet as usize].prefetch() ^ self.subflows[subflow as usize].prefetch();
             match role {
                 Role::Ack => sources.push(subflow),
                 Role::Request => links.push(self.routes.steps[self.subflows[subflow as usize].first as usize]),
                 Role::Segment | Role::Paced | Role::Stray => {
                     sinks.push(subflow);
                     links.push(self.routes.steps[self.routes.back[subflow as usize] as usize]);
-                    if self.lines[subflow as usize].answers.is_some() {
+                    if self.subflow_transports[subflow as usize].answers.is_some() {
                         sources.push(subflow);
                     }
                 }
@@ -131,28 +131,28 @@ impl World<'_> {
             (subflow - first) as usize
         };
         for link in links.iter() {
-            seen ^= self.links.glance(link);
+            seen ^= self.links.prefetch(link);
         }
         for subflow in sources.iter().chain(sinks.iter()) {
-            seen ^= endpoint(subflow).completed_at ^ self.lines[subflow as usize].glance();
+            seen ^= endpoint(subflow).completed_at ^ self.subflow_transports[subflow as usize].prefetch();
         }
         for subflow in sinks.iter() {
-            seen ^= endpoint(subflow).sink.as_ref().map_or(0, |sink| sink.glance());
+            seen ^= endpoint(subflow).sink.as_ref().map_or(0, |sink| sink.prefetch());
         }
         for subflow in sources.iter() {
-            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.glance());
+            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.prefetch());
         }
         for subflow in sinks.iter() {
-            seen ^= endpoint(subflow).sink.as_ref().map_or(0, |sink| sink.glance_at(path(subflow)));
+            seen ^= endpoint(subflow).sink.as_ref().map_or(0, |sink| sink.prefetch_at(path(subflow)));
         }
         for subflow in sources.iter() {
-            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.glance_at(path(subflow)));
+            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.prefetch_at(path(subflow)));
         }
         for subflow in sources.iter() {
-            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.glance_at_sent(path(subflow)));
+            seen ^= endpoint(subflow).source.as_ref().map_or(0, |source| source.prefetch_at_sent(path(subflow)));
         }
         for link in links.iter() {
-            seen ^= self.links.glance_at_queue(link);
+            seen ^= self.links.prefetch_at_queue(link);
         }
         seen
     }

@@ -34,7 +34,7 @@ impl Source {
 
     /// What is sent once more since nothing new can be, and on which path: the first of those that may send which has
     /// something to send.
-    pub(super) fn take_twice(&mut self, now: Time, mut lack: Lack) -> Result<(usize, Chunk), Lack> {
+    pub(super) fn take_again(&mut self, now: Time, mut lack: Lack) -> Result<(usize, Chunk), Lack> {
         if lack == Lack::Room && self.paths.iter().all(|path| path.sent.in_flight() == 0) {
             return self.ask_for_room(now);
         }

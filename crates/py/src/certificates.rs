@@ -1,0 +1,64 @@
+//! What all certificates tell: how far rates exceed links and demands, and whether the proof holds.
+
+/// Gives the class of a certificate the getters that all have.
+macro_rules! checked_getters {
+    ($certificate:ident) => {
+        #[pyo3::pymethods]
+        impl $certificate {
+            #[getter]
+            fn overload(&self) -> f64 {
+                self.0.overload
+            }
+
+            #[getter]
+            fn over_demand(&self) -> f64 {
+                self.0.over_demand
+            }
+
+            #[getter]
+            fn residual(&self) -> f64 {
+                self.0.residual
+            }
+
+            #[getter]
+            fn tolerance(&self) -> f64 {
+                self.0.tolerance
+            }
+
+            #[getter]
+            fn is_feasible(&self) -> bool {
+                self.0.is_feasible()
+            }
+
+            #[getter]
+            fn holds(&self) -> bool {
+                self.0.holds()
+            }
+        }
+    };
+}
+
+/// Gives the class of a certificate with bottlenecks of paths the getters that all such have.
+macro_rules! path_getters {
+    ($certificate:ident) => {
+        #[pyo3::pymethods]
+        impl $certificate {
+            #[getter]
+            fn overloaded_link(&self) -> Option<usize> {
+                self.0.overloaded_link
+            }
+
+            #[getter]
+            fn over_demand_connection(&self) -> Option<usize> {
+                self.0.over_demand_connection
+            }
+
+            #[getter]
+            fn bad_rate(&self) -> Option<usize> {
+                self.0.bad_rate
+            }
+        }
+    };
+}
+
+pub(crate) use {checked_getters, path_getters};
