@@ -30,7 +30,7 @@ LISTED = "tables"
 """The names of the tables of a folder, in its ``meta.json``."""
 
 GROUP_ROWS = 1 << 18
-"""So many rows of a table stand together in a file; readers may skip those where nothing can be that they look for."""
+"""The number of rows in a row group of a file; readers skip groups that cannot hold what they search."""
 
 
 def parquet(tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
