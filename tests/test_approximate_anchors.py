@@ -56,6 +56,7 @@ def test_fairness_and_total_are_those_of_the_published_programs(
     assert allocation.certificate.is_feasible
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "total"),
     [

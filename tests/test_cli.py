@@ -45,6 +45,7 @@ def topology(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_solve_prints_rates_levels_bottlenecks_and_proof(topology):
     done = run("solve", topology, "--demands", "uniform:3Mbit/s", "--seed", "2")
     assert done.returncode == 0, done.stderr
@@ -53,6 +54,7 @@ def test_solve_prints_rates_levels_bottlenecks_and_proof(topology):
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_solve_writes_tables_and_a_figure_and_nothing_else(topology, tmp_path):
     out, figure = tmp_path / "runs" / "one", tmp_path / "pictures" / "abc.svg"
     done = run("solve", topology, "--demands", "gravity:3Mbit/s", "--out", out, "--figure", figure)
@@ -70,6 +72,7 @@ def test_solve_writes_tables_and_a_figure_and_nothing_else(topology, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["abc.gml", "pictures", "runs"]
 
 
+@pytest.mark.slow
 def test_solve_gives_json_to_machines(topology):
     done = run("solve", topology, "--demands", "uniform:9Mbit/s", "--json", "--paths", "2")
     answer = json.loads(done.stdout)
@@ -78,12 +81,14 @@ def test_solve_gives_json_to_machines(topology):
     assert len(answer["connections"]) == 6
 
 
+@pytest.mark.slow
 def test_a_scenario_brings_its_own_connections():
     done = run("solve", SCENARIOS / "two-paths.toml", "--json", "--tolerance", "1e-6")
     rates = {row["name"]: row["rate_bps"] for row in json.loads(done.stdout)["connections"]}
     assert rates == pytest.approx({"both": 6e6, "fast-only": 6e6, "slow-only": 6e6}, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_an_approximation_says_what_it_is_and_is_no_failure(topology):
     options = ("--demands", "uniform:9Mbit/s", "--paths", "2", "--fairness", "max-min", "--method")
     done = run("solve", topology, *options, "water-filling")
@@ -96,6 +101,7 @@ def test_an_approximation_says_what_it_is_and_is_no_failure(topology):
     assert "bins was given, and swan takes none" in done.stderr
 
 
+@pytest.mark.slow
 def test_every_scenario_is_solved():
     for scenario in sorted(SCENARIOS.glob("*.toml")):
         has_connections = "[[connection]]" in scenario.read_text(encoding="utf-8")
@@ -105,6 +111,7 @@ def test_every_scenario_is_solved():
         assert "\ncertified" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_method_is_named_with_its_reason(topology):
     done = run("solve", topology, "--demands", "uniform:1Gbit/s", "-v")
     assert "progressive-filling, since no connection has more than one path" in done.stderr
@@ -112,6 +119,7 @@ def test_the_method_is_named_with_its_reason(topology):
     assert "c-slen, since it was asked for" in done.stderr
 
 
+@pytest.mark.slow
 def test_many_cases_name_their_methods_and_keep_to_the_pairs_of_their_paths(topology, tmp_path):
     for name, pairs in {"there.csv": "a,c", "back.csv": "c,a"}.items():
         (tmp_path / name).write_text(f"source,target,demand\n{pairs},1Mbit/s\n", encoding="utf-8")
@@ -126,6 +134,7 @@ def test_many_cases_name_their_methods_and_keep_to_the_pairs_of_their_paths(topo
     assert "back.csv: it has other pairs of nodes than the first" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_solver_that_is_not_done_fails_and_says_how_far_it_is(topology, tmp_path):
     scenario = tmp_path / "tie.toml"
     link = '[[link]]\nname = "{}"\nsource = "a"\ntarget = "b"\ncapacity = "2 Mbit/s"\n'
@@ -169,6 +178,7 @@ def test_ctrl_c_keeps_the_passes_made_until_then_and_leaves_by_its_own_code(tmp_
     assert "it was stopped" in part.unmet
 
 
+@pytest.mark.slow
 def test_topology_info_convert_and_generate_go_round(topology, tmp_path):
     facts = json.loads(run("topology", "info", topology, "--json").stdout)
     assert (facts["nodes"], facts["directed_links"], facts["diameter_hops"]) == (3, 4, 2)
@@ -178,6 +188,7 @@ def test_topology_info_convert_and_generate_go_round(topology, tmp_path):
     assert again | {"name": ""} == facts | {"name": ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "nodes"),
     [
@@ -202,6 +213,7 @@ def test_every_kind_of_network_is_generated_alike_by_the_same_seed(kind, nodes, 
     assert (facts["nodes"], facts["parts"]) == (nodes, 1)
 
 
+@pytest.mark.slow
 def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp_path):
     (tmp_path / "noise.gml").write_bytes(random.Random(1).randbytes(10_000_000))
     (tmp_path / "words.gml").write_bytes(base64.b64encode(random.Random(2).randbytes(7_500_000)))
@@ -261,6 +273,7 @@ def test_wrong_input_is_refused_in_one_sentence_and_leaves_nothing(topology, tmp
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -281,6 +294,7 @@ def test_options_out_of_range_are_refused_without_a_traceback(arguments, topolog
     assert sorted(p.name for p in tmp_path.iterdir()) == ["abc.gml"]
 
 
+@pytest.mark.slow
 def test_json_has_no_infinity(tmp_path):
     (tmp_path / "n.csv").write_text("source,target,capacity_bps\na,b,inf\nb,c,1000000\n", encoding="utf-8")
     (tmp_path / "d.csv").write_text("source,target\na,c\n", encoding="utf-8")
@@ -290,6 +304,7 @@ def test_json_has_no_infinity(tmp_path):
     assert [row["capacity_bps"] for row in answer["links"]] == [None, 1e6]
 
 
+@pytest.mark.slow
 def test_names_cannot_move_the_cursor(tmp_path):
     nodes = [{"id": "\x1b[31mX"}, {"id": "b"}]
     links = [{"source": "\x1b[31mX", "target": "b", "capacity_bps": 1e6}]
@@ -299,6 +314,7 @@ def test_names_cannot_move_the_cursor(tmp_path):
     assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_in_one_sentence(topology):
     with open("/dev/full", "w", encoding="utf-8") as full:
         command = [*PROGRAM, "solve", str(topology), "--demands", "uniform:1Mbit/s", "--json"]
@@ -307,6 +323,7 @@ def test_a_full_disk_ends_in_one_sentence(topology):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_reproduce_has_codes_and_json():
     done = run("reproduce", "upward-max-min", "table-10", "--json")
     rows = json.loads(done.stdout)
@@ -316,6 +333,7 @@ def test_reproduce_has_codes_and_json():
     assert run("reproduce", "no-such-paper").returncode == 2
 
 
+@pytest.mark.slow
 def test_the_demo_of_the_makefile_runs(tmp_path):
     root = Path(__file__).parents[1]
     recipe = subprocess.run(["make", "-n", "demo"], cwd=root, capture_output=True, text=True, check=True).stdout
@@ -361,6 +379,7 @@ def test_each_failure_is_a_row_the_worst_first(topology, tmp_path):
     assert rates.to_list() == [1e6, 0.0]
 
 
+@pytest.mark.slow
 def test_several_demands_are_cases_in_the_order_given(topology):
     asked = ["uniform:3Mbit/s", "gravity:1Mbit/s"]
     done = run("solve", topology, "--demands", asked[0], "--demands", asked[1], "--json", "--threads", "1")
@@ -372,6 +391,7 @@ def test_several_demands_are_cases_in_the_order_given(topology):
     assert cases[0]["carried_bps"] == alone["summary"]["total_rate_bps"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -405,6 +425,7 @@ def test_what_needs_no_tables_loads_none(words):
     assert done.stdout.endswith("set()\n")
 
 
+@pytest.mark.slow
 def test_names_of_the_package_are_loaded_when_asked_for_and_modules_hide_none():
     code = (
         "import sys, anabranch as ab; assert 'polars' not in sys.modules\n"

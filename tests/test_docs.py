@@ -108,6 +108,7 @@ def is_alike(shown: str, printed: str) -> bool:
     return all(abs(a - b) <= 0.05 * max(abs(a), abs(b)) or max(abs(a), abs(b)) < 0.05 for a, b in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in pages() if fences(p)], ids=name_of)
 def test_every_command_and_all_python_of_a_page_runs(page, tmp_path, monkeypatch):
     for folder in ("scenarios", "experiments", "sweeps"):

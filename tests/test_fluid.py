@@ -71,6 +71,7 @@ def test_the_printed_marking_mixes_two_bases_and_does_not_use_the_link_up() -> N
     assert sent[0] == pytest.approx(2.486, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sender", [fluid.Logistic(0.4), fluid.Deflated(0.4), fluid.Jump(10.0, 5.0)])
 def test_two_loops_for_each_of_five_halve_from_loop_to_loop(sender: fluid.Logistic) -> None:
     control = fluid.Control(fluid.chain(5, 2), sender, fluid.Price(0.3))
@@ -173,6 +174,7 @@ def forests(draw: st.DrawFn) -> fluid.Loops:
 SENDERS = [fluid.Logistic(0.5), fluid.Deflated(0.8), fluid.Deflated(0.5, 7.0, 7.0)]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(forests(), st.sampled_from(SENDERS))
 def test_at_rest_nothing_changes_and_time_ends_there(loops: fluid.Loops, sender: fluid.Logistic) -> None:

@@ -214,6 +214,7 @@ def networks(draw: st.DrawFn) -> ab.Problem:
     return ab.Problem(capacity, np.cumsum([0, *map(len, paths)]), [link for path in paths for link in path], connection)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(networks())
 def test_on_small_networks_both_come_to_what_the_solvers_find(problem: ab.Problem) -> None:

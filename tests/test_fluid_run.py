@@ -15,6 +15,8 @@ from anabranch.reproduce.report import report
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import Rows, item_name
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 ITEMS = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-8-2"]
 

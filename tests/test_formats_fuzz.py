@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from anabranch import ScenarioError, read_demands, read_network
 from format_samples import GML, GRAPHML, NATIVE, XML, rfc8345, rfc_link
 
+pytestmark = pytest.mark.slow
+
 TWO_WAY = [rfc_link("A", "B", **{"anabranch:capacity-bps": 1e6, "anabranch:twin": ""}), rfc_link("B", "A")]
 NODE_LINK = (
     '{"directed": true, "nodes": [{"id": 1}, {"id": "b"}], "links": [{"source": 1, "target": "b", "capacity": 2}]}'

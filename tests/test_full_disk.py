@@ -14,6 +14,8 @@ from anabranch.folder import new_folder, not_written, put_file, put_parquet
 from labs import told
 from served import JOIN, ran, served
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 

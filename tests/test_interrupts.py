@@ -13,6 +13,8 @@ import pytest
 from anabranch import interrupts, read_result
 from labs import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 BEGIN = """
 import sys, time
 from anabranch import interrupts

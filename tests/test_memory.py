@@ -58,6 +58,7 @@ def test_samples_are_counted_by_what_is_recorded():
     assert 1.8 < all_things / few < 2.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -109,6 +110,7 @@ def test_sizes_have_three_digits_and_a_unit(size, text):
     assert bytes_text(size) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_what_would_take_too_much_is_refused_with_what_would_do(tmp_path, command):
     (tmp_path / "s.toml").write_text(WINDOWS, encoding="utf-8")

@@ -10,6 +10,8 @@ import pytest
 from labs import PAIR
 from limited import CPU_S, outcomes
 
+pytestmark = pytest.mark.slow
+
 K100 = 100_000
 M1 = 1_000_000
 

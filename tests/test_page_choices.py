@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 import anabranch as ab
 from anabranch.page import result_content, write_report
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 SILENT = """

@@ -11,6 +11,8 @@ import anabranch as ab
 from anabranch.page import allocation_content, result_content, write_report
 from anabranch.page.content import read_series
 
+pytestmark = pytest.mark.slow
+
 LARGE = """
 title = "Large"
 

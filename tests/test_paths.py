@@ -169,6 +169,7 @@ def test_the_command_shows_paths_that_a_scenario_gives():
     assert done.stdout.split()[:4] == ["connection", "group", "links", "path"]
 
 
+@pytest.mark.slow
 def test_connections_without_a_path_are_named(tmp_path):
     path = tmp_path / "two-parts.csv"
     path.write_text("source,target,capacity\na,b,1 Gbit/s\nc,d,1 Gbit/s\n", encoding="utf-8")
@@ -184,6 +185,7 @@ def test_rows_beyond_the_limit_are_counted(topology):
     assert done.stdout.split()[:3] == ["connection", "links", "path"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -175,6 +175,7 @@ def test_the_algorithms_of_weighted_vegas_can_be_followed():
         _core.weight_adjustment(FIGURE_2A.core, np.ones(5), gamma=0.0)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_proof_and_gives_the_prices(tmp_path):
     file = tmp_path / "ab.gml"
     file.write_text(

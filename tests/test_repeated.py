@@ -17,6 +17,8 @@ from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import Rows
 from anabranch.runs.scenario import read_plan
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 
 SCENARIO = """

@@ -94,6 +94,7 @@ def rows() -> Rows:
     return reproduce(PAPER, experiments=EXPERIMENTS)
 
 
+@pytest.mark.slow
 def test_every_row_is_within_its_band(rows: Rows) -> None:
     assert [f"{row.item}: {row.quantity}" for row in rows if not row.within] == []
     assert list(dict.fromkeys(row.item for row in rows)) == ITEMS
@@ -165,6 +166,7 @@ def test_no_timing_decides_anything() -> None:
             assert not {address.measure for address in judged} & {"time", "wall"}, quantity.name
 
 
+@pytest.mark.slow
 def test_a_report_has_rows_table_and_figures(rows: Rows, tmp_path: Path) -> None:
     some = Rows()
     some += rows
@@ -255,6 +257,7 @@ def test_every_quantity_of_a_large_experiment_can_be_measured(item: str, tmp_pat
     assert all(re.match(r"-?[\d.]+|never", str(row.ours)) for row in rows), [row.ours for row in rows]
 
 
+@pytest.mark.slow
 def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) -> None:
     copy = small(tmp_path, "experiment-1b")
     scenario = copy / "slbn-experiment-1b" / "scenario.toml"

@@ -24,6 +24,8 @@ from anabranch.reproduce.size import sized
 from anabranch.runs.scenario import read_plan
 from labs import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
 REPRODUCE = [*PROGRAM, "reproduce"]

@@ -58,6 +58,7 @@ def lines(figure, panel=0):
     return {line.get_label(): line for line in figure.axes[panel].get_lines() if not line.get_label().startswith("_")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS.keys())
 def test_a_picture_of_one_or_several_results_repeats_byte_for_byte(tmp_path, result, other, draw):
     for name in ("first.svg", "again.svg"):
@@ -255,6 +256,7 @@ def nasty(result, extent=1.0):
     return replace(result, meta=title, series=series, grants=None, subflows=subflows, **frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS.keys())
 def test_all_text_lies_inside_the_page(result, other, draw, count):

@@ -32,6 +32,7 @@ def anabranch(*arguments):
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_scenario_is_checked_and_run(scenario):
     facts = json.loads(anabranch("check", scenario, "--json").stdout)
@@ -49,6 +50,7 @@ def test_every_scenario_is_checked_and_run(scenario):
     assert all(abs(row["error"]) < most for row in answer["connections"])
 
 
+@pytest.mark.slow
 def test_run_prints_waits_as_json_where_they_are_recorded():
     values = ('run.record=["waits"]', "run.transport.jitter=0", "run.duration=100 ms", "run.warm_up=0 s")
     done = anabranch("run", SCENARIOS / "three-loops.toml", "--json", *(f"--set={value}" for value in values))
@@ -58,6 +60,7 @@ def test_run_prints_waits_as_json_where_they_are_recorded():
     assert "waits" not in json.loads(anabranch("run", JOIN, "--json").stdout)
 
 
+@pytest.mark.slow
 def test_run_prints_connections_links_and_a_summary():
     done = anabranch("run", JOIN, "--rows", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -71,6 +74,7 @@ def test_run_prints_connections_links_and_a_summary():
     assert "events/s" in lines[-1]
 
 
+@pytest.mark.slow
 def test_run_writes_a_folder_with_figures(tmp_path):
     done = anabranch(
         "run", JOIN, "--seed", "7", "--set", "run.duration=1500 ms", "--out", tmp_path / "a/b", "--figures"
@@ -94,6 +98,7 @@ def test_dropped_packets_stand_below_the_table():
     assert "packets dropped or lost at links: `" in done.stdout
 
 
+@pytest.mark.slow
 def test_packets_that_go_astray_stand_in_the_summary():
     short = ("--set", "run.duration=3 s", "--set", "filters.tables=1")
     told = [anabranch("run", SCENARIOS / "false-positives.toml", *short, *more).stdout for more in ((), SMALL)]
@@ -101,6 +106,7 @@ def test_packets_that_go_astray_stand_in_the_summary():
     assert " of them astray\n" in told[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -157,6 +163,7 @@ cli.program()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(("presses", "drawn"), [(1, True), (3, False), (3, True)])
 def test_signals_leave_a_whole_folder(tmp_path, presses, drawn, number):
@@ -218,6 +225,7 @@ def test_other_handlers_of_ctrl_c_stay_in_place():
     assert finished[0].meta["finished"]
 
 
+@pytest.mark.slow
 def test_nobody_who_reads_on_is_no_error():
     process = subprocess.Popen(
         [*PROGRAM, "run", str(JOIN), "--rows", "0"],
@@ -232,6 +240,7 @@ def test_nobody_who_reads_on_is_no_error():
     assert process.wait(timeout=60) == -signal.SIGPIPE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["/proc/x", "link", "link/x", "file/x", "x" * 300])
 def test_a_place_where_nothing_can_be_written_is_told_before_the_run(tmp_path, place):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere/at/all")
@@ -243,6 +252,7 @@ def test_a_place_where_nothing_can_be_written_is_told_before_the_run(tmp_path, p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
 
+@pytest.mark.slow
 def test_check_says_what_a_scenario_has():
     done = anabranch("check", JOIN, "--set", "connection.1.protocol=vo-le-tran")
     assert (done.returncode, done.stderr) == (0, "")
@@ -252,6 +262,7 @@ def test_check_says_what_a_scenario_has():
     assert (facts["nodes"], facts["subflows"], facts["duration"], facts["warm-up"]) == ("3", "4", "4 s", "0 s")
 
 
+@pytest.mark.slow
 def test_protocols_that_grant_rates_are_not_set_beside_others_without_a_word():
     mixed = ("--set", "connection.1.protocol=slbn", "--set", "connection.2.protocol=reno")
     facts = json.loads(anabranch("check", JOIN, *mixed, "--json").stdout)
@@ -264,6 +275,7 @@ def test_protocols_that_grant_rates_are_not_set_beside_others_without_a_word():
     assert json.loads(anabranch("check", JOIN, "--json").stdout)["warnings"] == []
 
 
+@pytest.mark.slow
 def test_check_says_the_first_mistake(tmp_path):
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(JOIN.read_text(encoding="utf-8").replace('"8 Mbit/s"', '"8 parsecs"'), encoding="utf-8")
@@ -273,11 +285,13 @@ def test_check_says_the_first_mistake(tmp_path):
     assert anabranch("check").returncode == 2
 
 
+@pytest.mark.slow
 def test_check_prints_the_schema():
     schema = json.loads(anabranch("check", "--schema").stdout)
     assert {"run", "link", "connection"} <= set(schema["properties"])
 
 
+@pytest.mark.slow
 def test_list_protocols_names_them_as_files_do():
     done = anabranch("list", "protocols")
     assert done.stdout.splitlines()[1].split()[:2] == ["abc", "ABC"]
@@ -291,6 +305,7 @@ def test_list_protocols_names_them_as_files_do():
         assert protocol["title"] in facts["protocols"]
 
 
+@pytest.mark.slow
 def test_list_disciplines_names_them_as_files_do():
     named = json.loads(anabranch("list", "disciplines", "--json").stdout)
     assert len(named) == 11

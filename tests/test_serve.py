@@ -67,6 +67,7 @@ def test_runs_are_listed_with_their_facts_and_others_with_a_reason(client):
     assert found["whole"]
 
 
+@pytest.mark.slow
 def test_the_header_and_the_blob_of_a_run_are_those_of_a_report(client, result):
     content = result_content(result, name="sweep/seed 1")
     header = client.get("/api/runs/sweep:seed~201").json()
@@ -94,6 +95,7 @@ def test_allocations_stand_among_the_runs(tmp_path):
         assert client.get("/api/runs/solved/data").content == content.blob()
 
 
+@pytest.mark.slow
 def test_a_second_look_needs_no_data_until_the_run_changes(client, folder, result):
     first = client.get("/api/runs/one/data")
     again = client.get("/api/runs/one/data", headers={"if-none-match": first.headers["etag"]})
@@ -115,6 +117,7 @@ def test_data_are_packed_only_for_those_who_take_that(client):
     assert int(packed.headers["content-length"]) < len(plain.content) / 3
 
 
+@pytest.mark.slow
 def test_only_so_many_runs_are_held(folder, result, monkeypatch):
     monkeypatch.setattr(serve_runs, "MOST_HELD", 1)
     runs = serve_runs.Runs(folder)
@@ -169,6 +172,7 @@ def test_a_run_with_a_link_in_it_is_not_shown(client, folder, tmp_path_factory, 
     assert "no ordinary file" in client.get("/api/runs/one").json()["error"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_itself_a_run_is_listed(folder):
     with served(folder / "one") as client:
         run = client.get("/api/runs").json()["runs"][0]
@@ -286,6 +290,7 @@ def test_a_scenario_reads_files_beside_the_one_it_began_from(tmp_path):
 # --- jobs ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_job_writes_the_tables_that_the_command_would(client, folder, tmp_path_factory):
     job = ran(client, name="by the page", seed=7)
     assert (job["state"], job["name"], job["run"]) == ("done", "by-the-page", "by-the-page")
@@ -299,6 +304,7 @@ def test_a_job_writes_the_tables_that_the_command_would(client, folder, tmp_path
     assert client.get("/api/runs/by-the-page").json()["seed"] == 7
 
 
+@pytest.mark.slow
 def test_a_job_from_values_is_the_job_from_their_text(client, folder):
     value = client.get("/api/scenarios/join-and-leave.toml").json()["value"]
     first, second = ran(client, name="text"), ran(client, value, name="values")
@@ -306,12 +312,14 @@ def test_a_job_from_values_is_the_job_from_their_text(client, folder):
     assert tables[0].read_bytes() == tables[1].read_bytes()
 
 
+@pytest.mark.slow
 def test_a_job_takes_no_name_that_is_taken(client, folder):
     assert ran(client, name="one")["run"] == "one-2"
     assert ran(client)["run"] == "Join-and-leave"
     assert ran(client)["run"] == "Join-and-leave-2"
 
 
+@pytest.mark.slow
 def test_a_stopped_job_keeps_what_it_has(client, folder):
     job = client.post("/api/jobs", json={"scenario": JOIN, "sets": LONG, "name": "long"}).json()
     wait_for(client, job, "running", samples=3)
@@ -325,6 +333,7 @@ def test_a_stopped_job_keeps_what_it_has(client, folder):
     assert not next(run for run in client.get("/api/runs").json()["runs"] if run["id"] == facts["run"])["finished"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", [LONG, [*LONG, 'run.record=["errors"]'], [*LONG, 'run.record=["fairness","links"]']])
 def test_samples_of_a_growing_run_are_those_of_the_result(client, folder, sets):
     job = client.post("/api/jobs", json={"scenario": JOIN, "sets": sets}).json()
@@ -362,6 +371,7 @@ def events_of(client, job, last=None):
     return found
 
 
+@pytest.mark.slow
 def test_the_stream_tells_of_each_sample_once_and_of_the_end(client):
     sets = ['run.duration="4000 s"', 'run.sample="20 s"']
     job = client.post("/api/jobs", json={"scenario": JOIN, "sets": sets}).json()
@@ -375,6 +385,7 @@ def test_the_stream_tells_of_each_sample_once_and_of_the_end(client):
     assert any(kind == "progress" and data["state"] == "running" for kind, _, data in found)
 
 
+@pytest.mark.slow
 def test_who_comes_back_to_the_stream_is_told_of_what_was_missed(client):
     job = client.post("/api/jobs", json={"scenario": JOIN, "sets": LONG}).json()
     count = wait_for(client, job, "running", samples=5)["samples"]
@@ -395,6 +406,7 @@ def test_who_comes_back_to_the_stream_is_told_of_what_was_missed(client):
     wait_for(client, job, "stopped")
 
 
+@pytest.mark.slow
 def test_jobs_beyond_the_number_wait_and_can_be_stopped_there(client, folder):
     first = client.post("/api/jobs", json={"scenario": JOIN, "sets": LONG, "name": "a"}).json()
     second = client.post("/api/jobs", json={"scenario": JOIN, "name": "b"}).json()
@@ -406,6 +418,7 @@ def test_jobs_beyond_the_number_wait_and_can_be_stopped_there(client, folder):
     assert wait_for(client, first, "stopped")["run"] == "a"
 
 
+@pytest.mark.slow
 def test_the_end_of_the_server_stops_jobs_and_keeps_what_they_have(tmp_path):
     with served(tmp_path) as client:
         job = client.post("/api/jobs", json={"scenario": JOIN, "sets": LONG, "name": "kept"}).json()
@@ -413,6 +426,7 @@ def test_the_end_of_the_server_stops_jobs_and_keeps_what_they_have(tmp_path):
     assert not read_result(tmp_path / "kept").meta["finished"]
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_written_has_failed_and_the_next_one_runs(client, folder):
     away = folder.with_name("away")
     folder.rename(away)

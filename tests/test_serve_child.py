@@ -22,6 +22,8 @@ from labs import PAIR
 from served import AS_JSON, JOIN, LONG, command, ran, served, wait_for
 from test_memory import WINDOWS
 
+pytestmark = pytest.mark.slow
+
 MANY = PAIR + '[[traffic]]\ncount = 2000000\nprotocol = "d-slen"\nfrom = ["a"]\nto = ["b"]\n'
 """What takes many seconds to read."""
 

@@ -20,6 +20,8 @@ from anabranch.serve.pages import policy
 from anabranch.serve.server import token_for
 from served import AS_JSON, JOIN, command, served
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "correct-horse"
 
 

@@ -412,6 +412,7 @@ def test_what_progress_raises_ends_the_run():
         run(LINK, sets=["run.duration=100000 s"], progress=fail)
 
 
+@pytest.mark.slow
 def test_an_onlooker_is_told_of_samples_in_order_and_changes_nothing():
     sets = ['run.duration="400 s"', 'run.sample="1 s"', 'run.record=["connections", "links", "fairness"]']
     unseen = run(JOIN, sets=sets)

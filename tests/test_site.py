@@ -19,6 +19,8 @@ sys.path.insert(0, str(ROOT / "docs"))
 from made import contents, experiments, head_comment, protocols  # noqa: E402
 from made.references import cited_in, entry_text, linked  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 KINDS = (protocols.PROTOCOLS, protocols.DISCIPLINES)
 
 

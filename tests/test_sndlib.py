@@ -40,6 +40,7 @@ def instances(folder):
     return found
 
 
+@pytest.mark.slow
 def test_all_instances_have_the_sizes_of_the_table(instances):
     assert len(instances) == 26
     for row, network, demands in instances:

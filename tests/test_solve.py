@@ -240,6 +240,7 @@ def test_iewf_overloads_links_and_the_certificate_tells():
     allocation.certify(allow_overload=0.02)
 
 
+@pytest.mark.slow
 def test_iewf_ends_within_seconds_where_its_unit_is_too_small_for_the_problem():
     # c1 on A or B, c2 on A, both links of 2: the answer is approached like 1/n, and a pass takes 2 million steps.
     problem = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])

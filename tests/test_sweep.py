@@ -29,6 +29,8 @@ from anabranch.sweeps.store import Store, opened
 from anabranch.sweeps.turns import Turns
 from labs import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 [run]
 duration = "{duration}"

@@ -89,6 +89,7 @@ def test_what_is_left_out_is_left_out_only_where_all_of_an_entry_holds(points):
     assert kept == [("reno", 0.001), ("reno", 0.01), ("reno", 0.1), ("cubic", 0.001), ("cubic", 0.1)]
 
 
+@pytest.mark.slow
 def test_draws_are_the_same_each_time_and_spread(points):
     text = '[[sample]]\ncount = 8\nseed = 3\nlink.0.delay = { between = ["1 ms", "100 ms"], spacing = "log" }\n'
     first, again = points(text), points(text)

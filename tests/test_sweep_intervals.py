@@ -156,6 +156,7 @@ def test_of_normal_numbers_intervals_hold_the_mean_95_times_in_a_hundred() -> No
     assert shares(normal, 0.0, 10, "auto")[1] == pytest.approx(0.94, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "least"), [(10, 0.86), (30, 0.90)])
 def test_of_exponential_numbers_the_bootstrap_misses_the_mean_on_both_sides(runs: int, least: float) -> None:
     below, held, above = shares(exponential, 1.0, runs, "student")

@@ -134,6 +134,7 @@ def test_a_condition_may_choose_another_point_of_a_run_than_the_first() -> None:
     assert numbers(POINTS, quantity(join="sum"), ["point"])["value"].to_list() == [4.0, 5.0, 4.0]
 
 
+@pytest.mark.slow
 def test_numbers_of_millions_of_rows_are_the_same_bit_for_bit() -> None:
     # Of both signs, so that sums are far smaller than what is added, and over a wide range.
     drawn = np.random.default_rng(5).normal(size=2_000_000)

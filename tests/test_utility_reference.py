@@ -9,6 +9,8 @@ from anabranch.allocation.comparison import compare_rates
 from anabranch.solvers.approximate.entries import Entries
 from test_approximate import random_problem
 
+pytestmark = pytest.mark.slow
+
 clarabel = pytest.importorskip("clarabel", reason="Clarabel, the reference for alpha fairness, is not installed")
 
 ALPHAS = (0.5, 1.0, 2.0)

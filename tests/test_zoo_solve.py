@@ -5,6 +5,8 @@ import pytest
 
 import anabranch as ab
 
+pytestmark = pytest.mark.slow
+
 SMALL = 60
 """Nodes; larger networks take longer than a test should, and are solved by benches/zoo.py."""
 
