@@ -1,7 +1,7 @@
 //! What is sampled of a run, simulated or live: one table of columns, from which all else follows.
 //!
-//! To record another quantity, write its row into `columns!` below and have a recorder push its values. Whoever reads
-//! samples (bindings, tables, files) goes by [`COLUMNS`].
+//! To record another quantity, write its row into `columns!` below and have a recorder push its values.
+//! Bindings, tables and files read samples by [`COLUMNS`].
 
 /// What the values of a column are of: each kind has its number of values for each sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,7 @@ MOST_LISTED = 5
 """The number of names up to which they are listed in place of a type."""
 
 
-class Values:
+class Values(ABC):
     """The values of an option; each subclass is a kind of value."""
 
     @property
@@ -48,9 +49,9 @@ class Values:
         """The type to which the command line converts a text."""
         return str
 
+    @abstractmethod
     def check(self, name: str, value: Any) -> Any:
         """Return the value as solvers take it, or raise TypeError or ValueError."""
-        raise NotImplementedError
 
     def from_text(self, name: str, given: Any) -> Any:
         """Return what the command line was given as `check` takes it."""

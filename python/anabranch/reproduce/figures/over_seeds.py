@@ -11,6 +11,7 @@ by::
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -61,9 +62,9 @@ class OverSeeds(PaperFigure[GatheredMeans]):
         results = {name: run.result for name, run in runs.items()}
         return GatheredMeans(pl.concat(parts), results, optimum=self.optimum(outcomes, connections))
 
+    @abstractmethod
     def means(self, seeds: Sequence[Simulation], connections: Sequence[str]) -> pl.DataFrame:
         """Give the means over the seeds of one run."""
-        raise NotImplementedError
 
     def optimum(self, _outcomes: Outcomes, _connections: Sequence[str]) -> pl.DataFrame | None:
         """Give the optimum that is drawn beside them, if there is one."""

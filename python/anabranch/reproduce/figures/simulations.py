@@ -17,6 +17,7 @@ Figures over time show the first seed of runs that have several, and say so.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -94,9 +95,9 @@ class OfSimulations(PaperFigure[GatheredInWindow]):
         """Give the part of the time that is shown."""
         return self.window_s
 
+    @abstractmethod
     def numbers(self, run: Simulation) -> pl.DataFrame:
         """Give the numbers that are drawn of one run."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
