@@ -8,6 +8,7 @@ pub mod names;
 pub mod network;
 pub mod parse;
 pub mod paths;
+pub mod pattern;
 pub mod quantity;
 pub mod random;
 pub mod samples;

@@ -10,8 +10,6 @@ mod error;
 pub mod file;
 mod schema;
 mod set;
-#[cfg(test)]
-mod tests;
 mod trace;
 mod values;
 

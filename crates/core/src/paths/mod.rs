@@ -13,8 +13,10 @@ mod equal_cost;
 mod given;
 mod groups;
 mod k_shortest;
+mod leaves;
 mod marks;
 mod metric;
+mod quickest;
 mod spur;
 
 use thiserror::Error;
@@ -28,7 +30,9 @@ pub use equal_cost::equal_cost;
 pub use given::{links_along, links_named};
 pub use groups::{GroupSearch, Sharing, groups};
 pub use k_shortest::k_shortest;
+pub use leaves::fewest_hops;
 pub use metric::{Metric, MetricError};
+pub use quickest::{quickest_from, quickest_to};
 
 /// The most paths that may be asked for each connection, so that a slip does not fill the memory.
 pub const MOST_PATHS: usize = 65_536;

@@ -1,12 +1,12 @@
 //! What the network tells connections.
 
+use anabranch_core::paths::{quickest_from, quickest_to};
 use anabranch_core::{LinkId, Network, Span};
 use anabranch_plan::Assistance;
 use toml::Spanned;
 
 use super::Scenario;
 use super::connections::Connections;
-use super::quickest::{quickest_from, quickest_to};
 use crate::error::ScenarioError;
 
 impl Scenario {

@@ -6,12 +6,10 @@ mod connections;
 mod ends;
 mod filters;
 mod generate;
-mod leaves;
 mod links;
 mod network;
 mod path_times;
 mod paths;
-mod quickest;
 mod relays;
 mod resolved;
 mod sources;
@@ -91,6 +89,11 @@ impl Scenario {
         let scenario = Self { text, file, changed };
         scenario.check_run()?;
         Ok(scenario)
+    }
+
+    /// The tables of the file as they were read.
+    pub fn tables(&self) -> &File {
+        &self.file
     }
 
     fn check_run(&self) -> Result<(), ScenarioError> {

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::paths::{Progress, check_path, links_along, links_named};
+use anabranch_core::paths::{Progress, check_path, fewest_hops, links_along, links_named};
 use anabranch_core::{ConnectionId, LinkId, Network, NodeId, PathError, Paths};
 use toml::Spanned;
 
 use super::Scenario;
 use super::connections::{Connections, WantedPaths};
-use super::leaves::shortest;
 use crate::error::ScenarioError;
 use crate::file::connection::PathChoice;
 
@@ -35,7 +34,7 @@ impl Scenario {
         for (count, members) in members {
             let of = |&c: &usize| wants.sources(c).into_iter().map(move |source| (source, connections[c].target));
             let pairs: Vec<_> = members.iter().flat_map(of).collect();
-            let searched = shortest(network, &pairs, count, progress)
+            let searched = fewest_hops(network, &pairs, count, progress)
                 .map_err(|e| self.error(wants.span(members[0]), e.to_string()))?;
             found.insert(count, (searched, 0));
         }

@@ -114,29 +114,3 @@ fn repeated(changes: &[CapacityChange], duration: Span) -> Result<Vec<CapacityCh
     }
     Ok(all)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use anabranch_core::Rate;
-
-    /// Times in seconds and capacities in bit/s.
-    fn repeated_for(seconds: f64, lines: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        let change = |&(at, bps): &(f64, f64)| CapacityChange {
-            at: SpanText(Span::from_seconds(at).unwrap()),
-            capacity: Rate(bps).into(),
-        };
-        let changes: Vec<_> = lines.iter().map(change).collect();
-        let all = repeated(&changes, Span::from_seconds(seconds).unwrap()).unwrap();
-        all.iter().map(|change| (change.time().seconds(), change.capacity.rate().0)).collect()
-    }
-
-    #[test]
-    fn a_trace_begins_again_at_the_time_of_its_last_line() {
-        // What the last line says holds until the first line, and for no time if that is at 0.
-        let at_0 = repeated_for(5.0, &[(0.0, 1e6), (1.0, 2e6), (2.0, 9e6)]);
-        assert_eq!(at_0[..5], [(0.0, 1e6), (1.0, 2e6), (2.0, 1e6), (3.0, 2e6), (4.0, 1e6)]);
-        let later = repeated_for(4.0, &[(1.0, 1e6), (2.0, 2e6)]);
-        assert_eq!(later, [(1.0, 1e6), (2.0, 2e6), (3.0, 1e6), (4.0, 2e6), (5.0, 1e6), (6.0, 2e6)]);
-    }
-}

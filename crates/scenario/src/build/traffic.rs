@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use anabranch_core::pattern::matches;
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Connection, Network, NodeId, Span, Time};
 use rand::RngExt;
@@ -192,53 +193,4 @@ fn members(network: &Network, nodes: Option<&Spanned<Nodes>>) -> Result<Vec<Node
 fn find(network: &Network, name: &str) -> Result<NodeId, String> {
     let unknown = || format!("there is no node `{name}`{}; name one of the network's nodes", network.node_hint(name));
     network.find_node(name).ok_or_else(unknown)
-}
-
-/// Whether `name` fits `pattern`, in which `*` stands for any text and `?` for any character.
-fn matches(pattern: &str, name: &str) -> bool {
-    let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    // Behind the last `*`, and what it stands for ends here so far.
-    let mut star = None;
-    while let Some(c) = name.clone().next() {
-        let mut rest = pattern.clone();
-        match rest.next() {
-            Some('*') => {
-                star = Some((rest.clone(), name.clone()));
-                pattern = rest;
-            }
-            Some(p) if p == '?' || p == c => {
-                name.next();
-                pattern = rest;
-            }
-            _ => {
-                let Some((behind, end)) = &mut star else { return false };
-                end.next();
-                (pattern, name) = (behind.clone(), end.clone());
-            }
-        }
-    }
-    pattern.all(|c| c == '*')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_fits_or_not() {
-        for (pattern, name, fits) in [
-            ("h*", "h12", true),
-            ("h*", "xh1", false),
-            ("*", "", true),
-            ("*.0", "h1.0", true),
-            ("*.0*1", "a.0.02.01", true),
-            ("h?", "h1", true),
-            ("h?", "h12", false),
-            ("", "h", false),
-            ("*a*a*b", "aaaaaaab", true),
-            ("s?.*", "s\u{e9}.x", true),
-        ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
-        }
-    }
 }

@@ -1,5 +1,4 @@
 //! A link of the emulator beside the same link of the simulator.
-#![cfg(target_os = "linux")]
 
 use anabranch_core::Time;
 use anabranch_emulator::addresses::addresses;

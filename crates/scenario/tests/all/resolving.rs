@@ -6,8 +6,8 @@ use anabranch_core::{Connection, Demands, Network, NetworkBuilder, Position, Rat
 use anabranch_plan::Plan;
 use proptest::prelude::*;
 
-use super::{PAIR, network, trace};
-use crate::{NetworkSource, Scenario};
+use crate::{PAIR, network, trace};
+use anabranch_scenario::{NetworkSource, Scenario};
 
 /// The plan and the whole text of a scenario, and the plan of that text.
 fn both_plans(text: &str, from_file: Option<&Network>, extra: Option<&Demands>) -> (Plan, String, Plan) {

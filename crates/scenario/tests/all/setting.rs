@@ -3,14 +3,14 @@
 use anabranch_core::Rate;
 use anabranch_plan::Plan;
 
-use super::{PAIR, TRIANGLE, network};
-use crate::{Scenario, ScenarioError};
+use crate::{PAIR, TRIANGLE, network};
+use anabranch_scenario::{Scenario, ScenarioError};
 
 fn set(text: &str, sets: &[(&str, &str)]) -> Result<Plan, ScenarioError> {
     let sets: Vec<(String, String)> = sets.iter().map(|&(p, v)| (p.to_owned(), v.to_owned())).collect();
     let scenario = Scenario::parse_with(text, &sets)?;
     let network = network(&scenario)?;
-    scenario.plan(network.into(), None, &super::trace, &|_| true)
+    scenario.plan(network.into(), None, &crate::trace, &|_| true)
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn values_are_set_by_key_and_number() {
     ];
     let plan = set(PAIR, &sets).unwrap();
     let given = Scenario::parse(&format!("{PAIR}protocol.d-slen.variant = \"paper\"")).unwrap();
-    let given = given.plan(network(&given).unwrap().into(), None, &super::trace, &|_| true).unwrap();
+    let given = given.plan(network(&given).unwrap().into(), None, &crate::trace, &|_| true).unwrap();
     assert_eq!(plan.protocols, given.protocols);
     assert_eq!((plan.run.seed, plan.run.duration.seconds()), (3, 5.0));
     assert_eq!(plan.links[1].limit.packets, Some(100));

@@ -1,7 +1,7 @@
 //! Every mistake has a place, a reason and a remedy.
 
-use super::{PAIR, TRIANGLE, plan, read, refused};
-use crate::Scenario;
+use crate::{PAIR, TRIANGLE, plan, read, refused};
+use anabranch_scenario::Scenario;
 
 #[test]
 fn mistakes_have_a_place_a_reason_and_a_remedy() {

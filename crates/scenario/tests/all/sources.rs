@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anabranch_core::{ConnectionId, Span, Time};
 use anabranch_plan::Plan;
 
-use super::{plan, refused};
+use crate::{plan, refused};
 
 /// Three nodes that can give, and one that takes; all links take 1 ms.
 const STAR: &str = "[[link]]\nsource = \"a\"\ntarget = \"x\"\ncapacity = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\

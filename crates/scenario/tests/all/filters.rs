@@ -3,7 +3,7 @@
 use anabranch_plan::{Filters, Plan, way_back};
 use anabranch_psi::{Filter, Ones, filter_of};
 
-use super::{PAIR, plan, refused};
+use crate::{PAIR, plan, refused};
 
 fn filters(text: &str) -> Filters {
     plan(text).unwrap().filters.expect("the file has [filters]")

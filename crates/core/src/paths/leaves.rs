@@ -6,14 +6,14 @@
 
 use std::collections::HashMap;
 
-use anabranch_core::paths::{Metric, Progress, SearchError, k_shortest};
-use anabranch_core::{ConnectionId, LinkId, Network, NetworkBuilder, NodeId, Paths};
+use super::{Metric, Paths, Progress, SearchError, k_shortest};
+use crate::{ConnectionId, LinkId, Network, NetworkBuilder, NodeId};
 
 /// What [`k_shortest`] by hops gives for each pair; `progress` is told of pairs of inner nodes.
 ///
 /// # Errors
 /// The search was called off.
-pub(super) fn shortest(
+pub fn fewest_hops(
     network: &Network,
     pairs: &[(NodeId, NodeId)],
     count: usize,
@@ -123,10 +123,10 @@ fn only_neighbour(network: &Network, node: NodeId) -> Option<NodeId> {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_core::{Rate, Span};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::{Rate, Span};
 
     proptest! {
         #[test]
@@ -143,7 +143,7 @@ mod tests {
             let network = builder.build();
             let pairs: Vec<_> = nodes.iter().flat_map(|&a| nodes.iter().map(move |&b| (a, b))).filter(|(a, b)| a != b).collect();
             let expected = k_shortest(&network, &pairs, count, &Metric::Hops, &|_| true).unwrap();
-            prop_assert_eq!(shortest(&network, &pairs, count, &|_| true).unwrap(), expected);
+            prop_assert_eq!(fewest_hops(&network, &pairs, count, &|_| true).unwrap(), expected);
         }
     }
 }

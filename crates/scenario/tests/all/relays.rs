@@ -4,7 +4,7 @@ use anabranch_core::{Bytes, ConnectionId, Time};
 use anabranch_plan::Plan;
 use anabranch_proto::transport::{Marking, Told};
 
-use super::{plan, refused};
+use crate::{plan, refused};
 
 /// Four nodes in a row; links of 1 Mbit/s and 5 ms.
 const ROW: &str = "[[link]]\nsource = \"a\"\ntarget = \"b\"\ncapacity = \"1 Mbit/s\"\ndelay = \"5 ms\"\n\

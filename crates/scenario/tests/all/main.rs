@@ -1,4 +1,4 @@
-//! Tests of reading, drawing and checking whole files.
+//! Tests of reading, drawing and checking whole files, in one program.
 
 mod by_key;
 mod draws;
@@ -11,8 +11,11 @@ mod plans;
 mod reading;
 mod relays;
 mod resolving;
+mod schema;
 mod setting;
 mod sources;
+mod traces;
+mod values;
 mod warnings;
 
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use std::sync::Arc;
 use anabranch_core::{Demands, Network, Paths};
 use anabranch_plan::Plan;
 
-use crate::{NetworkSource, Scenario, ScenarioError};
+use anabranch_scenario::{NetworkSource, Scenario, ScenarioError};
 
 /// Three nodes, with two ways from a to c.
 const TRIANGLE: &str = r#"title = "A triangle"
@@ -86,6 +89,7 @@ fn read(text: &str) -> Result<(Network, Demands, Paths), ScenarioError> {
 fn trace(name: &str) -> Result<String, String> {
     match name {
         "trace.csv" => Ok("time_s,capacity_bps\n0.5,2e6\n1,0\n1.5,inf\n".to_owned()),
+        "from_0.csv" => Ok("time_s,capacity_bps\n0,1e6\n1,2e6\n2,9e6\n".to_owned()),
         "finite.csv" => Ok("time_s,capacity_bps\n1,1e6\n".to_owned()),
         "lte.down" => Ok("0\n3\n10\n30\n40\n".to_owned()),
         "bad.down" => Ok("5\n\n7\n".to_owned()),

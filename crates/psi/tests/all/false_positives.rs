@@ -1,14 +1,12 @@
 //! How often a link beside a path matches its filter, counted and by the formula.
 
-mod walks;
-
+use crate::walks::{graph, walk};
 use anabranch_core::LinkId;
 use anabranch_core::random::{Purpose, stream};
 use anabranch_psi::{
     Filter, Identities, IdentityParameters, Ones, adjacent, expected_fill, expected_strays, false_positive_rate,
     filter_of, forward,
 };
-use walks::{graph, walk};
 
 fn is_within(share: f64, a: f64, b: f64) -> bool {
     (a - b).abs() <= share * b

@@ -1,7 +1,7 @@
 //! Networks by rule.
 
-use super::read;
-use crate::Scenario;
+use crate::read;
+use anabranch_scenario::Scenario;
 
 fn size(rule: &str) -> (usize, usize) {
     let (network, ..) = read(&format!("[network]\n{rule}\n")).unwrap_or_else(|error| panic!("{rule}: {error}"));

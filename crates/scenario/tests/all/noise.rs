@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{TRIANGLE, network, trace};
-use crate::Scenario;
+use crate::{TRIANGLE, network, trace};
+use anabranch_scenario::Scenario;
 
 /// Every key, on a network of three nodes.
 const RUN: &str = r#"
@@ -111,7 +111,8 @@ manager = "a"
 fn use_up(text: &str, sets: &[(String, String)]) {
     let Ok(scenario) = Scenario::parse_with(text, sets) else { return };
     // A few more digits would fill the memory.
-    let is_large = scenario.file.network.is_some() || scenario.file.traffic.iter().any(|t| t.get_ref().count > 1000);
+    let tables = scenario.tables();
+    let is_large = tables.network.is_some() || tables.traffic.iter().any(|t| t.get_ref().count > 1000);
     if is_large {
         return;
     }
@@ -217,7 +218,7 @@ proptest! {
 
 #[test]
 fn the_unmangled_scenario_can_be_run() {
-    super::plan(
+    crate::plan(
         &format!("{TRIANGLE}{RUN}")
             .replace("two_way = false", "two_way = true")
             .replace("capacity = \"4 Mbit/s\"", "capacity = \"4 Mbit/s\"\ndelay = \"1 ms\"")

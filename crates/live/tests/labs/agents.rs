@@ -1,8 +1,5 @@
 //! Agents that speak for links, over real connections in a lab: what is granted is what is fair, whoever comes, goes or
 //! ends without a word.
-#![cfg(target_os = "linux")]
-
-mod lab;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +15,7 @@ use anabranch_plan::Plan;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use self::lab::{plan, punctual, turn};
+use crate::lab::{plan, punctual, turn};
 
 /// Two paths of 20 and 50 Mbit/s, of which agents hand out 97 in 100; A takes both, B the first from 4 s to 8 s. One in
 /// fifty control packets is lost on each link.

@@ -1,6 +1,6 @@
 //! Tests of what a reader of a run's numbers is told.
 
-use super::plan;
+use crate::plan;
 
 /// Links L and M in a row with connections over one or both, each with these keys.
 fn two_links(head: &str, connections: &[(&str, &str, &str)]) -> Vec<String> {

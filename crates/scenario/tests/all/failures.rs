@@ -3,7 +3,7 @@
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_plan::Plan;
 
-use super::plan;
+use crate::plan;
 
 /// A path of one link with a way back, these keys for each; failures are told a second later.
 fn told(there: &str, back: &str) -> Plan {

@@ -2,8 +2,8 @@
 
 use anabranch_core::{LinkId, Rate};
 
-use super::{TRIANGLE, network, read};
-use crate::{NetworkSource, Scenario};
+use crate::{TRIANGLE, network, read};
+use anabranch_scenario::{NetworkSource, Scenario};
 
 #[test]
 fn a_scenario_is_read_whole() {

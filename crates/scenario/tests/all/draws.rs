@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anabranch_core::{Bytes, NodeId, Rate, Span, Time};
 use anabranch_plan::Plan;
 
-use super::{plan, read};
+use crate::{plan, read};
 
 /// The plan of traffic on a ring of 20 nodes, n0 to n19.
 fn ring(keys: &str) -> Plan {

@@ -6,7 +6,7 @@ use anabranch_plan::{
 };
 use anabranch_proto::Protocol;
 
-use super::{PAIR, plan};
+use crate::{PAIR, plan};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -94,12 +94,16 @@ fn opportunities_of_a_trace_are_shared_and_seen_as_rates() {
 }
 
 #[test]
-fn capacities_of_a_trace_begin_again_if_asked() {
-    let text = format!(
-        "{PAIR}[defaults.link]\ntrace = {{ file = \"finite.csv\", repeat = true }}\n[run]\nduration = \"2 s\"\n"
-    );
-    let at = |seconds| (Time::from_seconds(seconds).unwrap(), Rate(1e6));
-    assert_eq!(plan(&text).unwrap().links[0].changes, [at(1.0), at(2.0), at(3.0)]);
+fn capacities_of_a_trace_begin_again_at_the_time_of_its_last_line() {
+    let changes = |file: &str| {
+        let trace = format!("trace = {{ file = \"{file}\", repeat = true }}");
+        let text = format!("{PAIR}[defaults.link]\n{trace}\n[run]\nduration = \"2 s\"\n");
+        plan(&text).unwrap().links[0].changes.clone()
+    };
+    let at = |seconds, mbps: f64| (Time::from_seconds(seconds).unwrap(), Rate(mbps * 1e6));
+    assert_eq!(changes("finite.csv"), [at(1.0, 1.0), at(2.0, 1.0), at(3.0, 1.0)]);
+    // What the last line says holds until the first line, and for no time if that is at 0.
+    assert_eq!(changes("from_0.csv")[..4], [at(0.0, 1.0), at(1.0, 2.0), at(2.0, 1.0), at(3.0, 2.0)]);
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use anabranch_core::{Network, NodeId, Span};
+use crate::{Network, NodeId, Span};
 
 /// For each node how long the quickest path from `node` takes; `None` if none leads there.
-pub(super) fn quickest_from(network: &Network, node: NodeId) -> Vec<Option<Span>> {
+pub fn quickest_from(network: &Network, node: NodeId) -> Vec<Option<Span>> {
     let next = |at| network.links_from(at).iter().map(|&link| network.link(link)).map(|link| (link.target, link.delay));
     spread(network, node, next)
 }
 
 /// For each node how long the quickest path to `node` takes; `None` if none leads from there.
-pub(super) fn quickest_to(network: &Network, node: NodeId) -> Vec<Option<Span>> {
+pub fn quickest_to(network: &Network, node: NodeId) -> Vec<Option<Span>> {
     let next = |at| network.links_into(at).iter().map(|&link| network.link(link)).map(|link| (link.source, link.delay));
     spread(network, node, next)
 }
@@ -38,11 +38,11 @@ fn spread<N: Iterator<Item = (NodeId, Span)>>(
 
 #[cfg(test)]
 mod tests {
-    use anabranch_core::paths::{Metric, k_shortest};
-    use anabranch_core::{ConnectionId, NetworkBuilder, Rate};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::paths::{Metric, k_shortest};
+    use crate::{ConnectionId, NetworkBuilder, Rate};
 
     proptest! {
         #[test]

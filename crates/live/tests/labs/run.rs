@@ -1,11 +1,8 @@
 //! Plans run with real packets, where the kernel lets us have a lab.
-#![cfg(target_os = "linux")]
-
-mod lab;
 
 use anabranch_live::run::Outcome;
 
-use self::lab::punctual;
+use crate::lab::punctual;
 
 /// In Mbit/s, after a warm-up, of a run of so many seconds.
 fn rate(outcome: &Outcome, subflow: usize, seconds: f64) -> f64 {

@@ -1,0 +1,6 @@
+//! Tests over the loopback, in one program that is linked once.
+
+mod perf;
+mod perf_peers;
+mod sessions;
+mod transfer;
