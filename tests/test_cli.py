@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import random
 import re
 import shlex
@@ -17,6 +16,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import cli
+from command import run
 from labs import PROGRAM
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -29,13 +29,6 @@ GML = """graph [
   edge [ source 1 target 2 LinkSpeedRaw 4000000 ]
 ]
 """
-
-
-def run(*arguments, cwd=None):
-    """The finished process of an ``anabranch`` command."""
-    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-    command = [*PROGRAM, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
 
 
 @pytest.fixture

@@ -6,14 +6,13 @@ import math
 import re
 import shlex
 import shutil
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from anabranch import cli
+from command import run
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ROOT / "docs/reference"
@@ -71,18 +70,6 @@ def commands(fence: Fence) -> list[tuple[list[str], str, int]]:
     return found
 
 
-def run(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    monkeypatch.setattr(sys, "argv", words)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as left:
-            code = int(left.code or 0)
-    return code, printed.getvalue()
-
-
 def assert_alike(shown: str, printed: str, place: str) -> None:
     """Compare output with what the page shows: the same words, numbers within 5 %; a line ``...`` skips lines."""
     rest = [line for line in printed.splitlines() if line.strip()]
@@ -134,8 +121,9 @@ def test_every_command_and_all_python_of_a_page_runs(page, tmp_path, monkeypatch
         elif fence.kind == "console":
             for words, shown, expected in commands(fence):
                 assert words[0] == "anabranch", f"{place}: only anabranch is run here"
-                code, printed_text = run(words, monkeypatch)
-                assert code == expected, f"{place}: {' '.join(words)}\n{printed_text}"
+                done = run(*words[1:])
+                printed_text = done.stdout + done.stderr
+                assert done.returncode == expected, f"{place}: {' '.join(words)}\n{printed_text}"
                 if shown.strip():
                     assert_alike(shown, printed_text, place)
         elif fence.kind == "toml":

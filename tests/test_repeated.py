@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -311,6 +312,15 @@ REPEATED = sorted(
 )
 
 
+def with_few_seeds(folder: Path) -> Path:
+    """Copy the experiments, with 3 seeds where a run has more: `anabranch reproduce` takes them all."""
+    for file in EXPERIMENTS.glob("*/*"):
+        copy = folder / file.relative_to(EXPERIMENTS)
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_text(re.sub(r"^seeds = \d+$", "seeds = 3", file.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    return folder
+
+
 @pytest.mark.parametrize(
     ("paper", "item"),
     [
@@ -329,8 +339,8 @@ REPEATED = sorted(
         ("nmcc", "figure-6"),
     ],
 )
-def test_every_row_is_within_its_band(paper: str, item: str) -> None:
-    rows = reproduce(paper, item, experiments=EXPERIMENTS)
+def test_every_row_is_within_its_band(paper: str, item: str, tmp_path: Path) -> None:
+    rows = reproduce(paper, item, experiments=with_few_seeds(tmp_path) if paper == "lgcc" else EXPERIMENTS)
     if rows.left_out:
         pytest.skip(rows.left_out[0])
     assert [row.quantity for row in rows if not row.within] == []

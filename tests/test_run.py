@@ -19,18 +19,13 @@ from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, time_text
 from anabranch.interrupts import held_interrupts
 from anabranch.runs.scenario import read_plan
+from command import run as anabranch
 from labs import PROGRAM
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 JOIN = SCENARIOS / "join-and-leave.toml"
 SMALL = ("--set", "filters.bits=64")
 ENVIRONMENT = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-
-
-def anabranch(*arguments):
-    """The finished process of an ``anabranch`` command."""
-    command = [*PROGRAM, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
 
 
 @pytest.mark.slow
