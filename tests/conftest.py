@@ -38,9 +38,20 @@ LIVE = ("test_fetch", "test_live", "test_live_acceptance", "test_live_marks", "t
 """Modules whose tests need real connections."""
 
 
+def shares_what_its_module_made(item: pytest.Item) -> bool:
+    """Say whether a test has a fixture that is made once for its module."""
+    fixtures = item._fixtureinfo.name2fixturedefs.values()
+    return any(made[-1].scope == "module" for made in fixtures if made)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Labs send real packets in real time: nothing else may run beside them. Live tests need a live part."""
+    """Labs send real packets in real time: they run one after the other. Live tests need a live part.
+
+    Tests that share what their module has made run in one process, one after the other; all others where there is room.
+    """
     for item in items:
+        if shares_what_its_module_made(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if not _core.HAS_LIVE and item.path.stem in LIVE:
             item.add_marker(pytest.mark.skip(reason="this build has no live part"))
         if "lab" in getattr(item, "fixturenames", ()):

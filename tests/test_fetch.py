@@ -312,7 +312,7 @@ def journalled(target: Path) -> int:
     return max(journal.stat().st_size - 64, 0) // 8 if journal.exists() else 0
 
 
-MOMENTS = 10
+MOMENTS = 5
 """So often either side is killed."""
 
 

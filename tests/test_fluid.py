@@ -175,7 +175,7 @@ SENDERS = [fluid.Logistic(0.5), fluid.Deflated(0.8), fluid.Deflated(0.5, 7.0, 7.
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(forests(), st.sampled_from(SENDERS))
 def test_at_rest_nothing_changes_and_time_ends_there(loops: fluid.Loops, sender: fluid.Logistic) -> None:
     control = fluid.Control(loops, sender, fluid.Price(0.3))

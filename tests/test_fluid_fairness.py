@@ -215,7 +215,7 @@ def networks(draw: st.DrawFn) -> ab.Problem:
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(networks())
 def test_on_small_networks_both_come_to_what_the_solvers_find(problem: ab.Problem) -> None:
     best = ab.solve(problem, fairness="proportional").connection_rates

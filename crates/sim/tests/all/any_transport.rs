@@ -202,6 +202,10 @@ proptest! {
     fn what_is_accepted_runs(text in short()) {
         check(&text);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn what_is_accepted_runs_for_200_days(text in long()) {

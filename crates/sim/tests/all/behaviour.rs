@@ -70,7 +70,7 @@ fn fair_rates_are_those_that_the_plan_asks_for() {
 #[test]
 fn the_mean_window_of_reno_is_near_the_root_of_two_losses() {
     // sqrt(2 / p), less for the windows in which more than one packet is lost: 41.0 and 92.5 in a model of windows.
-    for (share, seconds, modelled) in [(1e-3, 1000.0, 41.0), (2e-4, 2000.0, 92.5)] {
+    for (share, seconds, modelled) in [(1e-3, 500.0, 41.0), (2e-4, 1000.0, 92.5)] {
         let window = mean_window("reno", share, 100.0, seconds);
         assert!((window / modelled - 1.0).abs() < 0.05, "{window} packets where {share} are lost");
         assert!((window / f64::sqrt(2.0 / share) - 1.0).abs() < 0.15);
@@ -81,7 +81,7 @@ fn the_mean_window_of_reno_is_near_the_root_of_two_losses() {
 fn the_mean_window_of_cubic_is_that_of_its_table() {
     // Its table has every 1/p-th packet lost [rfc9438, table 1]. With losses at random the mean is some 10 % larger: after
     // a long time without loss the window grows with the cube of it.
-    let window = mean_window("cubic", 1e-4, 10_000.0, 1000.0);
+    let window = mean_window("cubic", 1e-4, 10_000.0, 500.0);
     assert!((0.9..1.25).contains(&(window / 187.0)), "{window} packets");
 }
 
@@ -129,7 +129,7 @@ fn one_bbr_keeps_the_queue_short_and_several_fill_one_round_trip() {
 #[test]
 fn two_and_a_half_packets_of_each_copa_wait_and_the_queue_empties() {
     // On average 1.25 / delta of each with delta = 1/2, up to twice that, and now and then none [arun2018, sec. 3].
-    let looking = [1, 2].into_iter().flat_map(|count| (1..=5).map(move |seed| (count, true, seed)));
+    let looking = [1, 2].into_iter().flat_map(|count| (1..=2).map(move |seed| (count, true, seed)));
     for (count, competitive, seed) in [1, 2, 4, 8].map(|count| (count, false, 1)).into_iter().chain(looking) {
         let mut plan = one_link(&vec!["copa"; count], (50.0, 40.0), 1000, 100.0);
         plan.protocols.fill(Protocol::Copa(copa::Parameters { competitive, ..copa::Parameters::default() }));

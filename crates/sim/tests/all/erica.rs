@@ -85,7 +85,7 @@ fn course(seed: u64, pattern: Pattern) -> Course {
 fn on_random_networks_links_are_up_to_a_tenth_over_and_rates_mostly_within_the_band() {
     let mut over = Vec::new();
     for pattern in crate::common::random::PATTERNS {
-        for seed in 0..16 {
+        for seed in 0..6 {
             let Course { load, mean, near } = course(seed, pattern);
             println!("{pattern:?} {seed}: load {load:.3}, mean error {mean:.3}, {near:.3} of rates near");
             assert!((0.0..0.1).contains(&mean) && near > 0.93, "{pattern:?} {seed}: {mean} {near}");

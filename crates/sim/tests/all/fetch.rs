@@ -174,7 +174,7 @@ fn any_number_of_threads_fetches_the_same_bits() {
     };
     let mut text: String = (0..6).map(link).chain((0..6).map(connection)).collect();
     text +=
-        "[run]\nduration = \"5 s\"\nrecord = [\"connections\", \"subflows\", \"windows\", \"links\", \"fairness\"]\n";
+        "[run]\nduration = \"1 s\"\nrecord = [\"connections\", \"subflows\", \"windows\", \"links\", \"fairness\"]\n";
     let plan = planned(&text).unwrap();
     let alone = format!("{:?}", simulate_on(&plan, 1, &mut |_| true));
     for threads in [2, 3] {
