@@ -181,7 +181,7 @@ impl Network {
             .map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
     }
 
-    /// The same network with other capacities, one for each link.
+    /// This network with other capacities, one for each link.
     ///
     /// # Errors
     /// Returns an error for a capacity that is negative, NaN, or finite and over 1e100 bit/s.
