@@ -13,10 +13,9 @@
 //! acceleration is ECT(1), as in the authors' code.
 //!
 //! In the authors' code the wait is not that of the packet, but the backlog divided by the capacity. Besides, each
-//! packet that an idle link could have sent yields 0.49 tokens, which is a parameter here. ! some instants, its
-//! capacity is the rate that it could have sent at in the last T.
-//! some instants, its capacity is the rate that it could have sent at in the last T. The router does not change packets
-//! that are not ECT(1).
+//! packet that an idle link could have sent yields 0.49 tokens, which is a parameter here. If a link may send only at
+//! some instants, its capacity is the rate of its opportunities in the last T. The router does not change packets that
+//! are not ECT(1).
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Bytes, Rate, Span, Time};

@@ -97,25 +97,25 @@ queues! {
         "drops or marks at the head while packets wait longer than a target [nichols2018]";
     /// Drop-tail: first in, first out; drops packets for which there is no room.
     DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail", Arrival,
-        "first in, first out; drops what there is no room for";
+        "first in, first out; drops packets for which there is no room";
     /// Deficit round robin: flows take turns, each with a quantum of bytes [shreedhar1996].
     Drr(drr, DrrParameters): "drr", "DRR", Turns,
         "flows take turns, each with a quantum of bytes [shreedhar1996]";
     /// DualPI2: a low-latency queue coupled with a classic queue [deschepper2023].
     DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2", Marks,
-        "two queues whose marks and drops are coupled, for ECT(1) and for the others [deschepper2023]";
+        "two queues with coupled marks and drops, for ECT(1) and for other packets [deschepper2023]";
     /// ECN ramp: marks with a probability that grows with the backlog, for LGC and LGCC [teymoori2023].
     EcnRamp(ecn_ramp, EcnRampParameters): "ecn-ramp", "ECN ramp", Marks,
-        "marks at random, the more the more waits, for LGC and LGCC [teymoori2023]";
+        "marks with a probability that grows with the backlog, for LGC and LGCC [teymoori2023]";
     /// ECN step: marks packets that find a given number waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step", Marks,
-        "marks what finds so many packets waiting, for DCTCP [bensley2017]";
+        "marks packets that find a given number waiting, for DCTCP [bensley2017]";
     /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
     FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel", Turns,
         "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
     /// PIE: drops or marks at random on arrival to keep the delay at a target [pan2017].
     Pie(pie, PieParameters): "pie", "PIE", Early,
-        "drops or marks at random on arrival, so that the delay comes to a target [pan2017]";
+        "drops or marks at random on arrival to keep the delay at a target [pan2017]";
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
     Red(red, RedParameters): "red", "RED", Early,
         "drops or marks at random on arrival, by the average queue [floyd1993]";
