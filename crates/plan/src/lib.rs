@@ -338,7 +338,6 @@ pub struct Transport {
 impl Default for Transport {
     /// The default settings of endpoints, with ten packets in the initial window [rfc6928], and with a jitter of one
     /// transmission time against phase effects [floyd1992].
-    /// [floyd1992].
     fn default() -> Self {
         let Settings { least_wait, first_wait, ack_every, ack_delay, scheduler, .. } = Settings::default();
         Self {

@@ -72,7 +72,6 @@ impl Flows {
     /// Returns the queue that is no longer empty, if there is one. Packets are dropped at the end of the longest queue,
     /// with preference for that of the packet's flow. So no queue becomes empty, except that the arriving packet may be
     /// refused.
-    /// refused.
     pub(super) fn push(&mut self, now: Time, item: Item, limits: &Limits, dropped: &mut Vec<Item>) -> Option<Slot> {
         if !limits.allow(1, u64::from(item.bytes)) {
             dropped.push(item);

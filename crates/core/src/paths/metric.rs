@@ -33,7 +33,6 @@ pub enum Metric {
     /// sum over all links. This gives 14 significant digits of that sum in a network of a thousand links, 12 with a
     /// hundred thousand. Two paths are equal if the sums of the rounded values are; so 0.1 + 0.2 equals 0.3, and a
     /// value smaller than half of that place counts as 0.
-    /// smaller than half of that place counts as 0.
     Given(Vec<f64>),
 }
 

@@ -9,7 +9,6 @@
 //! division of least cost, and in exact arithmetic it ends since each exchange makes the costs greater [lemke1954]. The
 //! costs have no other purpose. The costs of paths that are not looked at stay as they are, which is as good a choice
 //! of costs as any other.
-//! paths that are not looked at stay as they are, which is a choice of costs as good as another.
 
 mod active;
 mod steps;
