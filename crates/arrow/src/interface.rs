@@ -42,14 +42,14 @@ pub(crate) struct Array {
     pub private_data: *mut c_void,
 }
 
-// SAFETY: nothing changes what lies in an array, and any thread may release it.
+// SAFETY: nothing changes the contents of an array, and any thread may release it.
 unsafe impl Send for Array {}
 
 impl Stream {
     /// The stream's message about its last error.
     pub(crate) fn last_error(&mut self) -> String {
         let Some(get) = self.get_last_error else { return String::new() };
-        // SAFETY: the call is what it is for; the text ends in a zero and lasts until the next call.
+        // SAFETY: the function exists for this call; the text ends in a zero and lives until the next call.
         unsafe {
             let text = get(ptr::from_mut(self));
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }

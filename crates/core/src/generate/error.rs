@@ -9,7 +9,7 @@ use crate::units::{Rate, Short};
 
 /// Upper limit on the number of nodes, links or connections, above those of the largest networks in use.
 ///
-/// Those have 11,000 routers and 200 hosts on each stub router: 2 million nodes, and 4 million one-way links.
+/// Such a network has 11,000 routers and 200 hosts on each stub router: 2 million nodes, and 4 million one-way links.
 pub(super) const MOST: usize = 5_000_000;
 
 /// The reason why no network or demands can be made from given parameters.
