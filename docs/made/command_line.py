@@ -10,13 +10,13 @@ EXIT_CODES = """| exit code | means |
 | 0 | done |
 | 1 | the command failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
 | 2 | the input or an option is wrong |
-| 3 | a reproduced number is outside its band; `live` and `emulate`: the run is not valid, since packets were late |
-| 130 | stopped by Ctrl-C; `run` keeps the results until then in `--out`, `solve` by passes prints them |
-| 141 | the reader of the output has closed it, as with `\\| head` |"""
+| 3 | a reproduced number is outside its band; `live` and `emulate`: the run is not valid because packets were late |
+| 130 | Ctrl-C stopped the command; `run` keeps the results so far in `--out`, `solve` by passes prints them |
+| 141 | the reader closed the output, as with `\\| head` |"""
 
 
 def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """List a command and all below it."""
+    """List a command and all its subcommands."""
     context = typer.Context(command)
     own = command.list_commands(context) if hasattr(command, "list_commands") else []
     return [path, *(name for sub in own for name in command_names(command.get_command(context, sub), (*path, sub)))]

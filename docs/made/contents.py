@@ -13,15 +13,15 @@ PACKAGE = ROOT / "python/anabranch"
 PAGE = ROOT / "ui/src"
 
 FOLDER_FILES = {"mod.rs", "__init__.py"}
-"""Files whose heads speak of their folder."""
+"""Files whose heads describe their folder."""
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\[0-9])|\n\s*\n")
 SCRIPT_HEAD = re.compile(r"\A/\*\*(.*?)\*/", re.DOTALL)
 
 INTRO = """# Where everything is
 
-The first sentence at the head of each file: of the crates, of the Python package, and of the page. The heads are the
-truth, and this page is made from them. `ARCHITECTURE.md`, at the top of the repository, shows the whole at a glance."""
+This page lists the files of the crates, of the Python package and of the web page, each with the first sentence of its
+head comment. It is made from these comments. `ARCHITECTURE.md`, at the top of the repository, gives an overview."""
 
 
 def contents_page() -> str:
@@ -43,7 +43,7 @@ def contents_page() -> str:
 
 
 def rust_files(folder: Path) -> list[Path]:
-    """List the files of a crate that are no tests."""
+    """List the files of a crate that are not tests."""
     return [
         file
         for file in _sorted(folder.rglob("*.rs"))
@@ -57,7 +57,7 @@ def python_files(folder: Path) -> list[Path]:
 
 
 def script_files(folder: Path) -> list[Path]:
-    """List the scripts of the page that are no tests."""
+    """List the scripts of the page that are not tests."""
     return _sorted(file for kind in ("*.ts", "*.tsx") for file in folder.rglob(kind) if ".test." not in file.name)
 
 
@@ -70,7 +70,7 @@ def python_head(file: Path) -> str:
     """Give the first sentence of a module's docstring."""
     said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     if said is None:
-        raise ValueError(f"{file} has no docstring; say there what the module does")
+        raise ValueError(f"{file} has no docstring; describe there what the module does")
     return first_sentence(as_markdown(said.replace("``", "`")))
 
 
@@ -94,7 +94,7 @@ def _sorted(files: Iterable[Path]) -> list[Path]:
 
 
 def _section(title: str, folder: Path, root: str, files: list[Path], head: Callable[[Path], str]) -> list[str]:
-    """Give a heading, what the root file says, and a list of the other files."""
+    """Give a heading, the first sentence of the root file, and a list of the other files."""
     rows = []
     for file in files:
         if file != folder / root:

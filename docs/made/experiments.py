@@ -52,11 +52,12 @@ def _index() -> str:
     listed = _hidden_tree(f"experiments/{name}" for name in PAPERS)
     return f"""# Published experiments
 
-Each item is a folder below `experiments/`: what is run, what is printed, and what differs. A command runs an item, or
-all of a paper, and sets what is printed beside ours: [how to reproduce](../how-to/reproduce.md) explains its rows. The
-pages here say what is expected; ours comes only by running.
+Each item is a folder below `experiments/`, with the runs, the printed numbers and the differences from the paper. A
+command runs one item, or all items of a paper, and compares the printed numbers with ours.
+[How to reproduce](../how-to/reproduce.md) explains its output. The pages here list the expected numbers; the command
+computes ours.
 
-| paper | name | items | what |
+| paper | name | items | contents |
 |---|---|---:|---|
 {chr(10).join(rows)}
 
@@ -69,7 +70,7 @@ def _hidden_tree(pages: Iterable[str]) -> str:
 
 
 def _what(paper: Paper) -> str:
-    """Say what is reproduced, and of which paper."""
+    """Name the reproduced tables and figures and their paper."""
     what = paper.shows[:1].upper() + paper.shows[1:]
     return f"{what} of [{paper.cite}]." if paper.cite else f"{what}."
 
@@ -85,7 +86,7 @@ def _paper(paper: Paper) -> str:
     listed = _hidden_tree(f"{paper.name}/{item}" for item in paper.items)
     return f"""# {paper.title}
 
-{_what(paper)} All of it: `anabranch reproduce {paper.name}`.
+{_what(paper)} `anabranch reproduce {paper.name}` runs all items.
 
 | item | what it shows | numbers and claims | command |
 |---|---|---:|---|
@@ -117,9 +118,9 @@ def _item(paper: str, item: str) -> str:
         _quantities(experiment, expected),
     ]
     if figures := experiment.get("figure"):
-        parts += ["## Figures it draws", _figures(item, figures)]
+        parts += ["## Figures", _figures(item, figures)]
     parts.append(
-        f"The files are in `experiments/{folder.name}`; [{PAPERS[paper].title}](../{paper}.md) has the other items."
+        f"The files are in `experiments/{folder.name}`; [{PAPERS[paper].title}](../{paper}.md) lists the other items."
     )
     return "\n\n".join(parts) + "\n"
 
@@ -138,7 +139,7 @@ def _cell(text: object) -> str:
 
 
 def _runs(experiment: dict) -> str:
-    rows = ["| run | method | with |", "|---|---|---|"]
+    rows = ["| run | method | settings |", "|---|---|---|"]
     for run in experiment["run"]:
         given = [f"`{one}`" for one in run.get("set", [])]
         given += [f"`{key} = {run[key]}`" for key in ("seed", "seeds", "stop_change", "unit", "passes") if key in run]
@@ -147,12 +148,12 @@ def _runs(experiment: dict) -> str:
 
 
 def _quantities(experiment: dict, expected: dict) -> str:
-    """Give a row for each number or claim: what is printed, and when ours bears it out."""
+    """Give a row for each number or claim: the printed value, and the band that ours has to meet."""
     unit = f" Rates are in {experiment['rates_in']}." if "rates_in" in experiment else ""
     rows = [
-        f"A number or claim of the paper a row, and what ours is held to.{unit}",
+        f"Each row is a number or claim of the paper, with the band that our number has to meet.{unit}",
         "",
-        "| what | printed | ours is to be | note |",
+        "| number or claim | printed | band for ours | note |",
         "|---|---|---|---|",
     ]
     for own in expected["quantity"]:
@@ -161,23 +162,23 @@ def _quantities(experiment: dict, expected: dict) -> str:
             printed = "as above"
         notes = [own["note"]] if "note" in own else []
         if "right" in own:
-            notes.insert(0, f"a slip of the paper: {own['why']}")
+            notes.insert(0, f"a mistake in the paper: {own['why']}")
         rows.append(f"| {_cell(own['name'])} | {_cell(printed)} | {_aim(own, expected)} | {_cell('; '.join(notes))} |")
     return "\n".join(rows)
 
 
 def _aim(own: dict, expected: dict) -> str:
-    """Say when a row is within its band."""
+    """Give the band of a row."""
     if "check" in own:
         verdict = "" if own.get("borne_out", True) else "not borne out; instead "
         return f"{verdict}`{own['check']}`".replace("|", "\\|")
     aim = next(own[key] for key in ("against", "right", "published", "recorded") if key in own)
-    kept = " (ours, on record)" if "recorded" in own else ""
+    kept = " (our recorded number)" if "recorded" in own else ""
     return _cell(f"{aim} ± {own.get('tolerance', expected.get('tolerance', 0.01)):g}") + kept
 
 
 def _figures(item: str, figures: list[dict]) -> str:
-    rows = ["`--report FOLDER` draws them, as SVG, PNG and CSV.", ""]
+    rows = ["`--report FOLDER` draws these figures and saves them as SVG, PNG and CSV.", ""]
     for figure in figures:
         title = f" {figure['title']}." if "title" in figure else ""
         caption = " ".join(figure.get("caption", "").split())

@@ -16,7 +16,7 @@ DIFFERS = re.compile(r"^differs:", re.MULTILINE)
 
 
 def source_of(module: str, folder: str) -> Path:
-    """Give the file of a module: ``x.rs``, or ``x/mod.rs`` if it has parts."""
+    """Give the file of a module: ``x.rs``, or ``x/mod.rs`` if it has submodules."""
     alone = CRATES / folder / f"{module}.rs"
     return alone if alone.exists() else CRATES / folder / module / "mod.rs"
 
@@ -25,12 +25,12 @@ def head_of(file: Path) -> str:
     """Give the head comment of a file, without its slashes."""
     found = HEAD.match(file.read_text(encoding="utf-8"))
     if found is None:
-        raise ValueError(f"{file} has no head comment; say there what it is, how it works, and by which paper")
+        raise ValueError(f"{file} has no head comment; describe there what it is, how it works, and its paper")
     return "\n".join(line[3:].removeprefix(" ") for line in found[0].splitlines())
 
 
 def as_markdown(head: str) -> str:
-    """Turn a head comment into Markdown: fences stay, what would be markup elsewhere is escaped."""
+    """Turn a head comment into Markdown: fences stay, and characters that would be markup elsewhere are escaped."""
     pieces = re.split(r"(^```.*?^```$)", head, flags=re.MULTILINE | re.DOTALL)
     return "".join(piece if piece.startswith("```") else _words(piece) for piece in pieces)
 
@@ -44,7 +44,7 @@ def _words(text: str) -> str:
 
 
 def shared_parts(head: str, folder: str, known: dict[str, str]) -> tuple[str, list[tuple[str, str]]]:
-    """Make links of the files that a head comment names, and give the heads of those without a page.
+    """Turn the files that a head comment names into links, and give the heads of files without a page.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def shared_parts(head: str, folder: str, known: dict[str, str]) -> tuple[str, li
     Returns
     -------
     tuple of str and list
-        The comment; of each file without a page its name and its head.
+        The comment; the name and the head of each file without a page.
     """
     others: dict[str, str] = {}
 

@@ -8,14 +8,14 @@ from anabranch.reproduce.measures.registry import MEASURES, Measure
 
 INTRO = """# Measures
 
-A quantity of a [published experiment](../how-to/reproduce.md) names a run, a measure and, of some measures, what the
-number belongs to: `c-slen load l3`, `d-slen turns c1.2`, `lia mean-rate c*`. A pattern is a name in which `*` is any
-text: all connections whose names match. The subflow `c1.2` is the second of connection `c1`.
+A quantity of a [published experiment](../how-to/reproduce.md) names a run, a measure and, for some measures, the item
+that is measured: `c-slen load l3`, `d-slen turns c1.2`, `lia mean-rate c*`. In a pattern, `*` stands for any text, so
+that `c*` means all connections whose names match. The subflow `c1.2` is the second of connection `c1`.
 
-The column "runs" says which kinds of run have the measure, by their method. A window of the quantity limits measures
-with "yes" in the column "window" to a part of the time. The unit "rate" is the experiment's `rates_in`."""
+The column "runs" lists the kinds of run that have the measure, by their method. The window of a quantity limits
+measures with "yes" in the column "window" to a part of the time. The unit "rate" is the experiment's `rates_in`."""
 
-HEADINGS = "| measure | of | unit | runs | window | is |\n|---|---|---|---|---|---|"
+HEADINGS = "| measure | of | unit | runs | window | meaning |\n|---|---|---|---|---|---|"
 
 
 def measures_page() -> str:
@@ -32,7 +32,7 @@ def measures_page() -> str:
 
 
 def _rows(measures: list[Measure]) -> list[str]:
-    """Give a row for each measure; the percentiles of a distribution stand in one."""
+    """Give a row for each measure; the percentiles of a distribution share a row."""
     distribution = {name: key for key, own in DISTRIBUTIONS.items() for name in own.measures}
     rows = []
     for key, same in groupby(measures, key=lambda row: distribution.get(row.name, row.name)):

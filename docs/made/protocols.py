@@ -1,4 +1,4 @@
-"""The reference of protocols and queue disciplines: a page for each, of head comment and schema; indices by family."""
+"""The reference of protocols and queue disciplines: a page for each, from head comment and schema, and indices."""
 
 import json
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ class Kind:
 
     @property
     def known(self) -> list[tuple[str, str, str, str, str]]:
-        """Name, title, what it does, family and module of the code, of each."""
+        """The name, title, summary, family and module of the code of each."""
         return _core.protocols() if self.key == "protocol" else _core.disciplines()
 
     @property
     def modules(self) -> dict[str, str]:
-        """For each module of the code, the name in files of what it holds."""
+        """The name in files of the protocol or discipline in each module of the code."""
         return {module: name for name, _, _, _, module in self.known}
 
     @property
     def families(self) -> dict[str, list[str]]:
-        """Those that are alike, under the name of what they have in common."""
+        """The names of similar protocols or disciplines, by family."""
         titles = _core.protocol_families() if self.key == "protocol" else _core.discipline_families()
         return {title: [name for name, _, _, family, _ in self.known if family == title] for title in titles}
 
@@ -43,9 +43,9 @@ PROTOCOLS = Kind(
     "protocol",
     "Protocols",
     """A connection names its protocol: `protocol = "slbn"`, or, with parameters,
-`protocol.slbn = { variant = "paper" }`. So does `[defaults.connection]` for all. Each page has what the protocol's file
-says at its head: what it decides and how, and where it differs from its paper. "Reconstruction" and "-like" stand where
-the equations of the original were not to be had.""",
+`protocol.slbn = { variant = "paper" }`. The table `[defaults.connection]` names one for all connections. Each page
+shows the head comment of the protocol's file: the decisions of the protocol, its equations, and its differences from
+the paper. "Reconstruction" and "-like" mark protocols whose original equations were not available.""",
 )
 
 DISCIPLINES = Kind(
@@ -53,9 +53,10 @@ DISCIPLINES = Kind(
     "QueueDiscipline",
     "discipline",
     "Queue disciplines",
-    """A link names what waits at it in which order, and what is dropped or marked: `discipline = "codel"`,
-or, with parameters, `discipline.red = { min = 5, max = 15 }`. So does `[defaults.link]` for all; a link that names none
-is first in, first out. The most that may wait is its `queue`, as ever.""",
+    """A link names its queue discipline, which determines the order of waiting packets and which of
+them are dropped or marked: `discipline = "codel"`, or, with parameters, `discipline.red = { min = 5, max = 15 }`. The
+table `[defaults.link]` names one for all links; a link without one is first in, first out. With every discipline, the
+limit on the packets that wait is the link's `queue`.""",
 )
 
 
@@ -75,7 +76,7 @@ def _index(kind: Kind, folder: str) -> str:
     parts = [f"# {kind.title}", kind.intro]
     for family, names in kind.families.items():
         rows = [f"| [{about[name][0]}]({folder}/{name}.md) | `{name}` | {about[name][1]} |" for name in names]
-        parts.append("\n".join([f"## {family}", "", "| | in files | what it does |", "|---|---|---|", *rows]))
+        parts.append("\n".join([f"## {family}", "", "| name | in files | summary |", "|---|---|---|", *rows]))
     listed = "\n".join(f"{folder}/{name}" for names in kind.families.values() for name in names)
     parts.append(f"```{{toctree}}\n:hidden:\n\n{listed}\n```")
     return "\n\n".join(parts) + "\n"
@@ -90,54 +91,54 @@ def _page(kind: Kind, name: str, title: str, does: str, module: str, types: dict
         said.append(f"## From `{other}`\n\n{head_comment.as_markdown(text)}")
     parts = [f"# {title}", f"`{name}`: {does}.", *said]
     if kind is PROTOCOLS:
-        parts += ["## Connections it serves", _serves(name)]
+        parts += ["## Supported connections", _serves(name)]
     parts += ["## Parameters", _example(kind, name, types), _parameters(kind, name, types)]
     if items := uses(kind.key, name):
-        parts += ["## Experiments with it", items]
+        parts += ["## Experiments", items]
     if cited_in(f"{does} {head}"):
-        parts += ["## Works it cites", cited_works(" ".join([does, *said]))]
+        parts += ["## References", cited_works(" ".join([does, *said]))]
     where = file.relative_to(Path(__file__).parents[2]).as_posix()
     parts.append(f"The code is in `{where}`.")
     return "\n\n".join(parts) + "\n"
 
 
 def _serves(name: str) -> str:
-    """Say on what terms a protocol serves connections."""
+    """Describe the connections that a protocol supports."""
     terms = _core.protocol_terms(name)
     assert terms is not None
     rows = {
         "paths": "one or several for each connection" if terms["many_paths"] else "one for each connection",
-        "claims": "rates follow weight times qos, which must be 0.001 to 1000"
+        "claims": "rates are proportional to weight times qos, which must be 0.001 to 1000"
         if terms["weighted"]
-        else "all share equally: weight times qos must be 1",
-        "what tells sources how much to send": _sources(terms),
-        "demands": "a link of their own, of that capacity, at the beginning of the path"
+        else "all connections are equal: weight times qos must be 1",
+        "control of sources": _sources(terms),
+        "demands": "a separate link of that capacity at the beginning of the path"
         if terms["demands_as_links"]
-        else "looked after by the source",
-        "a capacity that changes": "told at once" if terms["hears_capacities"] else "seen with the next packet",
+        else "enforced by the source",
+        "changed capacity": "reported at once" if terms["hears_capacities"] else "noticed with the next packet",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {what} | {how} |" for what, how in rows.items())])
 
 
 def _sources(terms: dict[str, bool]) -> str:
     if terms["has_headers"]:
-        return "a window that links change in the headers of data packets; what is lost is not sent again"
+        return "a window that links change in the headers of data packets; lost data are not sent again"
     if not terms["keeps_windows"]:
-        return "the rates that control packets bring back; data are paced at these, and not sent again"
-    told = "windows, over the transport: acknowledgements, losses found, lost data sent again"
+        return "the rates that control packets bring back; data are paced at them, and lost data are not sent again"
+    told = "windows, with a transport that acknowledges data, detects losses and sends lost data again"
     if terms["hears_groups"]:
-        told += "; the network tells which paths share links"
+        told += "; the network reports which paths share links"
     return told + ("; packets are ECT(1)" if terms["is_scalable"] else "")
 
 
 def rules_of(kind: Kind, name: str, types: dict) -> dict[str, dict]:
-    """Give what the schema says of each parameter of a protocol or discipline."""
+    """Give the rules of the schema for each parameter of a protocol or discipline."""
     own = next(one["properties"][name] for one in types[kind.schema]["oneOf"] if name in one.get("properties", {}))
     return types[own["$ref"].rpartition("/")[2]].get("properties", {})
 
 
 def _example(kind: Kind, name: str, types: dict) -> str:
-    """Write it down as a scenario has it, with a parameter if it has one with a default."""
+    """Write an example for a scenario file, with a parameter if one has a default."""
     table = "[defaults.connection]" if kind is PROTOCOLS else "[defaults.link]"
     given = [(key, rule["default"]) for key, rule in rules_of(kind, name, types).items() if "default" in rule]
     plain = f'{kind.key} = "{name}"'
@@ -149,19 +150,19 @@ def _example(kind: Kind, name: str, types: dict) -> str:
 def _parameters(kind: Kind, name: str, types: dict) -> str:
     rules = rules_of(kind, name, types)
     if not rules:
-        return "It has no parameters."
-    table = ["| parameter | takes | default | means |", "|---|---|---|---|"]
+        return "There are no parameters."
+    table = ["| parameter | values | default | meaning |", "|---|---|---|---|"]
     for parameter, rule in rules.items():
         means = " ".join(rule["description"].split())
         default = f"`{json.dumps(rule['default'])}`" if "default" in rule else "none"
         table.append(f"| `{parameter}` | {takes(rule, types)} | {default} | {means} |")
-    note = """What is no number is written as in the [scenario file](../../how-to/scenario-file.md): a time as
-`"20 ms"`, a rate as `"8 kbit/s"`."""
+    note = """Times and rates are written as in the [scenario file](../../how-to/scenario-file.md), such as
+`"20 ms"` and `"8 kbit/s"`."""
     return "\n".join([*table, "", note])
 
 
 def takes(rule: dict, types: dict) -> str:
-    """Say what a parameter may be, by its rule in the schema."""
+    """Describe the values of a parameter, by its rule in the schema."""
     own = rule.get("$ref", "").rpartition("/")[2]
     if own in {"Time", "Rate", "Size"}:
         return own.lower()

@@ -13,19 +13,19 @@ KEY = re.compile(r"\b(?:[a-z]+(?:19|20)\d\d|rfc\d{4})\b")
 
 
 def plain(tex: str) -> str:
-    """Turn the little TeX that a bibliography needs into plain text."""
+    """Turn the TeX commands of a bibliography into plain text."""
     accented = re.sub(r"""\{?\\(['`~"^])\{?\\?(\w)\}?\}?""", lambda m: m[2] + ACCENTS[m[1]], tex)
     return unicodedata.normalize("NFC", re.sub(r"[{}]", "", accented)).replace("--", "\u2013")
 
 
 def entries() -> dict[str, str]:
-    """Give the entries of the bibliography by their keys, in the order of these."""
+    """Give the entries of the bibliography by key, in the order of the keys."""
     found = re.split(r"\n(?=@)", BIBLIOGRAPHY.read_text(encoding="utf-8").strip())
     return dict(sorted((entry.partition("{")[2].partition(",")[0], entry) for entry in found))
 
 
 def entry_text(entry: str) -> str:
-    """Write one entry in a line: who, what, where, when."""
+    """Write one entry on a line: authors, title, place, year."""
     has = {name: plain(text) for name, text in FIELD.findall(entry)}
     people = (has.get("author") or has["editor"]).split(" and ")
     authors = people[0] if len(people) == 1 else ", ".join(people[:-1]) + " and " + people[-1]
@@ -59,7 +59,7 @@ def cited_works(text: str) -> str:
 
 
 def linked(text: str, role: str) -> str:
-    """Make links of the keys in square brackets."""
+    """Turn the keys in square brackets into links."""
 
     def link(found: re.Match[str]) -> str:
         return "[" + KEY.sub(lambda key: f"{role}`{key[0]} <ref-{key[0]}>`", found[1]) + "]"

@@ -1,15 +1,15 @@
-"""The page of samples: a table of the columns of each kind of thing, made of the table of columns."""
+"""The page of samples: a table of the columns for each kind of item, made from the table of columns."""
 
 from anabranch.runs.columns import KINDS, RECORDED_BY, THINGS, columns_of
 
 INTRO = """# Samples
 
-A run records values at equal intervals of time ([how](../how-to/simulate.md)). `result.series` has a table for each
-kind of thing, and the folder of the run has a file for each. A table has only the columns that the run recorded, and
-a folder only the files of what was recorded. [Result](../api.md#simulate) says what each column means.
+A run records values at equal intervals of time ([how to simulate](../how-to/simulate.md)). `result.series` has a table
+for each kind of item, and the folder of the run has a file for each. A table has only the columns that the run
+recorded, and a folder has only the files with recorded columns. [Result](../api.md#simulate) describes each column.
 
-`time_s`, the time of the sample in seconds, is the first column of each table. Fair rates and errors need
-`"fairness"` in `record` besides, windows need `"windows"`, and the longest queue of the run needs `"errors"`."""
+The first column of each table is `time_s`, the time of the sample in seconds. Fair rates and errors also need
+`"fairness"` in `record`, windows need `"windows"`, and the longest queue of the run needs `"errors"`."""
 
 HEADINGS = "| column | unit | type |\n|---|---|---|"
 

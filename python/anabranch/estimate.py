@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONFIDENCE = 0.95
-"""How often an interval holds the true mean."""
+"""The probability that an interval contains the true mean."""
 
 HALVINGS = 60
 """The number of halvings by which an angle is found."""

@@ -1,4 +1,4 @@
-//! An agent: a state machine that is told what happens and says what to do.
+//! An agent as a state machine: it takes events and returns actions.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,62 +13,62 @@ use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, P
 use crate::returns::Returns;
 use crate::session::{Beginning, Session};
 
-/// What an agent is made of.
+/// The settings of an agent.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Its number in the network.
+    /// Number of the agent in the network.
     pub id: AgentId,
-    /// A greater one each time that the agent starts, and not 0: the time is one.
+    /// Number of this start of the agent: greater than that of any earlier start, and not 0. A clock time is suitable.
     pub epoch: u64,
-    /// The protocols that the network serves, in the same order at every agent.
+    /// The protocols of the network, in the same order at every agent.
     pub protocols: Vec<Protocol>,
-    /// The links that leave its node.
+    /// The links that leave the agent's node.
     pub links: Vec<LinkSettings>,
-    /// The agents of the nodes around.
+    /// The agents of neighbouring nodes.
     pub neighbours: Vec<AgentId>,
-    /// Between two packets of a path there is so much time at the least.
+    /// Least time between two packets of a path.
     pub gap: Span,
-    /// An application that has not said anything for so long is gone.
+    /// Time without a message after which an application counts as gone.
     pub lease: Span,
-    /// The most applications at a time.
+    /// Greatest number of applications at a time.
     pub clients: usize,
-    /// The most messages that wait for a neighbour which is away.
+    /// Greatest number of messages that wait for an absent neighbour.
     pub waiting: usize,
 }
 
-/// What happens to an agent.
+/// An event at an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// There is a connection to a neighbour, instead of any that there was.
+    /// A connection to a neighbour has opened; it replaces any earlier one.
     Up(AgentId),
-    /// There is none any more.
+    /// The connection to a neighbour has closed.
     Down(AgentId),
-    /// A neighbour says something.
+    /// A message from a neighbour has arrived.
     Hop(AgentId, HopMessage),
-    /// An application asks for something.
+    /// A request of an application has arrived.
     Ask(ClientId, Ask),
-    /// A link can carry more or less.
+    /// The capacity of a link has changed.
     Capacity(u32, Rate),
 }
 
-/// What an agent wants done, in this order.
+/// An action that the agent requests; the order of actions matters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Say something to a neighbour, on the connection that there is.
+    /// Send a message to a neighbour on the present connection.
     Hop(AgentId, HopMessage),
-    /// End the connection to a neighbour, which says what cannot be.
+    /// Close the connection to a neighbour, which sent an invalid message.
     Cut(AgentId),
-    /// Say something to an application.
+    /// Send an answer to an application.
     Tell(ClientId, Answer),
 }
 
-/// What an agent knows of an application.
+/// The state of an application at its agent.
 struct Client {
     session: Session,
     heard: Time,
 }
 
-/// An agent.
+/// The agent of a node.
 pub struct Agent {
     settings: Settings,
     links: Links,
@@ -76,13 +76,13 @@ pub struct Agent {
     clients: BTreeMap<ClientId, Client>,
     returns: Returns,
     actions: VecDeque<Action>,
-    /// Whether more waits for a neighbour than may.
+    /// Whether more messages wait for a neighbour than the limit allows.
     has_too_much: bool,
     counts: Counts,
 }
 
 impl Agent {
-    /// An agent that has begun just now.
+    /// A newly started agent.
     pub fn new(settings: Settings) -> Self {
         let hops = settings.neighbours.iter().map(|&id| (id, Hop::new(settings.epoch))).collect();
         let links = Links::new(&settings.links, settings.protocols.clone());
@@ -90,7 +90,7 @@ impl Agent {
         Self { settings, links, hops, clients, returns, actions, has_too_much: false, counts: Counts::default() }
     }
 
-    /// Takes note of what happened.
+    /// Handles an event.
     pub fn handle(&mut self, now: Time, event: Event) {
         match event {
             Event::Up(id) => {
@@ -112,7 +112,7 @@ impl Agent {
         }
     }
 
-    /// When [`Self::on_time`] is to be called, if nothing happens before.
+    /// The time at which [`Self::on_time`] has to be called, unless an event comes first.
     pub fn next_at(&self) -> Option<Time> {
         let lease = self.settings.lease;
         let next = |client: &Client| {
@@ -122,14 +122,14 @@ impl Agent {
         self.clients.values().map(next).min()
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
         let ids: Vec<ClientId> = self.clients.keys().copied().collect();
         for id in ids {
             let Some(client) = self.clients.get_mut(&id) else { continue };
             if client.heard + self.settings.lease <= now {
                 self.counts.lapsed += u64::from(!client.session.is_leaving());
-                // Until it has left it is looked after by nobody else.
+                // The agent keeps the session until it has left.
                 client.heard = now;
                 client.session.leave(now);
             }
@@ -141,17 +141,17 @@ impl Agent {
         }
     }
 
-    /// What it wants done since it was last asked.
+    /// Removes the actions that the agent has requested since the last call.
     pub fn actions(&mut self) -> impl Iterator<Item = Action> {
         self.actions.drain(..)
     }
 
-    /// What happened so far.
+    /// The counters of the agent.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Whether its links hold nothing of any session.
+    /// Whether the agent's links hold no state of any session.
     pub fn is_clear(&self) -> bool {
         self.links.are_clear()
     }
@@ -173,8 +173,8 @@ impl Agent {
         }
     }
 
-    /// An agent has ended and come back: all sums are made anew, once here and once at every other agent. Who is told of it
-    /// is told before it gets any packet of the new generation.
+    /// Handles the restart of an agent: all sums are computed anew, here and at every other agent, once for each
+    /// restart. A neighbour learns of the restart before it gets any packet of the new generation.
     fn on_return(&mut self, now: Time, agent: AgentId, epoch: u64) {
         if !self.returns.add(agent, epoch) {
             return;
@@ -190,7 +190,7 @@ impl Agent {
         self.renew(now);
     }
 
-    /// Tells one that knows nothing of all who came back.
+    /// Tells a neighbour about all known restarts.
     fn tell_all_returns(&mut self, id: AgentId) {
         let all: Vec<(AgentId, u64)> = self.returns.all().collect();
         for (agent, epoch) in all {
@@ -218,7 +218,7 @@ impl Agent {
         self.actions.extend(out.into_iter().map(|message| Action::Hop(id, message)));
     }
 
-    /// Where too much waits for a neighbour, all is forgotten, as if this agent had ended and come back.
+    /// Restarts this agent, as if it had ended, when too many messages wait for a neighbour.
     fn begin_anew(&mut self, now: Time) {
         self.has_too_much = false;
         self.settings.epoch += 1;
@@ -234,11 +234,11 @@ impl Agent {
         self.on_return(now, id, epoch);
     }
 
-    /// A packet comes from a neighbour.
+    /// Handles a packet from a neighbour.
     fn on_parcel(&mut self, now: Time, from: AgentId, mut parcel: Parcel) {
         let at = usize::from(parcel.at);
         if parcel.is_returning {
-            // It has crossed the link that it is at.
+            // The packet has crossed the link at its present position.
             let is_here =
                 parcel.steps[at].agent == self.settings.id && self.links.end(parcel.steps[at].link) == Some(from);
             return if is_here { self.go_back(now, parcel) } else { self.counts.lost += 1 };
@@ -259,7 +259,7 @@ impl Agent {
         }
     }
 
-    /// A packet is before the link that it is at, which is to be one of this agent's.
+    /// Sends a packet over the link at its present position, which has to be one of this agent's.
     fn go_on(&mut self, now: Time, mut parcel: Parcel) {
         let at = usize::from(parcel.at);
         let next = parcel.steps.get(at + 1).map_or(parcel.end, |step| step.agent);
@@ -276,7 +276,7 @@ impl Agent {
         self.send(next, Payload::Parcel(parcel));
     }
 
-    /// A packet goes back from before the link that it is at.
+    /// Sends a packet back from before the link at its present position.
     fn turn_back(&mut self, now: Time, mut parcel: Parcel) {
         parcel.is_returning = true;
         if parcel.at == 0 {
@@ -287,7 +287,7 @@ impl Agent {
         self.send(to, Payload::Parcel(parcel));
     }
 
-    /// A packet has crossed one of this agent's links on the way back.
+    /// Handles a packet that has crossed one of this agent's links on the way back.
     fn go_back(&mut self, now: Time, mut parcel: Parcel) {
         self.show(now, &mut parcel);
         self.turn_back(now, parcel);
@@ -353,7 +353,7 @@ impl Agent {
         Session::new(id, self.settings.gap, beginning)
     }
 
-    /// Sends what the session of an application wants sent.
+    /// Sends the packets and answers of an application's session.
     fn settle(&mut self, now: Time, id: ClientId) {
         loop {
             let Some(client) = self.clients.get_mut(&id) else { return };
@@ -367,7 +367,7 @@ impl Agent {
             if parcels.is_empty() {
                 return;
             }
-            // A path may lead nowhere, and its packet come back at once.
+            // The path may be invalid, and its packet comes back at once.
             for parcel in parcels {
                 self.go_on(now, parcel);
             }

@@ -1,19 +1,19 @@
-//! What happened at an agent, for who watches over it.
+//! Counters of an agent, for its monitoring.
 
 use std::ops::Add;
 
-/// Counts since the agent began.
+/// Counters since the start of the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Control packets that links counted.
+    /// Number of control packets that links counted.
     pub counted: u64,
-    /// Control packets of an epoch that is over.
+    /// Number of control packets of an earlier generation.
     pub stale: u64,
-    /// Control packets with a path that is none.
+    /// Number of control packets with an invalid path.
     pub lost: u64,
-    /// How often links began a new epoch.
+    /// Number of new generations that links began.
     pub renewals: u64,
-    /// Sessions that were taken away from applications that did not say that they were there.
+    /// Number of sessions that ended because their application sent no message within its lease.
     pub lapsed: u64,
 }
 

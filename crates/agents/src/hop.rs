@@ -1,27 +1,27 @@
-//! The way to a neighbour: what is handed to it comes to the other end once and in order, over as many connections as it
-//! takes, as long as neither agent ends.
+//! Reliable hops to neighbours: each message arrives once and in order, over any number of connections, as long as
+//! neither agent ends.
 
 use std::collections::VecDeque;
 
 use crate::message::{HopMessage, Payload};
 
-/// So many messages are heard before that is told.
+/// Number of messages after which an acknowledgement is sent.
 const HEARD: u64 = 16;
 
-/// What a hop has to say to its agent.
+/// The result of a message at a hop, for its agent.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Heard {
-    /// Nothing.
+    /// Nothing for the agent.
     Nothing,
-    /// Something for it.
+    /// A payload for the agent.
     Payload(Payload),
-    /// The neighbour has ended and come back, in this epoch.
+    /// The neighbour has restarted, with this epoch.
     Returned(u64),
-    /// What came cannot be: the connection is of no use.
+    /// The message is invalid, and the connection has to be closed.
     Unruly,
 }
 
-/// This end of the way to a neighbour.
+/// The local end of a hop to a neighbour.
 #[derive(Debug, Default)]
 pub(crate) struct Hop {
     own_epoch: u64,
@@ -29,34 +29,35 @@ pub(crate) struct Hop {
     epoch: u64,
     /// Whether there is a connection on which the neighbour has said hello.
     is_up: bool,
-    /// What it is not known to have heard, from number `first` on.
+    /// The messages that the neighbour has not acknowledged, from number `first` on.
     kept: VecDeque<Payload>,
     first: u64,
-    /// Of its messages so many were heard, and so many of these are told.
+    /// Number of the neighbour's messages received, and number of these acknowledged.
     heard: u64,
     told: u64,
 }
 
 impl Hop {
-    /// A way without any connection yet, of an agent in this epoch, which is not 0.
+    /// A hop without a connection, for an agent with this epoch, which is not 0.
     pub fn new(own_epoch: u64) -> Self {
         Self { own_epoch, ..Self::default() }
     }
 
-    /// There is a connection: what to say first.
+    /// Handles a new connection; returns the first message on it.
     pub fn on_up(&mut self) -> HopMessage {
         self.is_up = false;
         self.told = self.heard;
         HopMessage::Hello { epoch: self.own_epoch, heard: self.heard, of: self.epoch }
     }
 
-    /// There is none any more.
+    /// Handles the end of the connection.
     pub fn on_down(&mut self) {
         self.is_up = false;
     }
 
-    /// The neighbour has come back in this epoch, if that is news. What waited was for one that is no more, and nobody
-    /// knows what became of the rest: all is counted anew. Any connection was with that one.
+    /// Handles a restart of the neighbour with this epoch; returns whether it is news. Waiting messages were for the
+    /// former instance, and the fate of others is unknown, so all numbers start again. The present connection belonged
+    /// to the former instance.
     pub fn on_return(&mut self, epoch: u64) -> bool {
         let is_news = self.epoch != 0 && epoch > self.epoch;
         if is_news {
@@ -65,12 +66,12 @@ impl Hop {
         is_news
     }
 
-    /// Messages that wait for the neighbour.
+    /// Number of messages that wait for the neighbour's acknowledgement.
     pub fn waiting(&self) -> usize {
         self.kept.len()
     }
 
-    /// Takes something for the neighbour.
+    /// Sends a payload to the neighbour.
     pub fn send(&mut self, payload: Payload, out: &mut Vec<HopMessage>) {
         if self.is_up {
             out.push(HopMessage::Payload { number: self.first + self.kept.len() as u64, payload: payload.clone() });
@@ -78,7 +79,7 @@ impl Hop {
         self.kept.push_back(payload);
     }
 
-    /// The neighbour says something; `out` is what to say to it.
+    /// Handles a message of the neighbour, and adds replies to `out`.
     pub fn on_message(&mut self, message: HopMessage, out: &mut Vec<HopMessage>) -> Heard {
         match message {
             HopMessage::Hello { epoch, heard, of } => self.on_hello(epoch, heard, of, out),
@@ -97,7 +98,7 @@ impl Hop {
     }
 
     fn on_hello(&mut self, epoch: u64, heard: u64, of: u64, out: &mut Vec<HopMessage>) -> Heard {
-        // One that has come back is known to have a greater epoch than before.
+        // A neighbour that has restarted has a greater epoch than before.
         if epoch == 0 || epoch < self.epoch || self.is_up {
             return Heard::Unruly;
         }

@@ -1,18 +1,21 @@
-//! Agents of explicit-rate protocols in real networks: they speak for links and for sources. No I/O, no time that passes.
+//! Agents of explicit-rate protocols in real networks: they act for links and sources. The crate has no I/O and no
+//! clock.
 //!
-//! Routers know nothing of these protocols, so beside each there is an [`Agent`]. It has the controls of the links that
-//! leave its node and those of the sources that are there, and hands control packets on to the agents of its neighbours,
-//! along the paths of the data. Who sends data is an application; it asks the agent of its node for rates, keeps to them,
-//! and says now and then that it is still there. An agent takes leave for those that do not.
+//! Routers know nothing of these protocols, so beside each router there is an [`Agent`]. It has the controls of the
+//! links that leave its node and those of the sources at the node, and passes control packets on to the agents of its
+//! neighbours, along the paths of the data. An application sends data. It requests rates from the agent of its node,
+//! keeps to them, and says from time to time that it is still there. The agent leaves on behalf of an application that
+//! does not.
 //!
-//! Links keep sums over packets that each say only what has changed. Two things keep these right:
-//! - As long as two neighbours are there, the hop between them loses nothing and repeats nothing, whatever becomes of the
-//!   connections under it ([`message`]).
-//! - An agent that ends takes packets and sums along, and nobody knows which. So when one comes back all sums are made
-//!   anew. Agents tell each other who has come back; what an agent has heard of that makes its generation. In a new one
-//!   its links forget all, and its sources join again. A link counts only packets of its own generation. It is never in an
-//!   earlier one than a packet that comes to it: what its source had heard came over the same hops, before the packet. And
-//!   where it is in a later one, the source will hear of it, and join again.
+//! Links keep sums over packets, each of which reports only a change. Two rules keep these sums right:
+//! - As long as two neighbours are running, the hop between them neither loses nor repeats messages, whatever happens
+//!   to the connections under it ([`message`]).
+//! - An agent that ends loses packets and sums, and nobody knows which. So when one restarts, all sums are computed
+//!   anew. Agents tell each other about restarts, and the restarts that an agent has heard of determine its generation.
+//!   In a new generation its links discard their sums, and its sources join again. A link counts only packets of its
+//!   own generation. It is never in an earlier generation than an arriving packet, since the news that reached the
+//!   packet's source came over the same hops before the packet. If it is in a later generation, the source will hear of
+//!   it, and join again.
 
 mod agent;
 mod counts;
@@ -31,8 +34,8 @@ pub use message::{AgentId, Answer, Ask, ClientId, Fields, HopMessage, MessageErr
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen;
 
-/// Whether agents can carry the packets of a protocol: its links must know nothing of single sessions, and its packets be
-/// numbers that can be checked.
+/// Whether agents can carry the packets of a protocol. Its links must not hold state of single sessions, and its
+/// packets must consist of numbers that can be checked.
 pub fn serves(protocol: &Protocol) -> bool {
     match protocol {
         Protocol::DSlen(parameters) => parameters.variant == d_slen::Variant::Corrected,

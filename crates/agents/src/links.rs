@@ -1,4 +1,4 @@
-//! The links that an agent speaks for: their controls for each protocol, and the generation in which they count.
+//! The links of an agent: their controls for each protocol, and the generation in which they count packets.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::message::{AgentId, Fate, Fields, Parcel, UNLIMITED};
 /// A link that leaves the agent's node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSettings {
-    /// Its number in the network.
+    /// Number of the link in the network.
     pub link: u32,
-    /// The agent of the node that it leads to.
+    /// The agent of the node where the link ends.
     pub to: AgentId,
-    /// What it hands out to sessions; infinite without limit.
+    /// Capacity that the link divides among sessions; infinite for no limit.
     pub capacity: Rate,
 }
 
@@ -29,11 +29,11 @@ pub(crate) struct Links {
 struct Link {
     to: AgentId,
     capacity: Rate,
-    /// For each protocol.
+    /// The controls of all links, for each protocol.
     controls: Vec<Box<dyn LinkControls>>,
 }
 
-/// Agents see no data queues; the protocols that they carry look at none.
+/// A substitute for data queues, which agents do not see; the protocols that they carry do not use queues.
 struct Unseen;
 
 impl QueueView for Unseen {
@@ -46,7 +46,7 @@ impl QueueView for Unseen {
     }
 }
 
-/// Shows the fields of a packet to the control of a link.
+/// Passes the fields of a packet to the control of a link.
 pub(crate) fn show(
     controls: &mut dyn LinkControls,
     (now, capacity): (Time, Rate),
@@ -56,7 +56,7 @@ pub(crate) fn show(
 ) -> Fields {
     let (position, is_returning) = parcel;
     let view = LinkView { now, capacity, queue: &Unseen };
-    // Their links do not tell sessions apart.
+    // The links of these protocols do not distinguish sessions.
     let visitor = Visitor { subflow: 0, position };
     let mut header = fields.header();
     if is_returning {
@@ -78,12 +78,12 @@ impl Links {
         Self { all: links.iter().map(link).collect(), protocols, generation: 0, orders: LinkOrders::default() }
     }
 
-    /// Where a link leads to; `None` if it is none of these.
+    /// The agent where a link ends; `None` if the link is not one of these.
     pub fn end(&self, link: u32) -> Option<AgentId> {
         self.all.get(&link).map(|link| link.to)
     }
 
-    /// Makes all sums anew, in another generation.
+    /// Discards all sums, and begins another generation.
     pub fn renew(&mut self, generation: u64) {
         self.generation = generation;
         for link in self.all.values_mut() {
@@ -91,19 +91,19 @@ impl Links {
         }
     }
 
-    /// A link can carry more or less from now on.
+    /// Changes the capacity of a link.
     pub fn set_capacity(&mut self, link: u32, capacity: Rate) {
         if let Some(link) = self.all.get_mut(&link) {
             link.capacity = limited(capacity);
         }
     }
 
-    /// Whether no link holds anything of any session.
+    /// Whether no link holds state of any session.
     pub fn are_clear(&self) -> bool {
         self.all.values().all(|link| link.controls.iter().all(|controls| controls.is_clear(0)))
     }
 
-    /// A packet comes to the link at its place, or back from it.
+    /// Handles a packet at the link at its present position, on its way there or back.
     pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) {
         let at = usize::from(parcel.at);
         let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return };
@@ -117,13 +117,14 @@ impl Links {
         let before = parcel.fields;
         parcel.fields = show(controls.as_mut(), (now, link.capacity), place, before, &mut self.orders);
         if !parcel.are_fields_sound() {
-            // Only of one that no agent has made; the others could not read it.
+            // This fails only for a packet that no agent made; the others cannot read it.
             (parcel.fields, parcel.fate) = (before, Fate::Lost);
         }
     }
 }
 
-/// A capacity as protocols take it: so that sums stay right when a limit comes or goes, none is a very high one.
+/// The capacity for protocols, in which a very high capacity replaces an infinite one, so that sums stay right when a
+/// limit comes or goes.
 fn limited(capacity: Rate) -> Rate {
     Rate(capacity.0.min(UNLIMITED))
 }

@@ -1,7 +1,8 @@
-//! What agents say to each other and to applications, and the limits on it.
+//! The messages between agents, and between agents and applications, with their limits.
 //!
-//! Between two agents messages are numbered and kept until the other has heard them, over as many connections as it takes.
-//! A message is its length in two bytes, little-endian, and its fields as postcard writes them.
+//! Messages between two agents are numbered and kept until the other agent has acknowledged them, over any number of
+//! connections. A message consists of its length in two bytes, little-endian, and its fields in the encoding of
+//! postcard.
 
 use anabranch_proto::protocols::{d_slen, slbn};
 use anabranch_proto::{Header, Position};
@@ -9,32 +10,32 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The most bytes of a message after its length.
+/// Greatest size of a message after its length, in bytes.
 pub const MOST_MESSAGE: usize = 2048;
 
-/// The most links of a path.
+/// Greatest number of links of a path.
 pub const MOST_LINKS: usize = 64;
 
-/// The most paths of a session.
+/// Greatest number of paths of a session.
 pub const MOST_PATHS: usize = 16;
 
-/// What a link without a limit is taken to carry, in bit/s; no demand is more, but for none at all.
+/// Capacity that stands for an infinite one, in bit/s; also the greatest finite demand.
 pub const UNLIMITED: f64 = 1e15;
 
-/// An agent, by its number in the network.
+/// The number of an agent in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentId(pub u32);
 
-/// An application, as its agent numbers them.
+/// The number of an application at its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientId(pub u64);
 
-/// A link of a path: who speaks for it, and which of its links it is.
+/// A link of a path, and the agent that acts for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Step {
-    /// The agent of the node that the link leaves.
+    /// The agent of the node where the link begins.
     pub agent: AgentId,
-    /// The link, by its number in the network.
+    /// Number of the link in the network.
     pub link: u32,
 }
 
@@ -47,7 +48,7 @@ pub enum Fields {
 }
 
 impl Fields {
-    /// Those of a header; `None` of a protocol that agents do not carry.
+    /// The fields of a header; `None` for a protocol that agents do not carry.
     pub fn of(header: &Header) -> Option<Self> {
         match header {
             Header::DSlen(probe) => Some(Self::DSlen(*probe)),
@@ -72,57 +73,59 @@ impl Fields {
     }
 }
 
-/// What has become of a packet on its way.
+/// The fate of a packet on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// Every link so far has counted it.
+    /// Every link so far has counted the packet.
     Counted,
-    /// A link has not counted it, since it is in another generation; the source will hear of that.
+    /// A link has not counted the packet, since the link is in another generation; the source will hear of that
+    /// generation.
     Stale,
-    /// There is no such path.
+    /// The path does not exist.
     Lost,
 }
 
 /// A control packet between agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parcel {
-    /// The application, at the first agent of the path.
+    /// Number of the application, at the first agent of the path.
     pub client: ClientId,
-    /// How often the session had joined when it was sent.
+    /// Number of times that the session had joined when the packet was sent.
     pub joining: u32,
-    /// Which path of the session.
+    /// Number of the path in the session.
     pub path: u8,
-    /// Which protocol, of those that the network serves.
+    /// Number of the protocol among those of the network.
     pub protocol: u8,
     /// The links of the path.
     pub steps: Vec<Step>,
     /// The agent at the end of the path.
     pub end: AgentId,
-    /// How many links stand before those, as the protocol counts them: that of a demand.
+    /// Number of links before those of the path, as the protocol counts them: 1 with a link for the demand, otherwise
+    /// 0.
     pub before: u8,
-    /// Which link it comes to, or has crossed on the way back.
+    /// Index of the link that the packet comes to, or has crossed on the way back.
     pub at: u8,
-    /// Whether it is on its way back.
+    /// Whether the packet is on its way back.
     pub is_returning: bool,
-    /// Whether it is sent back.
+    /// Whether the packet will be sent back.
     pub wants_reply: bool,
-    /// The generation in which it was sent: links count it in no other.
+    /// The generation in which the packet was sent: links count it in no other.
     pub generation: u64,
-    /// What has become of it.
+    /// The fate of the packet so far.
     pub fate: Fate,
-    /// The least capacity that links have told, in bit/s: no grant is more.
+    /// Least capacity that links have reported, in bit/s: an upper limit on grants.
     pub ceiling: f64,
-    /// What the protocol says.
+    /// The fields of the protocol.
     pub fields: Fields,
 }
 
 impl Parcel {
-    /// Where the link that it is at stands in the path, as the protocol counts.
+    /// Position of the present link in the path, as the protocol counts.
     pub fn position(&self) -> Position {
         self.before + self.at
     }
 
-    /// Whether an agent of this protocol can have sent it.
+    /// Whether an agent of this protocol can have sent the packet.
     fn is_sound(&self) -> bool {
         let links = self.steps.len();
         (1..=MOST_LINKS).contains(&links)
@@ -139,68 +142,68 @@ impl Parcel {
     }
 }
 
-/// What goes from an agent to a neighbour.
+/// A payload from an agent to a neighbour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Payload {
     /// A control packet.
     Parcel(Parcel),
-    /// This agent has come back in this epoch.
+    /// News that an agent has restarted.
     Returned {
-        /// Who.
+        /// The agent.
         agent: AgentId,
-        /// Its epoch.
+        /// The agent's new epoch.
         epoch: u64,
     },
 }
 
-/// What agents say to each other.
+/// A message between agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum HopMessage {
-    /// First on every connection.
+    /// The first message on every connection.
     Hello {
         /// The epoch of the sender.
         epoch: u64,
-        /// Of the other's messages it has heard so many, and of which epoch they were; 0 and 0 if it has heard none.
+        /// Number of the other agent's messages that the sender has received; 0 if it has received none.
         heard: u64,
-        /// That epoch.
+        /// The epoch of these messages; 0 if there are none.
         of: u64,
     },
-    /// Something, with its number; counted from 0 in each epoch.
+    /// A numbered payload; numbers start from 0 in each epoch.
     Payload {
-        /// Its number.
+        /// The number.
         number: u64,
-        /// What.
+        /// The payload.
         payload: Payload,
     },
-    /// So many have been heard.
+    /// An acknowledgement of messages.
     Heard {
-        /// How many.
+        /// Number of messages received.
         count: u64,
     },
 }
 
-/// What an application asks of its agent.
+/// A request of an application to its agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Ask {
-    /// Rates for a session, under one of the protocols that the network serves.
+    /// A request for rates for a session, under one of the protocols of the network.
     Join {
-        /// Which.
+        /// Number of the protocol.
         protocol: u8,
-        /// Its claim relative to others.
+        /// Claim of the session relative to others.
         claim: f64,
-        /// The most that it can use in bit/s; infinite for all that it can get.
+        /// Demand in bit/s; infinite for every rate that the session can get.
         demand: f64,
-        /// For each path its links, and the agent at its end.
+        /// For each path, its links and the agent at its end.
         paths: Vec<(Vec<Step>, AgentId)>,
     },
-    /// It can use more or less.
+    /// A change of the demand.
     Demand {
-        /// In bit/s.
+        /// The new demand in bit/s.
         demand: f64,
     },
-    /// It has nothing more to send.
+    /// The end of the session, which has nothing more to send.
     Leave,
-    /// It is still there.
+    /// A sign that the application is still there.
     Here,
 }
 
@@ -222,19 +225,19 @@ impl Ask {
     }
 }
 
-/// What an agent says to an application.
+/// An answer of an agent to an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// So fast it may send on each path, in bit/s. Told again and again, as long as links answer.
+    /// The granted rates. The agent sends them repeatedly, as long as links answer.
     Granted {
-        /// Of each path.
+        /// The rate of each path in bit/s.
         rates: Vec<f64>,
     },
-    /// It has left: no link counts it any more.
+    /// The session has left: no link counts it any more.
     Left,
-    /// There will be no rates.
+    /// The session gets no rates.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -250,9 +253,9 @@ impl Answer {
     }
 }
 
-/// What is checked besides its form.
+/// A message whose content is checked in addition to its form.
 pub trait Message: Serialize + DeserializeOwned {
-    /// Whether all its numbers are within their limits.
+    /// Whether all numbers of the message are within their limits.
     fn is_sound(&self) -> bool;
 }
 
@@ -277,13 +280,13 @@ impl Message for Answer {
     }
 }
 
-/// Why bytes are not a message.
+/// The reason why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MessageError {
-    /// It is longer than messages may be.
+    /// The message exceeds the greatest length.
     #[error("a message of {0} bytes; it may have {MOST_MESSAGE}")]
     TooLong(usize),
-    /// Its fields cannot be read.
+    /// The fields cannot be read.
     #[error("a message that cannot be read; all agents need the same version")]
     Malformed,
     /// A number is not within its limits.
@@ -291,10 +294,10 @@ pub enum MessageError {
     Unsound,
 }
 
-/// A message with its length before it.
+/// Encodes a message, preceded by its length.
 ///
 /// # Errors
-/// If it is too long.
+/// Returns an error if the message is too long.
 pub fn encode(message: &impl Message) -> Result<Vec<u8>, MessageError> {
     let body = postcard::to_stdvec(message).map_err(|_| MessageError::Malformed)?;
     let length = u16::try_from(body.len()).ok().filter(|&length| usize::from(length) <= MOST_MESSAGE);
@@ -302,19 +305,19 @@ pub fn encode(message: &impl Message) -> Result<Vec<u8>, MessageError> {
     Ok([&length.to_le_bytes()[..], &body].concat())
 }
 
-/// How many bytes of a message follow its length.
+/// Reads the length of a message: the number of bytes that follow.
 ///
 /// # Errors
-/// If they are too many.
+/// Returns an error if the message is too long.
 pub fn length(prefix: [u8; 2]) -> Result<usize, MessageError> {
     let length = usize::from(u16::from_le_bytes(prefix));
     if length <= MOST_MESSAGE { Ok(length) } else { Err(MessageError::TooLong(length)) }
 }
 
-/// The message in these bytes, which follow its length.
+/// Decodes the bytes of a message that follow its length.
 ///
 /// # Errors
-/// If they are none, or say what cannot be.
+/// Returns an error if the bytes are not a message, or a number is not within its limits.
 pub fn decode<T: Message>(body: &[u8]) -> Result<T, MessageError> {
     let (message, rest) = postcard::take_from_bytes::<T>(body).map_err(|_| MessageError::Malformed)?;
     match () {

@@ -1,16 +1,16 @@
-//! Who has ended and come back, as far as an agent has heard: what it has heard makes the generation.
+//! The restarts of agents that an agent has heard of; they determine its generation.
 //!
-//! Whoever has heard the same, in whatever order, is in the same generation; and no generation comes again, since epochs
-//! only grow.
+//! Agents that have heard of the same restarts, in any order, are in the same generation. No generation comes again,
+//! since epochs only grow.
 
 use std::collections::BTreeMap;
 
 use crate::message::AgentId;
 
-/// So many agents a network may have.
+/// Greatest number of agents in a network.
 const MOST_AGENTS: usize = 1 << 16;
 
-/// The last epoch of each agent that has come back.
+/// The last epoch of each agent that has restarted.
 #[derive(Debug, Default)]
 pub(crate) struct Returns {
     epochs: BTreeMap<AgentId, u64>,
@@ -18,7 +18,7 @@ pub(crate) struct Returns {
 }
 
 impl Returns {
-    /// An agent has come back in this epoch; whether that is news.
+    /// Records that an agent has restarted with this epoch; returns whether that is news.
     pub fn add(&mut self, agent: AgentId, epoch: u64) -> bool {
         let known = self.epochs.get(&agent).copied();
         if known.is_some_and(|known| epoch <= known) || (known.is_none() && self.epochs.len() >= MOST_AGENTS) {
@@ -30,18 +30,19 @@ impl Returns {
         true
     }
 
-    /// What all is in that has heard the same.
+    /// The generation that these restarts determine.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// All of them.
+    /// All agents that have restarted, each with its last epoch.
     pub fn all(&self) -> impl Iterator<Item = (AgentId, u64)> {
         self.epochs.iter().map(|(&agent, &epoch)| (agent, epoch))
     }
 }
 
-/// A number that no other agent and epoch have, but by an accident of one in 2^64: the finaliser of SplitMix64, twice.
+/// A number for an agent and epoch, unique except for a chance of one in 2^64: the finaliser of SplitMix64, applied
+/// twice.
 fn mixed(agent: AgentId, epoch: u64) -> u64 {
     scrambled(scrambled(u64::from(agent.0).wrapping_add(1)) ^ epoch)
 }

@@ -1,4 +1,4 @@
-//! The session of an application: the control of its source, and what that has under way.
+//! The session of an application: the control of its source, and its packets.
 
 use anabranch_core::{Bytes, Rate, Span, Time};
 use anabranch_proto::control::{ConnectionView, Order};
@@ -8,16 +8,16 @@ use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl}
 use crate::links::show;
 use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Step, UNLIMITED};
 
-/// How far a session is.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It sends.
+    /// The session has joined and sends.
     Active,
-    /// It takes leave, and joins again.
+    /// The session is leaving, and will join again.
     Renewing,
-    /// It takes leave.
+    /// The session is leaving for good.
     Leaving,
-    /// It is over.
+    /// The session has left.
     Gone,
 }
 
@@ -25,15 +25,15 @@ enum State {
 struct Path {
     steps: Vec<Step>,
     end: AgentId,
-    /// The least capacity that links told, in bit/s.
+    /// Least capacity that links reported, in bit/s.
     ceiling: f64,
-    /// When its last packet went.
+    /// Time of the last packet.
     sent: Option<Time>,
-    /// What goes next, when enough time has passed since.
+    /// Packets to send when the least time between packets has passed.
     due: Vec<Order>,
 }
 
-/// A link of its own that is as fast as the application can use.
+/// A link for the demand of a session: its capacity is the demand.
 struct DemandLink {
     controls: Box<dyn LinkControls>,
     capacity: Rate,
@@ -44,14 +44,14 @@ impl DemandLink {
         Self { controls: protocol.links(1), capacity }
     }
 
-    /// Shows it a packet.
+    /// Passes a packet to the control of the link.
     fn show(&mut self, now: Time, is_returning: bool, fields: Fields) -> Fields {
         let orders = &mut LinkOrders::default();
         show(self.controls.as_mut(), (now, self.capacity), (0, is_returning), fields, orders)
     }
 }
 
-/// What a session is made of.
+/// The parameters of a new session.
 pub(crate) struct Beginning {
     pub protocol: (u8, Protocol),
     pub claim: f64,
@@ -66,10 +66,10 @@ pub(crate) struct Session {
     claim: f64,
     demand: Rate,
     paths: Vec<Path>,
-    /// Between two packets of a path there is so much time at the least.
+    /// Least time between two packets of a path.
     gap: Span,
     joining: u32,
-    /// Links count it in this generation.
+    /// The generation in which links count the session.
     generation: u64,
     control: Box<dyn SourceControl>,
     own: Option<DemandLink>,
@@ -77,13 +77,13 @@ pub(crate) struct Session {
     rates: Vec<f64>,
     wakes: Vec<Time>,
     orders: Orders,
-    /// Packets that are to be sent, and answers for the application.
+    /// Packets to send, and answers for the application.
     pub parcels: Vec<Parcel>,
     pub answers: Vec<Answer>,
 }
 
 impl Session {
-    /// A session that has not joined yet; `Err` says why there can be none.
+    /// A session that has not joined yet; returns the reason as an error if the session is not possible.
     pub fn new(client: ClientId, gap: Span, beginning: Beginning) -> Result<Self, String> {
         let Beginning { protocol, claim, demand, paths } = beginning;
         if !crate::serves(&protocol.1) {
@@ -119,7 +119,7 @@ impl Session {
         })
     }
 
-    /// Joins, in this generation.
+    /// Joins in this generation.
     pub fn begin(&mut self, now: Time, generation: u64) {
         self.generation = generation;
         self.join(now);
@@ -141,7 +141,7 @@ impl Session {
         self.obey(now);
     }
 
-    /// The application has nothing more to send.
+    /// Leaves, since the application has nothing more to send.
     pub fn leave(&mut self, now: Time) {
         match self.state {
             State::Active => {
@@ -154,7 +154,8 @@ impl Session {
         }
     }
 
-    /// There is a new generation, in which no link has counted it yet: it joins again, if it does not leave anyway.
+    /// Begins a new generation, in which no link has counted the session yet: the session joins again, unless it is
+    /// leaving.
     pub fn renew(&mut self, now: Time, generation: u64) {
         self.generation = generation;
         match self.state {
@@ -164,7 +165,7 @@ impl Session {
         }
     }
 
-    /// The application can use more or less.
+    /// Changes the demand.
     pub fn set_demand(&mut self, now: Time, demand: Rate) {
         self.demand = demand;
         if self.needs_own() != self.own.is_some() {
@@ -177,22 +178,22 @@ impl Session {
         self.obey(now);
     }
 
-    /// Whether its paths are to begin with a link of its own.
+    /// Whether the paths have to begin with a link for the demand.
     fn needs_own(&self) -> bool {
         self.demand.0.is_finite() && self.protocol.1.terms().demands == Demands::AsLinks
     }
 
-    /// Whether it takes leave for good, or has.
+    /// Whether the session is leaving for good, or has left.
     pub fn is_leaving(&self) -> bool {
         matches!(self.state, State::Leaving | State::Gone)
     }
 
-    /// Whether it is over.
+    /// Whether the session has left.
     pub fn is_gone(&self) -> bool {
         self.state == State::Gone
     }
 
-    /// Takes leave where it is counted, and joins again.
+    /// Leaves, and then joins again.
     fn begin_anew(&mut self, now: Time) {
         if self.state == State::Active {
             self.state = State::Renewing;
@@ -206,7 +207,7 @@ impl Session {
         self.answers.push(Answer::Left);
     }
 
-    /// A packet has come back.
+    /// Handles a packet that has come back.
     pub fn on_reply(&mut self, now: Time, mut parcel: Parcel) {
         let place = usize::from(parcel.path);
         if self.state == State::Gone || !self.is_own(&parcel) {
@@ -229,8 +230,8 @@ impl Session {
         self.obey(now);
     }
 
-    /// Whether a packet is one of its own, and counted by all links. Where one is in a later generation, this agent hears
-    /// of that soon.
+    /// Whether a packet belongs to the session, and all links counted it. If a link is in a later generation, this
+    /// agent hears of that soon.
     fn is_own(&self, parcel: &Parcel) -> bool {
         let Some(path) = self.paths.get(usize::from(parcel.path)) else { return false };
         (parcel.joining, parcel.generation, parcel.protocol) == (self.joining, self.generation, self.protocol.0)
@@ -239,19 +240,19 @@ impl Session {
             && parcel.before == u8::from(self.own.is_some())
     }
 
-    /// Takes leave where it is counted, since it cannot be served.
+    /// Leaves, since the session cannot be served.
     fn refuse(&mut self, now: Time, reason: &str) {
         self.answers.push(Answer::Refused { reason: reason.to_owned() });
         self.leave(now);
     }
 
-    /// When [`Self::on_time`] is to be called.
+    /// The time at which [`Self::on_time`] has to be called.
     pub fn next_at(&self) -> Option<Time> {
         let dues = self.paths.iter().filter(|path| !path.due.is_empty()).map(|path| path.next(self.gap));
         dues.chain(self.wakes.iter().copied()).min()
     }
 
-    /// Sends what is due.
+    /// Sends the packets that are due.
     pub fn on_time(&mut self, now: Time) {
         let before = self.wakes.len();
         self.wakes.retain(|wake| *wake > now);
@@ -274,7 +275,7 @@ impl Session {
         let mut orders = std::mem::take(&mut self.orders);
         for order in orders.packets.drain(..) {
             let path = &mut self.paths[order.subflow];
-            // What ends there goes at once: nothing follows it.
+            // A packet without a reply is sent at once: nothing follows it.
             if order.wants_reply && (path.next(self.gap) > now || !path.due.is_empty()) {
                 path.due.push(order);
             } else {
@@ -299,7 +300,7 @@ impl Session {
         }
     }
 
-    /// Sends a packet on its way.
+    /// Sends a packet.
     fn send(&mut self, now: Time, order: &Order) {
         let path = &mut self.paths[order.subflow];
         path.sent = Some(now);
@@ -327,7 +328,7 @@ impl Session {
 }
 
 impl Path {
-    /// When its next packet may go.
+    /// Earliest time of the next packet.
     fn next(&self, gap: Span) -> Time {
         self.sent.map_or(Time(0), |sent| sent + gap)
     }

@@ -1,4 +1,4 @@
-//! A column: numbers, or texts, and which rows have one.
+//! A column of numbers or texts, with its null values.
 
 use std::ffi::{CStr, c_void};
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::slice;
 
 use crate::interface::{Array, items};
 
-/// What a column holds.
+/// The type of the values in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -17,38 +17,39 @@ pub enum Kind {
     Text,
 }
 
-/// A view of a text: its length, then the text itself, or its beginning, the buffer that it lies in, and where there.
+/// A view of a text: its length, followed by the text itself, or by its beginning, the number of its buffer and its
+/// offset.
 type View = [u32; 4];
 
-/// Texts of up to so many bytes lie in their view.
+/// Greatest length of a text that is stored in its view, in bytes.
 const SHORT: usize = 12;
 
-/// The rows of a column in one chunk, checked.
+/// The checked rows of a column in one chunk.
 pub(crate) struct Column {
     kind: Kind,
     offset: usize,
     rows: usize,
     valid: Option<*const u8>,
-    /// Null only if there are no rows.
+    /// The values; null only if there are no rows.
     values: *const c_void,
-    /// Where texts lie that are longer than their view, and of how many bytes each of these buffers is.
+    /// The buffers of texts that are longer than their view, each with its size in bytes.
     texts: Vec<(*const u8, usize)>,
 }
 
-/// The part of a column that lies in one chunk of its frame.
+/// The part of a column in one chunk of its frame.
 pub struct Part<'a> {
     column: &'a Column,
     rows: Range<usize>,
 }
 
-/// The texts of some rows.
+/// The texts of a range of rows.
 pub struct Texts<'a> {
     views: &'a [View],
     buffers: Vec<&'a [u8]>,
 }
 
 impl Kind {
-    /// The kind that the interface writes so; `None` if no results have it.
+    /// The kind with this format string of the interface; `None` if results do not use it.
     pub(crate) fn of(format: &CStr) -> Option<Self> {
         match format.to_bytes() {
             b"g" => Some(Self::Float64),
@@ -60,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of a value, and by what its address can be divided.
+    /// Size and alignment of a value, in bytes.
     fn layout(self) -> (usize, usize) {
         match self {
             Self::Float64 | Self::Int64 | Self::Uint64 => (8, align_of::<u64>()),
@@ -71,10 +72,10 @@ impl Kind {
 }
 
 impl Column {
-    /// Checks an array of which `rows` rows from `first` on belong to a chunk.
+    /// Checks an array, of which `rows` rows from `first` on belong to a chunk.
     ///
     /// # Safety
-    /// Where a pointer is not null, as many bytes are there as the counts beside it say, while the array lives.
+    /// Every pointer that is not null leads to as many bytes as the counts beside it say, while the array lives.
     pub(crate) unsafe fn of(array: &Array, kind: Kind, first: usize, rows: usize) -> Result<Self, &'static str> {
         let (Ok(length), Ok(own)) = (usize::try_from(array.length), usize::try_from(array.offset)) else {
             return Err("a length or an offset is below zero");
@@ -117,10 +118,10 @@ impl Column {
     }
 }
 
-/// Where texts lie: buffers, the last of which has the lengths of the others.
+/// The buffers of texts; the last buffer of the array has the lengths of the others.
 ///
 /// # Safety
-/// As for [`Column::of`].
+/// The promise of [`Column::of`] holds.
 unsafe fn texts(buffers: &[*const c_void]) -> Result<Vec<(*const u8, usize)>, &'static str> {
     let [texts @ .., lengths] = buffers else { return Err("it does not have the buffers of its type") };
     // SAFETY: the caller's promise.
@@ -136,7 +137,7 @@ unsafe fn texts(buffers: &[*const c_void]) -> Result<Vec<(*const u8, usize)>, &'
 }
 
 impl<'a> Part<'a> {
-    /// Which rows have a value, or `None` if all have.
+    /// Whether each row has a value; `None` if all have.
     pub fn valid(&self) -> Option<Vec<bool>> {
         let bits = self.column.valid.filter(|_| !self.rows.is_empty())?;
         // SAFETY: it has a bit for each row, the lowest of each byte first.
@@ -144,10 +145,10 @@ impl<'a> Part<'a> {
         Some(self.rows.clone().map(|at| bytes[at / 8] >> (at % 8) & 1 == 1).collect())
     }
 
-    /// Its numbers, each of as many bits as a `T`; there is one for nulls, too.
+    /// The numbers of the column, with an arbitrary one for each null. Each has as many bits as a `T`.
     ///
     /// # Panics
-    /// A number of the column has other bits.
+    /// If a number of the column has another size.
     pub fn numbers<T: Number>(&self) -> &'a [T] {
         assert_eq!((size_of::<T>(), align_of::<T>()), self.column.kind.layout(), "numbers of the column's kind");
         if self.rows.is_empty() {
@@ -157,10 +158,10 @@ impl<'a> Part<'a> {
         unsafe { slice::from_raw_parts(self.column.values.cast::<T>().add(self.rows.start), self.rows.len()) }
     }
 
-    /// Its texts; there is one for nulls, too.
+    /// The texts of the column, with an arbitrary one for each null.
     ///
     /// # Panics
-    /// It has none.
+    /// If the column has no texts.
     pub fn texts(&self) -> Texts<'a> {
         assert_eq!(self.column.kind, Kind::Text, "a column of texts");
         // SAFETY: a buffer that has bytes begins at its pointer.
@@ -173,7 +174,7 @@ impl<'a> Part<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The bytes of the text in a row that has one; `None` if its view leads out of the column.
+    /// The bytes of the text in a row that has a value; `None` if its view leads out of the column.
     pub fn get(&self, row: usize) -> Option<&'a [u8]> {
         let view = &self.views[row];
         let length = view[0] as usize;
@@ -187,10 +188,10 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// What may lie in a column.
+/// A type of values in a column.
 ///
 /// # Safety
-/// Any bits are a value.
+/// Any bits are a value of the type.
 pub unsafe trait Number: Copy {}
 // SAFETY: any bits are a number, here and below.
 unsafe impl Number for f64 {}

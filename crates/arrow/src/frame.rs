@@ -1,4 +1,4 @@
-//! A frame, taken from a stream and checked.
+//! A checked frame, taken from a stream.
 
 use std::ops::Range;
 
@@ -7,47 +7,47 @@ use thiserror::Error;
 use crate::column::{Column, Kind, Part};
 use crate::interface::{Array, Schema, Stream, items, text};
 
-/// Why a frame is not taken.
+/// The reason why a frame is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// Its library does not give the columns.
+    /// The frame's library does not provide the columns.
     #[error("the frame's library does not give its columns: error {code} {reason}")]
     Refused {
-        /// The error's number, as that of the system.
+        /// The error number, as the system has it.
         code: i32,
-        /// What the library says.
+        /// The message of the library.
         reason: String,
     },
-    /// A type that no results have.
+    /// A column has a type that results do not use.
     #[error("column `{column}`: no results have the Arrow type {format}; use numbers of 32 or 64 bits, or texts")]
     Type {
-        /// Its name.
+        /// Name of the column.
         column: String,
-        /// The type, as the interface writes it.
+        /// Format string of the type in the interface.
         format: String,
     },
-    /// Something that the interface does not allow.
+    /// The frame violates the interface.
     #[error("{place} is not as the Arrow C data interface has it: {reason}; give a frame of polars")]
     Malformed {
         /// The frame, or a column.
         place: String,
-        /// What is wrong.
+        /// The violation.
         reason: &'static str,
     },
 }
 
-/// The columns of a frame, which stay as they are for as long as this lives.
+/// The columns of a frame, which stay unchanged for as long as this lives.
 pub struct Frame {
     /// Names and kinds of all columns.
     pub columns: Vec<(String, Kind)>,
     chunks: Vec<Chunk>,
 }
 
-/// Some rows of a frame.
+/// A chunk of the rows of a frame.
 struct Chunk {
     rows: usize,
     columns: Vec<Column>,
-    /// Keeps what the columns point to.
+    /// The array that keeps the memory of the columns alive.
     _array: Array,
 }
 
@@ -58,11 +58,11 @@ impl Frame {
     /// Takes a frame from its stream, to the end.
     ///
     /// # Errors
-    /// The stream fails, has a column of another type, or is not as the interface has it.
+    /// Returns an error if the stream fails, has a column of another type, or violates the interface.
     ///
     /// # Safety
-    /// The functions of the stream are as the interface describes them, and where a pointer that they give is not null,
-    /// as many bytes are there as the counts beside it say.
+    /// The functions of the stream are as the interface describes them, and every pointer that they give and that is
+    /// not null leads to as many bytes as the counts beside it say.
     pub unsafe fn take(stream: &mut Stream) -> Result<Self, FrameError> {
         let mut schema = Schema::default();
         let get_schema = stream.get_schema.ok_or_else(|| malformed("the stream does not tell its schema"))?;
@@ -81,15 +81,15 @@ impl Frame {
         }
     }
 
-    /// How many rows each of its chunks has.
+    /// Number of rows in each chunk.
     pub fn chunk_rows(&self) -> impl Iterator<Item = usize> {
         self.chunks.iter().map(|chunk| chunk.rows)
     }
 
-    /// Some rows of a column, all of one chunk.
+    /// A range of rows of a column, all in one chunk.
     ///
     /// # Panics
-    /// There is no such column, or the chunk has no such rows.
+    /// If there is no such column, or the chunk has no such rows.
     pub fn part(&self, column: usize, chunk: usize, rows: Range<usize>) -> Part<'_> {
         let chunk = &self.chunks[chunk];
         assert!(rows.start <= rows.end && rows.end <= chunk.rows, "the chunk has these rows");
@@ -101,7 +101,7 @@ impl Chunk {
     /// Checks an array of the columns.
     ///
     /// # Safety
-    /// As for [`Frame::take`].
+    /// The promise of [`Frame::take`] holds.
     unsafe fn of(array: Array, columns: &[(String, Kind)]) -> Result<Self, FrameError> {
         let (Ok(rows), Ok(offset)) = (usize::try_from(array.length), usize::try_from(array.offset)) else {
             return Err(malformed("a length or an offset is below zero"));
@@ -132,7 +132,7 @@ impl Chunk {
 /// Names and kinds of the columns of a table.
 ///
 /// # Safety
-/// As for [`Frame::take`].
+/// The promise of [`Frame::take`] holds.
 unsafe fn columns(schema: &Schema) -> Result<Vec<(String, Kind)>, FrameError> {
     // SAFETY: the caller's promise, here and below.
     if unsafe { text(schema.format) } != Some(c"+s") {

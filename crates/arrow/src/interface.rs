@@ -1,9 +1,9 @@
-//! The structures of the interface, as C has them.
+//! The C structures of the interface.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
-/// Tells the schema of a table, then gives its rows in chunks: `ArrowArrayStream`.
+/// A stream, which gives the schema of a table and then its rows in chunks: `ArrowArrayStream`.
 #[repr(C)]
 pub struct Stream {
     pub(crate) get_schema: Option<unsafe extern "C" fn(*mut Stream, *mut Schema) -> c_int>,
@@ -27,7 +27,7 @@ pub(crate) struct Schema {
     pub private_data: *mut c_void,
 }
 
-/// What lies in columns: `ArrowArray`.
+/// The contents of columns: `ArrowArray`.
 #[repr(C)]
 pub(crate) struct Array {
     pub length: i64,
@@ -42,14 +42,14 @@ pub(crate) struct Array {
     pub private_data: *mut c_void,
 }
 
-// SAFETY: nothing changes what lies in an array, and any thread may release it.
+// SAFETY: nothing changes the contents of an array, and any thread may release it.
 unsafe impl Send for Array {}
 
 impl Stream {
-    /// What the stream says of its last error.
+    /// The stream's message about its last error.
     pub(crate) fn last_error(&mut self) -> String {
         let Some(get) = self.get_last_error else { return String::new() };
-        // SAFETY: the call is what it is for; the text ends in a zero and lasts until the next call.
+        // SAFETY: the function exists for this call; the text ends in a zero and lives until the next call.
         unsafe {
             let text = get(ptr::from_mut(self));
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
@@ -57,7 +57,7 @@ impl Stream {
     }
 }
 
-/// Nothing, for another to fill in.
+/// Implements an empty structure, for the library to fill in.
 macro_rules! empty {
     ($type:ty) => {
         impl Default for $type {
@@ -81,19 +81,20 @@ macro_rules! empty {
 empty!(Schema);
 empty!(Array);
 
-/// A text that ends in a zero; `None` for a null pointer.
+/// The text at a pointer, which ends in a zero; `None` for a null pointer.
 ///
 /// # Safety
-/// The pointer is null or leads to such a text, which lasts as long as what it is read from.
+/// The pointer is null or leads to such a text, which lives as long as its owner.
 pub(crate) unsafe fn text<'a>(start: *const c_char) -> Option<&'a CStr> {
     // SAFETY: the caller's promise.
     (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) })
 }
 
-/// As many items as a count says, or `None` if it is below zero or there is nothing where they should begin.
+/// The items at a pointer; `None` if their count or the address cannot be right.
 ///
 /// # Safety
-/// If the count is over zero and the pointer not null, so many items are there for as long as what they are read from.
+/// If the count is over zero and the pointer not null, it leads to this number of items, which live as long as their
+/// owner.
 pub(crate) unsafe fn items<'a, T>(start: *const T, count: i64) -> Option<&'a [T]> {
     let count = usize::try_from(count).ok()?;
     if count == 0 {

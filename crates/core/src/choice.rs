@@ -1,26 +1,26 @@
-//! One of several kinds with its parameters, as files have it: a name, or a table with one name and its parameters.
+//! Choices in files: one of several kinds, written as a name or as a table with one name and its parameters.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-/// What can be read as `"name"` or `{ name = { parameter = 1 } }`.
+/// A type that can be read as `"name"` or `{ name = { parameter = 1 } }`.
 pub trait Choice: Sized {
-    /// What one of them is called.
+    /// The noun for one of the choices, for messages.
     const KIND: &'static str;
-    /// One without and one with parameters, as they stand in a file.
+    /// An example without and one with parameters, as a file has them.
     const EXAMPLES: (&'static str, &'static str);
-    /// All names.
+    /// The names of all choices.
     const NAMES: &'static [&'static str];
 
-    /// The one of this name with its default parameters.
+    /// The choice of this name with its default parameters.
     fn named(name: &str) -> Option<Self>;
 
-    /// The one of this name with the parameters that come next in `map`.
+    /// The choice of this name with the parameters that come next in `map`.
     fn with_parameters<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<Self, A::Error>;
 
-    /// That there is none of this name, and which there are.
+    /// An error that there is no choice of this name, with a list of the names.
     fn unknown<E: Error>(name: &str) -> E {
         let hint = crate::spelling::nearest(name, Self::NAMES.iter().copied())
             .map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
@@ -28,8 +28,8 @@ pub trait Choice: Sized {
     }
 }
 
-/// Makes an enum of parameters a [`Choice`] that can be read: its type, what one is called, examples, and for each its
-/// variant, module and name.
+/// Makes an enum of parameters a [`Choice`]. The arguments are its type, the noun for one choice, the examples, and the
+/// variant, module and name of each choice.
 #[macro_export]
 macro_rules! choices {
     ($choice:ty, $kind:literal, $examples:expr, $($variant:ident($module:ident): $name:literal),*) => {

@@ -1,4 +1,4 @@
-//! Demands: who wants to send how much to whom, with what weight, and when.
+//! The demands of a scenario: connections between nodes, with their demands, weights, and times of start and stop.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -9,44 +9,44 @@ use crate::id::NodeId;
 use crate::network::Network;
 use crate::units::{Rate, Short, Time};
 
-/// The least and the most that a weight, and a weight times its QoS factor, may be.
+/// The range of a weight, and of a weight times its QoS factor.
 const CLAIMS: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// A pair of nodes with a demand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Unique among the demands.
+    /// Name of the connection, unique among the demands.
     pub name: String,
-    /// Where its traffic enters the network.
+    /// The node where the connection's traffic enters the network.
     pub source: NodeId,
-    /// Where its traffic leaves the network.
+    /// The node where the connection's traffic leaves the network.
     pub target: NodeId,
-    /// The most it can use; `None` if it takes all it can get.
+    /// The demand; `None` if the connection takes every rate it can get.
     pub demand: Option<Rate>,
-    /// Its claim relative to others, 1e-30 to 1e30.
+    /// The weight relative to other connections, 1e-30 to 1e30.
     pub weight: f64,
-    /// The factor by which its claim is lowered for quality of service, over 0 and at most 1 [ludena2021, sec. IV].
+    /// The QoS factor, which lowers the claim, over 0 and at most 1 [ludena2021, sec. IV].
     pub qos: f64,
-    /// When it begins.
+    /// Time of the start.
     pub start: Time,
-    /// When it ends; `None` if it stays.
+    /// Time of the stop; `None` if the connection stays.
     pub stop: Option<Time>,
 }
 
 impl Connection {
-    /// A connection that takes all it can get, with weight 1, from the start on.
+    /// A connection without a limited demand, with weight 1, from time 0 on.
     pub fn new(name: impl Into<String>, source: NodeId, target: NodeId) -> Self {
         let (weight, qos, start) = (1.0, 1.0, Time(0));
         Self { name: name.into(), source, target, demand: None, weight, qos, start, stop: None }
     }
 
-    /// The claim that counts: weight times QoS factor.
+    /// The effective claim: weight times QoS factor.
     pub fn claim(&self) -> f64 {
         self.weight * self.qos
     }
 }
 
-/// Connections that cannot be.
+/// The reason why connections are invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum DemandError {
@@ -69,17 +69,17 @@ pub enum DemandError {
     StopBeforeStart(String, f64, f64),
 }
 
-/// The connections of a scenario, checked; immutable.
+/// The checked connections of a scenario; immutable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demands {
     connections: Vec<Connection>,
 }
 
 impl Demands {
-    /// Checks the connections against each other and the network whose node ids they hold.
+    /// Checks the connections against each other and against the network whose node ids they hold.
     ///
     /// # Errors
-    /// The first connection that cannot be, and why.
+    /// Returns the first invalid connection, and the reason.
     pub fn new(network: &Network, connections: Vec<Connection>) -> Result<Self, DemandError> {
         let mut names = HashSet::with_capacity(connections.len());
         for c in &connections {

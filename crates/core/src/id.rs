@@ -1,4 +1,4 @@
-//! Typed indices: a node is never taken for a link.
+//! Typed indices, so that a node is never mistaken for a link.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ macro_rules! id {
             /// The id of the element at `index`.
             ///
             /// # Panics
-            /// If `index` does not fit in 32 bits; the builders refuse networks of that size before.
+            /// If `index` does not fit in 32 bits; the builders refuse networks of that size earlier.
             pub fn new(index: usize) -> Self {
                 Self(u32::try_from(index).expect("fewer than 2^32 elements"))
             }
 
-            /// Where the element stands in its array.
+            /// Index of the element in its array.
             pub fn index(self) -> usize {
                 self.0 as usize
             }

@@ -1,4 +1,4 @@
-//! The network as mathematics: links, demands and paths. No input or output, no time that passes.
+//! The network as a mathematical object: links, demands and paths, without input, output or simulated time.
 
 pub mod choice;
 pub mod demand;

@@ -1,26 +1,26 @@
-//! Names made for what has none: `a-b`, then `a-b#2`, `a-b#3` and so on.
+//! Names for items that have none: `a-b`, then `a-b#2`, `a-b#3` and so on.
 
 use std::collections::HashMap;
 
-/// Finds free names, in constant time each however many begin alike.
+/// A search for free names, in constant time for each name, however many have the same base.
 #[derive(Clone, Debug, Default)]
 pub struct FreeNames {
-    /// The number of the name found last for each base that was taken.
+    /// The number of the last name found for each base that was taken.
     last: HashMap<String, usize>,
 }
 
 impl FreeNames {
-    /// No names found yet.
+    /// A search that has not found any names yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The first of `base`, `base#2`, `base#3`, ... that is not taken; what was taken once must stay so.
+    /// The first of `base`, `base#2`, `base#3`, ... that is not taken; a name that was taken once must stay taken.
     pub fn find(&mut self, base: String, is_taken: impl Fn(&str) -> bool) -> String {
         if !is_taken(&base) {
             return base;
         }
-        // The last one may still be free, if nothing came of it.
+        // The last name may still be free, if it was not used.
         let last = self.last.get(&base).copied().unwrap_or(2);
         let numbered = (last..).map(|n| (n, format!("{base}#{n}")));
         let (number, name) = numbered.into_iter().find(|(_, name)| !is_taken(name)).expect("some number is free");

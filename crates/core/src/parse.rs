@@ -1,14 +1,14 @@
 //! Quantities as people write them: `"10 Gbit/s"`, `"5 ms"`, `"64 KiB"`.
 //!
-//! A quantity is a number, optional blanks and a unit. A bare number is refused: its unit would be a guess.
-//! Rates are decimal (`k M G T P`), in bits (`bit/s`, `b/s`, `bps`) or bytes (`B/s`). Sizes are decimal (`kB`)
-//! or binary (`KiB`), or in bits. `u` and the micro sign both mean micro.
+//! A quantity is a number, optional blanks and a unit. A bare number is refused, since its unit would be a guess. Rates
+//! are decimal (`k M G T P`), in bits (`bit/s`, `b/s`, `bps`) or bytes (`B/s`). Sizes are decimal (`kB`) or binary
+//! (`KiB`), or in bits. Both `u` and the micro sign mean micro.
 
 use thiserror::Error;
 
 use crate::units::{Bytes, Rate, Span};
 
-/// Text that is not a quantity of the kind asked for.
+/// An error for text that is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}` is not a {kind}: {reason}; write it like `{example}`")]
 pub struct QuantityError {
@@ -18,10 +18,10 @@ pub struct QuantityError {
     example: &'static str,
 }
 
-/// In bit/s; what is over it was not meant.
+/// Greatest rate in bit/s; a greater one is certainly a mistake.
 const MOST_RATE: f64 = 1e30;
 
-/// What is being read, for the error message.
+/// The kind of quantity that is read, for the error message.
 struct Kind {
     name: &'static str,
     example: &'static str,
@@ -36,7 +36,7 @@ impl Kind {
         QuantityError { text: text.to_owned(), kind: self.name, reason: reason.into(), example: self.example }
     }
 
-    /// The number and the unit of `text`; the number is finite and not negative.
+    /// Splits `text` into a number, which is finite and not negative, and a unit.
     fn split<'a>(&self, text: &'a str) -> Result<(Number<'a>, &'a str), QuantityError> {
         let trimmed = text.trim();
         let unit_at = trimmed
@@ -52,7 +52,7 @@ impl Kind {
         if !value.is_finite() || value < 0.0 {
             return Err(self.error(text, "it must be finite and not negative"));
         }
-        // There is a negative zero.
+        // A number may be a negative zero.
         let value = value.abs();
         if unit.is_empty() {
             return Err(self.error(text, "it has no unit"));
@@ -60,7 +60,7 @@ impl Kind {
         Ok((Number { text: number, value }, unit))
     }
 
-    /// The number of `text` times what the prefix of its unit stands for.
+    /// The number of `text` times the factor that the prefix of its unit stands for.
     fn scaled(&self, text: &str, number: &Number, prefix: &str) -> Result<f64, QuantityError> {
         Ok(match prefix {
             "" => number.value,
@@ -77,15 +77,15 @@ impl Kind {
     }
 }
 
-/// A number as it is written, and its value.
+/// A number in its written form, and its value.
 struct Number<'a> {
     text: &'a str,
     value: f64,
 }
 
 impl Number<'_> {
-    /// The double next to the number times a power of ten: 1.003 times a million is 1,003,000, which a product of doubles
-    /// is not.
+    /// The double nearest to the number times a power of ten. For example, 1.003 times a million is 1,003,000, which a
+    /// product of doubles is not.
     fn times_ten_to(&self, power: i32) -> f64 {
         let (digits, exponent) = self.text.split_once(['e', 'E']).unwrap_or((self.text, "0"));
         let exponent = exponent.parse::<i32>().ok().and_then(|exponent| exponent.checked_add(power));
@@ -107,7 +107,7 @@ fn is_unit_start(text: &str, at: usize, c: char) -> bool {
 /// Reads a rate such as `10 Gbit/s`, `1.5 Mbps` or `100 MB/s`.
 ///
 /// # Errors
-/// No number, no unit, an unknown unit, a negative value, or more than 1e30 bit/s.
+/// Returns an error for no number, no unit, an unknown unit, a negative value, or more than 1e30 bit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let (number, unit) = RATE.split(text)?;
     let units = [("bit/s", 1.0), ("bits/s", 1.0), ("bps", 1.0), ("b/s", 1.0), ("B/s", 8.0)];
@@ -123,7 +123,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// Reads a length of time such as `5 ms`, `20 us` or `1.5 s`.
 ///
 /// # Errors
-/// No number, no unit, an unknown unit, a negative value, or more than 213 days.
+/// Returns an error for no number, no unit, an unknown unit, a negative value, or more than 213 days.
 pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
     let (number, unit) = SPAN.split(text)?;
     if let Some(ps) = text.trim().strip_suffix("ps").and_then(|number| number.trim().parse().ok()) {
@@ -146,7 +146,7 @@ pub fn parse_span(text: &str) -> Result<Span, QuantityError> {
 /// Reads a size such as `64 KiB`, `1.5 MB` or `12 kbit`.
 ///
 /// # Errors
-/// No number, no unit, an unknown unit, a negative value, or more than 2^53 bytes.
+/// Returns an error for no number, no unit, an unknown unit, a negative value, or more than 2^53 bytes.
 pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
     let (number, unit) = SIZE.split(text)?;
     let units = [("bytes", 1.0), ("byte", 1.0), ("bits", 0.125), ("bit", 0.125), ("B", 1.0)];

@@ -1,4 +1,4 @@
-//! Quantities in a file: text with a unit, such as `"10 Gbit/s"`; written so that reading gives the same value.
+//! Quantities in files: text with a unit, such as `"10 Gbit/s"`, written so that reading gives the same value.
 
 use std::borrow::Cow;
 
@@ -21,14 +21,14 @@ pub struct SpanText(pub Span);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesText(pub Bytes);
 
-/// What the three have in common.
+/// The common operations of the three quantities.
 trait Quantity: Sized {
     const NAME: &'static str;
     const EXPECTED: &'static str;
     const EXAMPLE: &'static str;
 
     fn read(text: &str) -> Result<Self, QuantityError>;
-    /// Larger units first; the last one writes every value exactly.
+    /// The value as texts, from larger units to smaller ones; the last text is exact.
     fn texts(&self) -> Vec<String>;
     fn is(&self, other: &Self) -> bool;
 }
@@ -93,7 +93,7 @@ impl Quantity for BytesText {
     }
 }
 
-/// Reads text; anything else is refused with the example.
+/// A visitor that reads text, and refuses anything else with an example.
 struct Text<T>(std::marker::PhantomData<T>);
 
 impl<T: Quantity> Visitor<'_> for Text<T> {

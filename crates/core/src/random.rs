@@ -1,9 +1,9 @@
-//! Randomness: one ChaCha8 stream for each purpose and id, never shared.
+//! Random number streams: one ChaCha8 stream for each purpose and id, never shared.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// What a stream of random numbers is for; each purpose has streams of its own.
+/// The purpose of a stream of random numbers; each purpose has its own streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Purpose {
@@ -11,35 +11,35 @@ pub enum Purpose {
     Topology = 1,
     /// Delays of generated links.
     Delays = 2,
-    /// Who sends how much to whom.
+    /// The demands of connections.
     Demands = 3,
-    /// What happens to packets on links that lose, repeat or reorder some.
+    /// The fate of packets on links that lose, repeat or reorder some.
     Faults = 4,
-    /// How much a connection sends.
+    /// The amounts of data that connections send.
     Amounts = 5,
-    /// How many paths a connection has.
+    /// The numbers of paths of connections.
     PathCounts = 6,
-    /// Where connections of a group begin and end; this and the next have an id for each group.
+    /// The sources and targets of connections in a group; this and the next purposes have an id for each group.
     TrafficEnds = 7,
-    /// When they begin.
+    /// The start times of connections in a group.
     TrafficArrivals = 8,
-    /// How long they stay.
+    /// The lifetimes of connections in a group.
     TrafficLifetimes = 9,
-    /// How much they send.
+    /// The amounts of data that connections in a group send.
     TrafficAmounts = 10,
-    /// How many paths they have.
+    /// The numbers of paths of connections in a group.
     TrafficPathCounts = 11,
-    /// What queue disciplines drop or mark.
+    /// The packets that queue disciplines drop or mark.
     Queues = 12,
-    /// Which bits stand for a link in filters; this has an id for each table.
+    /// The bits that stand for a link in filters; this has an id for each table.
     LinkIdentities = 13,
-    /// Which further sources connections of a group have.
+    /// The further sources of connections in a group.
     TrafficSources = 14,
-    /// Which packets relays mark; this has an id for each connection that goes on from one.
+    /// The packets that relays mark; this has an id for each connection that continues from a relay.
     Relays = 15,
 }
 
-/// The stream of `purpose` number `id` under `seed`.
+/// The stream of `purpose` with number `id` under `seed`.
 pub fn stream(seed: u64, purpose: Purpose, id: u32) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream((u64::from(purpose as u32) << 32) | u64::from(id));

@@ -1,27 +1,27 @@
-//! What is sampled of a run, simulated or live: one table of columns, from which all else follows.
+//! The samples of a run, simulated or live: one table of columns, from which all else follows.
 //!
-//! To record another quantity, write its row into `columns!` below and have a recorder push its values.
-//! Bindings, tables and files read samples by [`COLUMNS`].
+//! To record another quantity, write its row into `columns!` below and have a recorder push its values. Bindings,
+//! tables and files read samples by [`COLUMNS`].
 
-/// What the values of a column are of: each kind has its number of values for each sample.
+/// The kind of item that the values of a column describe; it determines the number of values in each sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// A value for each connection.
+    /// One value for each connection.
     Connection,
-    /// A value for each subflow.
+    /// One value for each subflow.
     Subflow,
-    /// A value for each link of the network.
+    /// One value for each link of the network.
     Link,
     /// One value for the whole run.
     Run,
-    /// One value for the run: how the errors of connections are spread.
+    /// One value for the run, from the distribution of the errors of connections.
     ConnectionErrors,
-    /// One value for the run: how the errors of links are spread.
+    /// One value for the run, from the distribution of the errors of links.
     LinkErrors,
 }
 
 impl Of {
-    /// The name of the kind, as files and tables have it.
+    /// The name of the kind in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Connection => "connection",
@@ -33,7 +33,7 @@ impl Of {
         }
     }
 
-    /// Whether there is one value for each sample, however many things there are.
+    /// Whether each sample has a single value, whatever the number of items.
     pub fn is_single(self) -> bool {
         matches!(self, Self::Run | Self::ConnectionErrors | Self::LinkErrors)
     }
@@ -42,7 +42,7 @@ impl Of {
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Floats of 64 bits; what is not known is not a number.
+    /// Floating-point numbers of 64 bits; NaN stands for an unknown value.
     F64,
     /// Whole numbers of 64 bits.
     U64,
@@ -53,18 +53,18 @@ pub enum Kind {
 /// A column of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What its values are of.
+    /// The kind of item that its values describe.
     pub of: Of,
-    /// Its name among the columns of this kind, with its unit.
+    /// The name among the columns of this kind, including the unit.
     pub name: &'static str,
-    /// Its unit as people read it; empty for plain numbers.
+    /// The unit in readable form; empty for plain numbers.
     pub unit: &'static str,
     /// The type of its values.
     pub kind: Kind,
 }
 
 impl Column {
-    /// The name of the column among all columns: that of its kind before its own, but for those of the run.
+    /// The name among all columns: its own name after that of its kind, or its own name alone for columns of the run.
     pub fn key(&self) -> String {
         if self.of == Of::Run { self.name.to_owned() } else { format!("{}_{}", self.of.name(), self.name) }
     }
@@ -73,7 +73,7 @@ impl Column {
 /// The values of a column, sample after sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Values<'a> {
-    /// Floats.
+    /// Floating-point numbers.
     F64(&'a [f64]),
     /// Whole numbers of 64 bits.
     U64(&'a [u64]),
@@ -81,15 +81,15 @@ pub enum Values<'a> {
     U32(&'a [u32]),
 }
 
-/// Declares the columns: the field that recorders fill, what it is of, its name, its type and its unit.
+/// Declares the columns: the field that recorders fill, the kind of item, the name, the type and the unit.
 macro_rules! columns {
     ($($(#[$doc:meta])+ $field:ident: $of:ident $name:literal, $kind:ident($type:ty), $unit:literal;)+) => {
-        /// All columns that there are, in the order in which tables have them.
+        /// All columns, in the order in which tables have them.
         pub const COLUMNS: &[Column] =
             &[$(Column { of: Of::$of, name: $name, unit: $unit, kind: Kind::$kind }),+];
 
-        /// How things were, sample after sample. A column has the values of the first sample, then those of the second,
-        /// and so on; one that was not asked for is empty.
+        /// The samples of a run. A column has the values of the first sample, then those of the second, and so on; a
+        /// column that was not requested is empty.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Samples {
             /// The times of the samples, in seconds.
@@ -118,45 +118,45 @@ macro_rules! columns {
 }
 
 columns! {
-    /// What a connection was granted at the instant, in bit/s.
+    /// Rate granted to a connection at the instant, in bit/s.
     connection_granted_bps: Connection "granted_bps", F64(f64), "bit/s";
-    /// What of a connection's arrived since the sample before, in bit/s.
+    /// Rate at which a connection's data arrived since the previous sample, in bit/s.
     connection_delivered_bps: Connection "delivered_bps", F64(f64), "bit/s";
-    /// The fair rate of a connection in bit/s; NaN for those that were not there.
+    /// Fair rate of a connection, in bit/s; NaN for connections that were absent.
     connection_fair_bps: Connection "fair_bps", F64(f64), "bit/s";
-    /// The sum of what subflows over a link were granted at the instant, in bit/s.
+    /// Sum of the rates granted to subflows over a link at the instant, in bit/s.
     link_granted_bps: Link "granted_bps", F64(f64), "bit/s";
-    /// What a link sent since the sample before, in bit/s.
+    /// Rate at which a link sent since the previous sample, in bit/s.
     link_carried_bps: Link "carried_bps", F64(f64), "bit/s";
-    /// What a link would carry at the fair rates, in bit/s.
+    /// Load of a link at the fair rates, in bit/s.
     link_fair_bps: Link "fair_bps", F64(f64), "bit/s";
-    /// What a link could carry at the instant, in bit/s; empty if no capacity ever changes.
+    /// Capacity of a link at the instant, in bit/s; empty if no capacity ever changes.
     link_capacity_bps: Link "capacity_bps", F64(f64), "bit/s";
-    /// The bytes that waited at a link at the instant.
+    /// Backlog of a link at the instant, in bytes.
     link_backlog_bytes: Link "backlog_bytes", U64(u64), "byte";
-    /// The most packets that waited at a link at a time since the sample before.
+    /// Greatest number of packets that waited at a link at a time since the previous sample.
     link_peak_packets: Link "peak_packets", U32(u32), "packet";
-    /// What a subflow was granted at the instant, in bit/s.
+    /// Rate granted to a subflow at the instant, in bit/s.
     subflow_granted_bps: Subflow "granted_bps", F64(f64), "bit/s";
-    /// What of a subflow's arrived since the sample before, in bit/s.
+    /// Rate at which a subflow's data arrived since the previous sample, in bit/s.
     subflow_delivered_bps: Subflow "delivered_bps", F64(f64), "bit/s";
-    /// The window of a subflow at the instant, in bytes; NaN for those that keep no window then.
+    /// Congestion window of a subflow at the instant, in bytes; NaN for subflows without a window then.
     subflow_window_bytes: Subflow "window_bytes", F64(f64), "byte";
-    /// The smoothed round trip of a subflow at the instant, in seconds; NaN before the first is known.
+    /// Smoothed round-trip time of a subflow at the instant, in seconds; NaN before the first measurement.
     subflow_rtt_s: Subflow "rtt_s", F64(f64), "s";
-    /// The pace of a subflow at the instant, in bit/s; NaN for those that have none then.
+    /// Pacing rate of a subflow at the instant, in bit/s; NaN for subflows without one then.
     subflow_pace_bps: Subflow "pace_bps", F64(f64), "bit/s";
-    /// The smoothed share of marked packets that a subflow's control goes by at the instant; NaN for those that have none.
+    /// Smoothed share of marked packets in the control of a subflow at the instant; NaN for controls without one.
     subflow_marked_share: Subflow "marked_share", F64(f64), "";
-    /// The largest shortfall of a subflow from its best bottleneck.
+    /// Largest shortfall of a subflow from its best bottleneck.
     residual: Run "residual", F64(f64), "";
-    /// The largest overload of a link relative to its capacity.
+    /// Largest overload of a link relative to its capacity.
     overload: Run "overload", F64(f64), "";
-    /// The connections present that have a path to use.
+    /// Number of connections present that have a path to use.
     present: Run "present", U32(u32), "";
-    /// The most packets that waited at a time at any link since the sample before.
+    /// Greatest number of packets that waited at a time at any link since the previous sample.
     peak_packets: Run "peak_packets", U32(u32), "packet";
-    /// The connections that are granted a rate, whose errors are summed up.
+    /// Number of connections with a granted rate, whose errors the distribution describes.
     connection_errors_count: ConnectionErrors "count", U32(u32), "";
     /// The mean error of connections.
     connection_errors_mean: ConnectionErrors "mean", F64(f64), "";
@@ -170,7 +170,7 @@ columns! {
     connection_errors_p90: ConnectionErrors "p90", F64(f64), "";
     /// The greatest error of connections.
     connection_errors_most: ConnectionErrors "most", F64(f64), "";
-    /// The bottlenecks, whose errors are summed up.
+    /// Number of bottlenecks, whose errors the distribution describes.
     link_errors_count: LinkErrors "count", U32(u32), "";
     /// The mean error of bottlenecks.
     link_errors_mean: LinkErrors "mean", F64(f64), "";
@@ -186,7 +186,7 @@ columns! {
     link_errors_most: LinkErrors "most", F64(f64), "";
 }
 
-/// Of a column with `all` samples the values of those from `first` on.
+/// The values of the samples from `first` on, of a column with `all` samples.
 fn tail<T: Clone>(column: &[T], first: usize, all: usize) -> Vec<T> {
     column[first * (column.len() / all.max(1))..].to_vec()
 }

@@ -1,6 +1,6 @@
-//! What a misspelt name was meant to be.
+//! A guess of the name that a misspelt name stands for.
 
-/// The candidate that differs least from `name` without regard to case, if it differs in a third of it or less.
+/// The candidate that differs least from `name` without regard to case, if at most a third of it differs.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let length = wanted.chars().count();
@@ -9,7 +9,7 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     measured.filter(|(distance, _)| *distance <= limit).min_by_key(|(distance, _)| *distance).map(|(_, c)| c)
 }
 
-/// Insertions, deletions and replacements that turn `a` into `b` (Levenshtein).
+/// The number of insertions, deletions and replacements that turn `a` into `b` (Levenshtein distance).
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,40 +1,40 @@
 //! Numbers joined into sets, two at a time: union-find [galler1964].
 
-/// Numbers from 0, each in a set with those it was joined with, directly or by way of others.
+/// A partition of the numbers from 0: each is in a set with those that it was joined with, directly or indirectly.
 #[derive(Clone, Debug, Default)]
 pub struct UnionFind {
-    /// For each number another of its set that is lower, or itself.
+    /// For each number a lower one of its set, or itself.
     parents: Vec<u32>,
 }
 
 impl UnionFind {
-    /// So many numbers, each alone.
+    /// A partition of `count` numbers, each in a separate set.
     pub fn new(count: usize) -> Self {
         Self { parents: (0..count as u32).collect() }
     }
 
-    /// Takes all numbers away.
+    /// Removes all numbers.
     pub fn clear(&mut self) {
         self.parents.clear();
     }
 
-    /// Adds the next number, alone.
+    /// Adds the next number in a separate set; returns it.
     pub fn add(&mut self) -> u32 {
         let number = self.parents.len() as u32;
         self.parents.push(number);
         number
     }
 
-    /// Makes the sets of two numbers one.
+    /// Joins the sets of two numbers.
     ///
     /// # Panics
-    /// If a number is not there.
+    /// If a number has not been added.
     pub fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.first_of(a), self.first_of(b));
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// For each number its set; sets are counted from 0 in the order of their first numbers.
+    /// The set of each number; sets are counted from 0 in the order of their first numbers.
     pub fn sets(&mut self) -> Vec<u32> {
         let mut sets: Vec<u32> = Vec::with_capacity(self.parents.len());
         let mut found = 0;
@@ -50,11 +50,11 @@ impl UnionFind {
         sets
     }
 
-    /// The first of a number's set.
+    /// The first number of a number's set.
     fn first_of(&mut self, mut number: u32) -> u32 {
         while self.parents[number as usize] != number {
             let next = self.parents[number as usize];
-            // Halves the way for the next time.
+            // Halves the path for the next search.
             self.parents[number as usize] = self.parents[next as usize];
             number = next;
         }

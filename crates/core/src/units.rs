@@ -1,4 +1,4 @@
-//! Time, sizes and rates as types of their own, so that a delay is never added to a size.
+//! Time, sizes and rates as distinct types, so that a delay is never added to a size.
 //!
 //! `Time` and `Span` count picoseconds in 64 bits (213 days), `Bytes` counts bytes, `Rate` is bit/s in `f64`.
 //! Convert where a number enters (`parse.rs`, the bindings) and where it leaves; nowhere else.
@@ -20,36 +20,35 @@ pub const SECOND: u64 = 1_000_000_000_000;
 /// Bits in a byte.
 pub const BITS: f64 = 8.0;
 
-/// Bits in a byte times picoseconds in a second: a number of bytes times this, by a rate in bit/s, is a time in
-/// picoseconds.
+/// Bits in a byte times picoseconds in a second: bytes times this, divided by a rate in bit/s, gives picoseconds.
 pub const BIT_PICOSECONDS: f64 = BITS * PICOSECONDS;
 
 /// An instant, counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A length of time: a delay, a period.
+/// A length of time, such as a delay or a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
-/// A size.
+/// A size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
-/// A rate or a capacity in bit/s; may be infinite, is never NaN once checked.
+/// A rate or a capacity in bit/s; may be infinite, and is never NaN once checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
 
 impl Rate {
-    /// The most that a demand or a capacity may be, unless infinite: sums and quotients of such never overflow.
+    /// Greatest finite demand or capacity, so that sums and quotients never overflow.
     pub const MOST: Self = Self(1e100);
 
-    /// Whether it is 0 to [`Self::MOST`].
+    /// Whether the rate is 0 to [`Self::MOST`].
     pub fn is_amount(self) -> bool {
         (0.0..=Self::MOST.0).contains(&self.0)
     }
 
-    /// Whether it is 0 to [`Self::MOST`], or infinite.
+    /// Whether the rate is 0 to [`Self::MOST`], or infinite.
     pub fn is_capacity(self) -> bool {
         self.is_amount() || self.0 == f64::INFINITY
     }
@@ -76,12 +75,12 @@ impl Span {
         Self(seconds * SECOND)
     }
 
-    /// From seconds, to the nearest picosecond; `None` if negative, NaN or beyond 213 days.
+    /// The length of time of `seconds`, to the nearest picosecond; `None` if negative, NaN or beyond 213 days.
     pub fn from_seconds(seconds: f64) -> Option<Self> {
         picoseconds(seconds).map(Self)
     }
 
-    /// In seconds.
+    /// The length of time in seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / PICOSECONDS
     }
@@ -103,12 +102,12 @@ impl Time {
         Self(seconds * SECOND)
     }
 
-    /// From seconds after the start, to the nearest picosecond; `None` if negative, NaN or beyond 213 days.
+    /// The instant `seconds` after the start, to the nearest picosecond; `None` if negative, NaN or beyond 213 days.
     pub fn from_seconds(seconds: f64) -> Option<Self> {
         picoseconds(seconds).map(Self)
     }
 
-    /// In seconds after the start.
+    /// The instant in seconds after the start.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / PICOSECONDS
     }
@@ -143,7 +142,7 @@ impl AddAssign for Span {
 
 /// Writes `value` with the largest of `scales` that leaves at least 1 before the point.
 fn scaled(f: &mut fmt::Formatter<'_>, value: f64, scales: &[(f64, &str)]) -> fmt::Result {
-    // What four decimals round up to 1 of a unit is written in it.
+    // A value that four decimals round up to 1 of a unit is written in that unit.
     let fits = scales.iter().find(|(size, _)| value.abs() >= 0.99995 * size);
     let (size, unit) = fits.or(scales.last()).expect("a unit has scales");
     let digits = if is_long(value / size) { format!("{:e}", value / size) } else { format!("{:.4}", value / size) };
@@ -168,7 +167,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A number in a message, with an exponent where it would have many digits without: `1e100`.
+/// A number in a message; it has an exponent where it would otherwise have many digits: `1e100`.
 #[derive(Clone, Copy, Debug)]
 pub struct Short(pub f64);
 

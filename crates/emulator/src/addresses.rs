@@ -1,14 +1,14 @@
-//! The addresses of paths: path number p has 10.x.y.1 where it begins and 10.x.y.2 where it ends, with p = 256 x + y.
+//! The addresses of paths: path number p begins at 10.x.y.1 and ends at 10.x.y.2, where p = 256 x + y.
 
 use std::net::Ipv4Addr;
 
-/// So many paths have addresses.
+/// Greatest number of paths that have addresses.
 pub const MOST_PATHS: usize = 1 << 16;
 
-/// Where a path begins, and where it ends.
+/// The addresses of the beginning and the end of a path.
 ///
 /// # Panics
-/// If there are no addresses for so many paths.
+/// If `path` is too great for an address.
 pub fn addresses(path: usize) -> (Ipv4Addr, Ipv4Addr) {
     assert!(path < MOST_PATHS, "paths are counted when a lab starts");
     let (x, y) = ((path >> 8) as u8, path as u8);

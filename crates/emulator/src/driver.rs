@@ -1,4 +1,4 @@
-//! The thread that moves packets: from TUN devices into the network, and out of it when they are due.
+//! The thread that moves packets: it takes them from TUN devices into the network, and delivers them when they are due.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -21,52 +21,52 @@ use crate::packet::Packet;
 use crate::report::Lateness;
 use crate::sample::Sample;
 
-/// So many packets are read from a device before what is due is delivered.
+/// Number of packets that are read from a device before due packets are delivered.
 const BATCH: usize = 16;
 
-/// The largest packet of IP.
+/// Greatest size of an IP packet, in bytes.
 const LARGEST: usize = 65_535;
 
 /// Picoseconds in a nanosecond.
 const NANOSECOND: u64 = 1000;
 
-/// What is later counts as this late: an hour in nanoseconds.
+/// Greatest lateness that is recorded, an hour in nanoseconds.
 const LATEST: u64 = 3600 * 1_000_000_000;
 
-/// The device of a host.
+/// The TUN device of a host.
 struct Tun {
     node: NodeId,
     file: File,
-    /// Whether a program in the host has removed it.
+    /// Whether a program in the host has removed the device.
     is_gone: bool,
 }
 
-/// What moves the packets of a lab.
+/// The driver of a lab, which moves its packets.
 pub struct Driver {
     network: Network,
-    /// In the order of nodes.
+    /// The TUN devices of hosts, in the order of nodes.
     tuns: Vec<Tun>,
     start: Instant,
-    /// In nanoseconds.
+    /// Distribution of the lateness, in nanoseconds.
     lateness: Histogram<u64>,
     refused: u64,
-    /// Whom to tell of samples.
+    /// Receiver of samples; `None` if there is none.
     onlooker: Option<Sender<Sample>>,
 }
 
-/// What is left of a driver.
+/// The final state of a driver.
 pub struct Driven {
-    /// The network as it was at the end.
+    /// The network at the end.
     pub network: Network,
-    /// How late packets were.
+    /// The lateness of packets.
     pub lateness: Lateness,
-    /// How many.
+    /// Number of packets delivered.
     pub delivered: u64,
-    /// Packets that the kernel did not take.
+    /// Number of packets that the kernel refused.
     pub refused: u64,
-    /// For so long the thread had a processor.
+    /// Processor time of the thread.
     pub busy: Span,
-    /// Whether it had precedence.
+    /// Whether the thread had real-time priority.
     pub has_precedence: bool,
 }
 
@@ -74,13 +74,13 @@ fn span(duration: Duration) -> u64 {
     (duration.as_nanos() as u64).saturating_mul(NANOSECOND)
 }
 
-/// The time of a run that began at an instant.
+/// The time of a run that began at `start`.
 pub fn time_since(start: Instant) -> Time {
     Time(span(start.elapsed()))
 }
 
 impl Driver {
-    /// The devices are in the order of their nodes.
+    /// A driver of the network and its devices, which are in the order of their nodes.
     pub fn new(network: Network, tuns: Vec<(NodeId, File)>, start: Instant, onlooker: Option<Sender<Sample>>) -> Self {
         let lateness = Histogram::new_with_max(LATEST, 3).expect("three digits are few");
         let tuns = tuns.into_iter().map(|(node, file)| Tun { node, file, is_gone: false }).collect();
@@ -89,7 +89,7 @@ impl Driver {
 
     /// Moves packets until the other end of `stop` is closed.
     pub fn run(mut self, stop: &UnixStream) -> Driven {
-        // Without either the lab works, but later; the report says how late.
+        // The lab works without either, but later; the report shows how late.
         let has_precedence = take_precedence(OF_EMULATOR).is_ok();
         let _ = set_timerslack(1);
         let mut buffer = vec![0; LARGEST];
@@ -117,7 +117,7 @@ impl Driver {
         }
     }
 
-    /// Hands over all that is due.
+    /// Delivers all packets that are due.
     fn deliver(&mut self) {
         for delivery in self.network.pop(time_since(self.start)) {
             let place = self.tuns.binary_search_by_key(&delivery.node, |tun| tun.node);
@@ -130,14 +130,15 @@ impl Driver {
             self.lateness.saturating_record(late / NANOSECOND);
         }
         if let Some(onlooker) = &self.onlooker {
-            // Who has gone wants no more of them.
+            // A host whose device is gone receives no more packets.
             self.network.samples().for_each(|sample| drop(onlooker.send(sample)));
         }
     }
 
-    /// Sleeps until something is due or comes; says whether all is over, and which devices have packets.
+    /// Waits until an event is due or a packet arrives; returns whether the lab has ended, and the devices that have
+    /// packets.
     fn wait(&self, stop: &UnixStream) -> (bool, Vec<usize>) {
-        // One that is gone is ready for ever.
+        // A removed device is always ready.
         let places: Vec<usize> = (0..self.tuns.len()).filter(|&place| !self.tuns[place].is_gone).collect();
         let files = places.iter().map(|&place| self.tuns[place].file.as_fd());
         let mut all: Vec<PollFd> =
@@ -156,7 +157,7 @@ impl Driver {
         (is_over, places.into_iter().zip(&all).filter(|(_, fd)| is_ready(fd)).map(|(place, _)| place).collect())
     }
 
-    /// Takes some packets from a device.
+    /// Reads some packets from a device.
     fn read(&mut self, place: usize, buffer: &mut [u8]) {
         for _ in 0..BATCH {
             let mut file = &self.tuns[place].file;

@@ -1,22 +1,23 @@
-//! Hops: between the hosts of two nodes that are next to each other, for what agents say to each other.
+//! Hops between the hosts of neighbouring nodes, over which their agents communicate.
 
 use std::collections::BTreeSet;
 
 use anabranch_core::{LinkId, NodeId};
 use anabranch_plan::Plan;
 
-/// A hop: packets go over a link there, and over its twin back.
+/// A hop: packets take a link in one direction, and its twin in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Where the link begins.
+    /// Node where the link begins.
     pub from: NodeId,
-    /// Where it ends.
+    /// Node where the link ends.
     pub to: NodeId,
     /// The link.
     pub link: LinkId,
 }
 
-/// A hop between each two nodes that a link of a path joins, over the first such link, in the order of paths.
+/// The hops of a plan: one for each two nodes that a link of a path joins, over the first such link, in the order of
+/// paths.
 pub fn hops(plan: &Plan) -> Vec<Hop> {
     let mut known = BTreeSet::new();
     let links = (0..plan.paths.len()).flat_map(|path| plan.paths.path(path));

@@ -1,5 +1,4 @@
-//! What is asked of the kernel by calls that Rust cannot check: TUN devices, precedence, what children do before they are
-//! programs.
+//! System calls that Rust cannot check: TUN devices, real-time priority, and the preparation of child processes.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -14,12 +13,13 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
-/// Where TUN devices come from.
+/// Path of the kernel's device for TUN devices.
 pub const TUN: &str = "/dev/net/tun";
 
-/// A TUN device of this name in the calling thread's network namespace: who reads gets a packet, who writes sends one.
+/// Opens a TUN device of this name in the calling thread's network namespace: a read receives a packet, and a write
+/// sends one.
 ///
-/// Neither waits. The device goes when the file is closed.
+/// Neither call blocks. The device is removed when the file is closed.
 pub fn open_tun(name: &str) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TUN)?;
     // SAFETY: all zeros are a valid `ifreq`, which is plain data.
@@ -34,40 +34,40 @@ pub fn open_tun(name: &str) -> io::Result<File> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
 }
 
-/// The precedence of threads that send and take packets in a lab.
+/// Real-time priority of threads that send and receive packets in a lab.
 pub const OF_ENDS: i32 = 1;
 
-/// The precedence of the thread that moves them.
+/// Real-time priority of the thread that moves packets.
 pub const OF_EMULATOR: i32 = 2;
 
-/// Lets the calling thread go before all of less or of ordinary precedence, as soon as it has something to do.
+/// Gives the calling thread real-time priority, so that it runs before threads of lower or ordinary priority.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn take_precedence(rank: i32) -> io::Result<()> {
     // SAFETY: all zeros are a valid `sched_param`, which is plain data.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = rank;
-    // What the thread starts, such as threads of its own, is ordinary again.
+    // Threads that the thread starts are ordinary again.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the kernel reads one `sched_param`, which lives until the call returns.
     let answer = unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Has the kernel kill the program when the thread ends that starts it.
+/// Makes the kernel kill the program when the thread that started it ends.
 pub fn end_with_thread(command: &mut Command) {
     // SAFETY: between fork and exec the closure makes one system call, and neither allocates nor locks.
     unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
 }
 
-/// Shows the program the processes of its own namespace in `/proc`, which no other program sees.
+/// Shows the program the processes of its own namespace in `/proc`, without effect on other programs.
 ///
-/// Where the kernel refuses, as in some containers, the program sees the `/proc` of its parent.
+/// If the kernel refuses, as in some containers, the program sees the `/proc` of its parent.
 pub fn show_own_processes(command: &mut Command) {
     let show = || {
         unshare(CloneFlags::CLONE_NEWNS)?;
-        // Mounts that come later outside are seen inside, but not the other way round.
+        // Later mounts outside are visible inside, but not the other way round.
         mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>)

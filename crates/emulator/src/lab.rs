@@ -22,21 +22,21 @@ use crate::processes::Processes;
 use crate::report::{LinkReport, Report, faults};
 use crate::sample::Sample;
 
-/// So many hosts a lab may have: each takes a thread and a network namespace.
+/// Greatest number of hosts in a lab, since each takes a thread and a network namespace.
 const MOST_HOSTS: usize = 256;
 
-/// The least MTU that IPv4 has.
+/// Least MTU of IPv4.
 const LEAST_MTU: u32 = 68;
 
-/// The largest packet of IP.
+/// Greatest size of an IP packet, in bytes.
 const MOST_MTU: u32 = 65_535;
 
-/// How a lab is made.
+/// The options of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The largest packet that hosts send, IP header included.
+    /// MTU of hosts: the size of the largest packet that they send, with its IP header.
     pub mtu: u32,
-    /// Whether there are hops: each node of a path is a host then, and next to others by [`Lab::hops`].
+    /// Whether the lab has hops: each node of a path is then a host, and [`Lab::hops`] connects it with its neighbours.
     pub hops: bool,
 }
 
@@ -46,7 +46,7 @@ impl Default for Options {
     }
 }
 
-/// A lab that cannot be.
+/// The reason why a lab cannot be made.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum LabError {
@@ -64,22 +64,22 @@ pub enum LabError {
     Thread(#[from] io::Error),
 }
 
-/// The network of a plan in real time, until it is dropped.
+/// A lab: the network of a plan in real time, until it is dropped.
 pub struct Lab {
     network: Arc<Topology>,
-    /// In the order of nodes.
+    /// The hosts, in the order of nodes.
     hosts: Vec<Host>,
     hops: Vec<Hop>,
-    /// The number of addresses before those of hops.
+    /// The number of addresses that precede those of hops.
     first_hop: usize,
     least_round_trip: Span,
     start: Instant,
-    /// Closed to end the driver.
+    /// One end of a socket pair; closing it ends the driver.
     stop: Option<UnixStream>,
     driver: Option<JoinHandle<Driven>>,
 }
 
-/// Why the kernel refuses a lab here; `None` if it does not.
+/// The reason why the kernel refuses a lab here; `None` if a lab is possible.
 pub fn lab_refusal() -> Option<String> {
     let setup = Setup { node: NodeId(0), mtu: LEAST_MTU, addresses: vec![addresses(0)] };
     let refused = |error| format!("{error}; the emulator needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN");
@@ -87,14 +87,16 @@ pub fn lab_refusal() -> Option<String> {
 }
 
 impl Lab {
-    /// Makes a host of each node at which a path begins or ends, and joins them by the plan's links. Its time begins now.
+    /// Makes a host of each node at which a path begins or ends, and joins the hosts by the plan's links. The time of
+    /// the lab begins now.
     pub fn start(plan: &Plan, options: Options) -> Result<Self, LabError> {
         let hops = hops_of(plan, options);
         let network = Network::new(plan, &hops);
         Self::with(plan, options, (network, hops), None)
     }
 
-    /// The same, and samples of the network at these instants, which are in the order of time, soon after each.
+    /// Starts a lab and a stream of samples of its network. The instants of the samples are in the order of time; a
+    /// sample arrives soon after its instant.
     pub fn start_watched(
         plan: &Plan,
         options: Options,
@@ -144,9 +146,10 @@ impl Lab {
         &self.hosts
     }
 
-    /// The address where a path begins, and that where it ends; paths are counted over all connections.
+    /// The addresses of the beginning and the end of a path; paths are counted over all connections.
     ///
-    /// Packets between the two take the path or its way back. Others between the same hosts take none.
+    /// Packets between the two addresses take the path or its way back. Other packets between the same hosts take no
+    /// path.
     ///
     /// # Panics
     /// If there is no such path.
@@ -155,12 +158,12 @@ impl Lab {
         (from.into(), to.into())
     }
 
-    /// The hops between hosts; none unless they were asked for.
+    /// The hops between hosts; none unless the options requested them.
     pub fn hops(&self) -> &[Hop] {
         &self.hops
     }
 
-    /// The address where a hop begins, and that where it ends.
+    /// The addresses of the beginning and the end of a hop.
     ///
     /// # Panics
     /// If there is no such hop.
@@ -168,17 +171,17 @@ impl Lab {
         self.addresses(self.first_hop + hop)
     }
 
-    /// The least time that any path takes there and back, if nothing waits.
+    /// The least round-trip time of any path with empty queues.
     pub fn least_round_trip(&self) -> Span {
         self.least_round_trip
     }
 
-    /// The time since the beginning: that of capacities that change.
+    /// The time since the start of the lab, which also determines changing capacities.
     pub fn now(&self) -> Time {
         time_since(self.start)
     }
 
-    /// Ends the lab, and says what came of it. Programs in it are killed; threads in it have to end by themselves.
+    /// Ends the lab, and returns its report. The programs in the lab are killed; its threads have to end by themselves.
     pub fn finish(mut self) -> Report {
         let lasted = Span(self.now().0);
         let lost: u64 = self.hosts.iter().map(Host::dropped).sum();
@@ -211,7 +214,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(driver) = self.driver.take() {
-            // What it panicked of was printed; a panic while another unwinds would end the process.
+            // The message of a panic was printed; a panic while another unwinds would abort the process.
             let _ = driver.join();
         }
     }
@@ -221,7 +224,7 @@ fn hops_of(plan: &Plan, options: Options) -> Vec<Hop> {
     if options.hops { hops(plan) } else { Vec::new() }
 }
 
-/// The hosts of a plan, in the order of nodes.
+/// The settings of a plan's hosts, in the order of nodes.
 fn setups(plan: &Plan, hops: &[Hop], mtu: u32) -> Result<Vec<Setup>, LabError> {
     let paths = plan.paths.len();
     if !(LEAST_MTU..=MOST_MTU).contains(&mtu) {
@@ -251,7 +254,7 @@ fn setups(plan: &Plan, hops: &[Hop], mtu: u32) -> Result<Vec<Setup>, LabError> {
     Ok(hosts.into_iter().map(|(node, addresses)| Setup { node, mtu, addresses }).collect())
 }
 
-/// The least time that any path takes there and back, if nothing waits.
+/// The least round-trip time of any path with empty queues.
 fn least_round_trip(plan: &Plan) -> Span {
     let delay = |links: &[anabranch_core::LinkId]| links.iter().map(|&l| plan.network.link(l).delay.0).sum::<u64>();
     let round_trip = |p: usize| {

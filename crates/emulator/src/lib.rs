@@ -1,7 +1,8 @@
-//! The network of a scenario in real time: programs in hosts of their own send each other real packets over its links.
+//! The network of a scenario in real time: programs in separate hosts send each other real packets over its links.
 //!
-//! [`network::Network`] is what happens to packets, and knows no clock; [`Lab`] is hosts, a thread that moves packets
-//! between them when they are due, and a report of how punctual it was. Links are those of the simulator.
+//! [`network::Network`] determines the fate of packets, and has no clock. [`Lab`] consists of the hosts and a thread
+//! that moves packets between them when they are due, and it reports how punctual it was. The links are those of the
+//! simulator.
 //!
 //! ```no_run
 //! # use anabranch_emulator::{Lab, LabError, Options};
@@ -9,14 +10,14 @@
 //! let lab = Lab::start(plan, Options::default())?;
 //! let (from, to) = lab.addresses(0); // where the first path begins and ends
 //! let host = lab.host(source).expect("the path begins there");
-//! let socket = host.run(move || std::net::UdpSocket::bind((from, 0)))?; // of the host, and of use on any thread
+//! let socket = host.run(move || std::net::UdpSocket::bind((from, 0)))?; // belongs to the host, usable on any thread
 //! socket.send_to(b"over the links of the path", (to, 7000))?;
 //! println!("{:?}", lab.finish());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Where there is no Linux there is none of it.
+//! The crate is empty on systems other than Linux.
 #![cfg(target_os = "linux")]
 
 pub mod addresses;

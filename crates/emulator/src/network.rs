@@ -1,11 +1,12 @@
-//! All links of a plan, the packets on them, and where each goes: a state machine that is told the time.
+//! The network of a lab: all links of a plan and the packets on them, as a state machine without a clock.
 //!
-//! Time is that of the run: 0 where it begins. What is due is served at the time at which it was due, however late the
-//! driver asks, so that a late driver delays what it delivers and nothing else. The same packets at the same times have
-//! the same fate: it depends on the plan, its seed and these alone.
+//! Time is that of the run, from 0. An event is processed with the time at which it was due, however late the driver
+//! calls, so that a late driver delays only deliveries. The same packets at the same times have the same fate, which
+//! depends only on the packets, the plan and its seed.
 //!
-//! A packet's addresses say which path it takes, there or back over the twins of its links. All packets of a path in one
-//! direction are one flow to queue disciplines, as those of a subflow are in the simulator.
+//! A packet's addresses determine the path and the direction that it takes; the way back uses the twins of the path's
+//! links. Queue disciplines see all packets of a path in one direction as one flow, as in the simulator those of a
+//! subflow.
 
 mod sampling;
 
@@ -24,28 +25,28 @@ use crate::hops::Hop;
 use crate::packet::Packet;
 use crate::sample::{PathCount, Sample};
 
-/// The most bytes that may be under way, so that a link that stands still does not fill the memory.
+/// Greatest number of bytes in flight, so that a stopped link does not exhaust the memory.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// A packet that has come to the end of its path.
+/// A packet that has reached the end of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// The packet, perhaps marked.
+    /// The packet, perhaps with a mark.
     pub packet: Packet,
-    /// Where.
+    /// The node where the packet arrived.
     pub node: NodeId,
-    /// When it came there.
+    /// Time of arrival.
     pub due: Time,
 }
 
-/// What happened on a link.
+/// The counters of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Packets that it took in.
+    /// Number of packets that the link took in.
     pub packets: u64,
-    /// Packets that it marked.
+    /// Number of packets that the link marked.
     pub marked: u64,
-    /// What the simulator counts, too.
+    /// The counters that the simulator has too.
     pub totals: Totals,
 }
 
@@ -54,21 +55,21 @@ pub struct Count {
 pub(crate) struct Way {
     links: Vec<u32>,
     end: NodeId,
-    /// Whether it is for control packets: they may have a fate of their own.
+    /// Whether it is for control packets, which may have different faults.
     is_control: bool,
-    /// Whether its packets take only the delays of links.
+    /// Whether its packets experience only the delays of links.
     is_apart: bool,
     pub count: PathCount,
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Debug)]
 pub(crate) struct Underway {
     pub packet: Packet,
     pub way: u32,
-    /// How many links of its way it has left behind.
+    /// Number of links of its path that the packet has crossed.
     passed: u32,
-    /// When it came.
+    /// Time at which the packet entered the network.
     since: u64,
 }
 
@@ -79,9 +80,9 @@ pub struct Network {
     pub(crate) used: Vec<LinkId>,
     pub(crate) links: Links,
     pub(crate) queues: Vec<Option<ServedQueue>>,
-    /// What happens to data on each link, and to control packets.
+    /// The faults of data packets on each link, and those of control packets.
     fates: [Vec<Option<Box<Fates>>>; 2],
-    /// Of each path the way there, and then that back; then of each hop.
+    /// The two directions of each path, first there and then back; then those of each hop.
     pub(crate) ways: Vec<Way>,
     pub(crate) paths: usize,
     by_addresses: HashMap<(IpAddr, IpAddr), u32>,
@@ -93,7 +94,7 @@ pub struct Network {
     pub(crate) dropped: Vec<Item>,
     pub(crate) taken: Vec<u64>,
     pub(crate) marked: Vec<u64>,
-    /// When samples are still to be taken.
+    /// The instants of future samples.
     pub(crate) instants: std::vec::IntoIter<Time>,
     pub(crate) samples: Vec<Sample>,
     strangers: u64,
@@ -101,7 +102,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a plan, empty, with a way there and back for each path and for each hop.
+    /// The empty network of a plan, with both directions of each path and of each hop.
     pub fn new(plan: &Plan, hops: &[Hop]) -> Self {
         let paths = (0..plan.paths.len()).map(|p| plan.paths.path(p));
         let there = paths.chain(hops.iter().map(|hop| std::slice::from_ref(&hop.link)));
@@ -156,7 +157,8 @@ impl Network {
         }
     }
 
-    /// A packet comes from where a path begins or ends; one whose addresses are of no path is counted and forgotten.
+    /// Handles a packet from the beginning or end of a path; a packet with addresses of no path is counted and
+    /// discarded.
     pub fn handle(&mut self, packet: Packet, now: Time) {
         self.advance(now);
         let Some(&way) = self.by_addresses.get(&packet.addresses()) else {
@@ -172,7 +174,7 @@ impl Network {
         self.enter(index);
     }
 
-    /// When something happens next; until then there is nothing to pop but what already was.
+    /// Time of the next event; until then [`Self::pop`] returns only earlier arrivals.
     pub fn next_at(&self) -> Option<Time> {
         if self.delivered.is_empty() && self.samples.is_empty() {
             self.events.next_at().map(Time)
@@ -181,35 +183,35 @@ impl Network {
         }
     }
 
-    /// What has arrived by now, in the order of arrival.
+    /// Removes the packets that have arrived by now, in the order of arrival.
     pub fn pop(&mut self, now: Time) -> impl Iterator<Item = Delivery> {
         self.advance(now);
         self.delivered.drain(..)
     }
 
-    /// The links in use, each with what happened on it.
+    /// The links in use, each with its counters.
     pub fn counts(&self) -> impl Iterator<Item = (LinkId, Count)> {
         let count =
             |l: usize| Count { packets: self.taken[l], marked: self.marked[l], totals: self.links.totals(l, self.now) };
         self.used.iter().enumerate().map(move |(l, &link)| (link, count(l)))
     }
 
-    /// Packets whose addresses are of no path.
+    /// Number of packets with addresses of no path.
     pub fn strangers(&self) -> u64 {
         self.strangers
     }
 
-    /// Packets for which there was no memory.
+    /// Number of packets that exceeded the limit on bytes in flight.
     pub fn overflowed(&self) -> u64 {
         self.overflowed
     }
 
-    /// Packets on their way.
+    /// Number of packets in flight.
     pub fn under_way(&self) -> usize {
         self.packets.len() - self.free.len()
     }
 
-    /// Serves all that is due, each at its time.
+    /// Processes all events that are due, each at its time.
     fn advance(&mut self, now: Time) {
         while let Some((time, kind)) = self.events.pop(now.0) {
             self.now = self.now.max(time);
@@ -241,7 +243,7 @@ impl Network {
         self.delivered.push(Delivery { packet, node: self.ways[way].end, due: Time(self.now) });
     }
 
-    /// A packet comes to the next link of its way.
+    /// Handles the arrival of a packet at the next link of its path.
     fn enter(&mut self, index: u32) {
         let underway = self.underway(index);
         let (way, passed) = (underway.way as usize, underway.passed as usize);
@@ -257,7 +259,7 @@ impl Network {
         }
     }
 
-    /// A packet goes over a link, or is dropped; gives when it will have left.
+    /// Sends a packet over a link, or drops it; returns its departure.
     pub(crate) fn pass(&mut self, link: u32, index: u32) -> Option<u64> {
         let bytes = self.underway(index).packet.size();
         let Some(arrival) = self.links.enter(link, self.now, bytes) else {
@@ -269,7 +271,7 @@ impl Network {
         Some(arrival - self.links.delay(link))
     }
 
-    /// A packet would come to the end of a link at some time, if nothing happened to it on the way.
+    /// Handles the arrival of a packet at the end of a link at a time, with the faults of the link.
     fn arrive(&mut self, link: u32, index: u32, arrival: u64) {
         let way = self.underway(index).way as usize;
         let lane = usize::from(self.ways[way].is_control);
@@ -308,13 +310,13 @@ impl Network {
         (self.packets.len() - 1) as u32
     }
 
-    /// A packet is lost.
+    /// Handles the loss of a packet.
     pub(crate) fn lose(&mut self, index: u32) {
         let Underway { packet, way, .. } = self.remove(index);
         self.ways[way as usize].count.lost += u64::from(packet.size());
     }
 
-    /// Frees the place of a packet.
+    /// Removes a packet.
     fn remove(&mut self, index: u32) -> Underway {
         let underway = self.packets[index as usize].take().expect("a packet under way has its place");
         self.free.push(index);

@@ -1,24 +1,24 @@
-//! An IP packet: from whom to whom, how large, and its ECN field.
+//! IP packets, with their addresses, size and ECN field.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anabranch_queues::Ecn;
 
-/// Bytes of an IPv4 header without options.
+/// Size of an IPv4 header without options, in bytes.
 const SHORTEST_V4: usize = 20;
 
-/// Bytes of an IPv6 header.
+/// Size of an IPv6 header, in bytes.
 const HEADER_V6: usize = 40;
 
-/// Where the checksum of an IPv4 header is.
+/// Position of the checksum in an IPv4 header.
 const CHECKSUM: std::ops::Range<usize> = 10..12;
 
-/// A packet of IPv4 or IPv6 whose header is sound.
+/// A packet of IPv4 or IPv6 with a valid header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet(Vec<u8>);
 
 impl Packet {
-    /// Takes the bytes of a packet; `None` if they are none, more, or fewer than its header says.
+    /// Takes the bytes of a packet; returns `None` if the header is invalid, or its length is not that of the bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let is_sound = match bytes.first()? >> 4 {
             4 => is_sound_v4(bytes),
@@ -28,17 +28,17 @@ impl Packet {
         is_sound.then(|| Self(bytes.to_vec()))
     }
 
-    /// Its bytes.
+    /// All bytes of the packet.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Its bytes, header included: the size that links count.
+    /// Size in bytes, including the header, as links count it.
     pub fn size(&self) -> u32 {
         self.0.len() as u32
     }
 
-    /// From whom, and to whom.
+    /// The addresses of the source and the destination.
     pub fn addresses(&self) -> (IpAddr, IpAddr) {
         if self.is_v4() {
             let at = |place: usize| Ipv4Addr::from(self.array::<4>(place)).into();
@@ -49,7 +49,7 @@ impl Packet {
         }
     }
 
-    /// Its ECN field [ramakrishnan2001, sec. 5].
+    /// The ECN field [ramakrishnan2001, sec. 5].
     pub fn ecn(&self) -> Ecn {
         let bits = if self.is_v4() { self.0[1] } else { self.0[1] >> 4 };
         match bits & 3 {
@@ -60,7 +60,7 @@ impl Packet {
         }
     }
 
-    /// Changes its ECN field, and the checksum with it.
+    /// Changes the ECN field, and the checksum accordingly.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         let bits = match ecn {
             Ecn::NotEct => 0,
@@ -87,7 +87,7 @@ impl Packet {
     }
 }
 
-/// Bytes of the header of an IPv4 packet, as it says itself.
+/// Length of the header of an IPv4 packet in bytes, according to the header.
 fn header_length(bytes: &[u8]) -> usize {
     usize::from(bytes[0] & 15) * 4
 }
@@ -117,7 +117,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A packet of so many bytes, 20 or more.
+    /// A packet of `size` bytes, 20 or more.
     pub fn v4(from: Ipv4Addr, to: Ipv4Addr, ecn: Ecn, size: u16) -> Packet {
         let mut bytes = vec![0; usize::from(size)];
         bytes[0] = 0x45;
@@ -129,7 +129,7 @@ pub(crate) mod tests {
         Packet::read(packet.as_bytes()).unwrap()
     }
 
-    /// The header of the example of a checksum that textbooks show: 0xb861 over 45 00 00 73 00 00 40 00 40 11.
+    /// The header of a well-known example of a checksum: 0xb861 for 45 00 00 73 00 00 40 00 40 11.
     const KNOWN: [u8; 20] =
         [0x45, 0, 0, 0x14, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0xc0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
 

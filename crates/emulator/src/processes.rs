@@ -1,7 +1,7 @@
 //! The processes of a lab: programs see each other and no others, and end with the lab, however that ends.
 //!
-//! They are in a process namespace of their own. Its first process is a shell that waits for what has lost its parent; when
-//! the shell ends, the kernel kills all others. The kernel kills the shell, too, when the process ends that has the lab.
+//! They are in a separate process namespace. Its first process is a shell that waits for orphaned processes. When the
+//! shell ends, the kernel kills all others. The kernel also kills the shell when the process that owns the lab ends.
 
 use std::fs::File;
 use std::io;
@@ -14,21 +14,21 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::kernel::{end_with_thread, show_own_processes};
 
-/// What the first process does: it waits for one child after the other, and for all that come to it.
+/// Script of the first process: it waits for its child, and for all orphaned processes.
 const WAIT: &str = "while :; do sleep 1000000 & wait; done";
 
-/// The process namespace of a lab, which is made when the first program is started.
+/// The process namespace of a lab, which is made when the first program starts.
 #[derive(Default)]
 pub(crate) struct Processes(Mutex<Option<Namespace>>);
 
 struct Namespace {
     file: File,
-    /// Closed to end the first process.
+    /// A channel; closing it ends the first process.
     _lab: Sender<()>,
 }
 
 impl Processes {
-    /// Starts a program, and changes the calling thread for good: it can start no threads afterwards.
+    /// Starts a program, and permanently changes the calling thread, which can start no threads afterwards.
     pub fn start(&self, mut command: Command) -> io::Result<Child> {
         self.enter().map_err(|error| {
             io::Error::new(error.kind(), format!("the kernel refuses a process namespace: {error}"))
@@ -37,7 +37,7 @@ impl Processes {
         command.spawn()
     }
 
-    /// Has the programs that the calling thread starts be in the namespace.
+    /// Moves future programs of the calling thread into the namespace.
     fn enter(&self) -> io::Result<()> {
         let mut namespace = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = match &mut *namespace {
@@ -58,7 +58,7 @@ impl Namespace {
     }
 }
 
-/// What the thread does that starts the first process: it kills it when the lab has ended.
+/// The thread that starts the first process, and kills it when the lab has ended.
 fn keep(tell: &Sender<io::Result<File>>, ended: &Receiver<()>) {
     let (mut first, file) = match first_process() {
         Ok((first, file)) => (first, Ok(file)),
@@ -66,7 +66,7 @@ fn keep(tell: &Sender<io::Result<File>>, ended: &Receiver<()>) {
     };
     let _ = tell.send(file).map(|()| ended.recv());
     let _ = first.kill();
-    // That takes until all programs are waited for.
+    // This takes until all programs have been waited for.
     let _ = first.wait();
 }
 

@@ -1,4 +1,4 @@
-//! Links with a queue discipline: what their queues say is done to packets and the events, as in the simulator.
+//! Links with a queue discipline: the decisions of their queues apply to packets and events, as in the simulator.
 
 use anabranch_core::Time;
 use anabranch_links::{Later, Links, ServedQueue, Service};
@@ -8,7 +8,7 @@ use crate::events::Kind;
 use crate::network::Network;
 
 impl Network {
-    /// A packet as the queue of a link sees it.
+    /// A packet in the form that the queue of a link sees.
     pub(crate) fn item(&mut self, index: u32) -> Item {
         let arrived = Time(self.now);
         let underway = self.underway(index);

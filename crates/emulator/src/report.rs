@@ -1,75 +1,75 @@
-//! What came of a lab: how punctual it was, and what happened on its links.
+//! The report of a lab: its punctuality, and the counters of its links.
 
 use anabranch_core::Span;
 
-/// A lab is invalid if one packet in a hundred is later than this part of the least round trip.
+/// A lab is invalid if one packet in a hundred is later than this part of the least round-trip time.
 const MOST_LATE: f64 = 0.05;
 
-/// In picoseconds: shorter round trips count as this, since no thread that sleeps wakes to the microsecond.
+/// Least round-trip time for this rule in picoseconds, since no sleeping thread wakes exactly to the microsecond.
 const SHORTEST: u64 = 2_000_000_000;
 
-/// How late packets were delivered, after the times at which they were due.
+/// The lateness of packets: the time from when they were due until their delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
-    /// Of half of the packets no more than this.
+    /// Median lateness.
     pub p50: Span,
-    /// Of 99 in a hundred no more than this.
+    /// 99th percentile of the lateness.
     pub p99: Span,
-    /// Of all no more than this.
+    /// Greatest lateness.
     pub max: Span,
 }
 
-/// What happened on a link.
+/// The counters of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkReport {
-    /// Its name.
+    /// Name of the link.
     pub link: String,
-    /// Packets that it took in.
+    /// Number of packets that the link took in.
     pub packets: u64,
-    /// Their bytes, IP headers included.
+    /// Bytes of these packets, including IP headers.
     pub bytes: u64,
-    /// Packets for which there was no room, or that were lost on the way.
+    /// Number of packets for which there was no room, or that were lost on the way.
     pub dropped: u64,
-    /// Packets that it marked.
+    /// Number of packets that the link marked.
     pub marked: u64,
-    /// The most packets that waited, the one in transmission included.
+    /// Greatest number of packets that waited, including the packet in transmission.
     pub most_packets: u32,
 }
 
-/// What came of a lab.
+/// The report of a lab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// How long it lasted.
+    /// Duration of the lab.
     pub lasted: Span,
-    /// Packets that were delivered.
+    /// Number of packets delivered.
     pub delivered: u64,
-    /// How late.
+    /// Lateness of the packets.
     pub lateness: Lateness,
-    /// For so long the emulator's thread had a processor.
+    /// Processor time of the emulator's thread.
     pub busy: Span,
-    /// Whether it had precedence over ordinary threads.
+    /// Whether the thread had real-time priority.
     pub has_precedence: bool,
-    /// Packets whose addresses are of no path.
+    /// Number of packets with addresses of no path.
     pub strangers: u64,
-    /// Links in use, in the order of the plan's network.
+    /// The links in use, in the order of the plan's network.
     pub links: Vec<LinkReport>,
-    /// Why the lab was not what the plan describes; empty if it was.
+    /// The reasons why the lab deviated from the plan; empty if it did not.
     pub faults: Vec<String>,
 }
 
 impl Report {
-    /// Whether the lab was what the plan describes.
+    /// Whether the lab complied with the plan.
     pub fn is_valid(&self) -> bool {
         self.faults.is_empty()
     }
 }
 
-/// How late packets and the ends of connections may be, where paths have this least round trip.
+/// The greatest valid lateness of packets and of the ends of connections, for paths with this least round-trip time.
 pub fn most_late(least_round_trip: Span) -> Span {
     Span((least_round_trip.0.max(SHORTEST) as f64 * MOST_LATE) as u64)
 }
 
-/// What would do instead of a lateness, as people read it.
+/// The lateness that would be acceptable, in readable form.
 pub fn punctual(least_round_trip: Span) -> String {
     let share = MOST_LATE * 100.0;
     let of = if least_round_trip.0 < SHORTEST {
@@ -80,7 +80,7 @@ pub fn punctual(least_round_trip: Span) -> String {
     format!("at most {} would do, {share}% of {of}", most_late(least_round_trip))
 }
 
-/// What makes a lab invalid, as people read it.
+/// The reasons why a lab is invalid, in readable form.
 pub(crate) fn faults(lateness: &Lateness, least_round_trip: Span, lost: u64, overflowed: u64) -> Vec<String> {
     let mut faults = Vec::new();
     if lateness.p99 > most_late(least_round_trip) {

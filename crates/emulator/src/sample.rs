@@ -1,51 +1,51 @@
-//! How the network was at the instants that it was asked for.
+//! Samples of the network of a lab at requested instants.
 
 use anabranch_core::{LinkId, Rate, Time};
 use anabranch_links::Totals;
 
-/// What happened to the packets of a path on their way there, IP headers and all.
+/// The counters of a path in the forward direction, including IP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCount {
-    /// Bytes that entered its first link.
+    /// Bytes that entered the first link.
     pub sent: u64,
-    /// Bytes that came to its end.
+    /// Bytes that reached the end of the path.
     pub delivered: u64,
     /// Bytes for which there was no room, or that were lost on the way.
     pub lost: u64,
-    /// Packets that came to its end.
+    /// Number of packets that reached the end of the path.
     pub packets: u64,
-    /// Those of them that were marked.
+    /// Number of these packets that were marked.
     pub marked: u64,
-    /// The sum of the times that they took, in picoseconds.
+    /// Sum of the delays of these packets, in picoseconds.
     pub delays: u128,
-    /// The longest of these times, in picoseconds.
+    /// Longest of these delays, in picoseconds.
     pub most_delay: u64,
 }
 
-/// A link at an instant.
+/// The state of a link at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkState {
-    /// Which.
+    /// The link.
     pub link: LinkId,
-    /// What happened by then.
+    /// Counters of the link at the instant.
     pub totals: Totals,
-    /// Bytes that wait.
+    /// Backlog in bytes.
     pub backlog: u64,
-    /// The most packets that waited at a time since the instant before.
+    /// Greatest number of packets that waited at a time since the instant before.
     pub peak_packets: u32,
-    /// What it can carry; infinite without limit.
+    /// Capacity; infinite for a link without a limit.
     pub capacity: Rate,
 }
 
-/// The network at an instant.
+/// The state of the network at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// When.
+    /// The instant.
     pub time: Time,
     /// The links in use, in the order of the plan's network.
     pub links: Vec<LinkState>,
-    /// The paths.
+    /// Counters of each path.
     pub paths: Vec<PathCount>,
-    /// Packets that links took in by then.
+    /// Number of packets that links had taken in at the instant.
     pub hops: u64,
 }

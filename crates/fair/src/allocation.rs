@@ -1,4 +1,4 @@
-//! Rates for all, and how the solver came to them.
+//! The result of a solver: the rates of all paths and connections, and whether the solver converged.
 
 /// The rates that a solver found.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,6 @@ pub struct Allocation {
     pub passes: usize,
     /// Whether the solver's stop rule was met, rather than its cap on passes.
     pub converged: bool,
-    /// How far the answer is from fair: see [`crate::certify()`] for the definition.
+    /// The distance of the allocation from fairness, as [`crate::certify()`] defines it; 0 means exactly fair.
     pub residual: f64,
 }

@@ -1,9 +1,9 @@
-//! Checks an allocation from the definitions alone; shares no code with the solvers.
+//! The check of an allocation against the definitions alone. It shares no code with the solvers.
 //!
 //! ```text
 //! load[l]            sum over the paths on l of coefficient * rate;  overload = (load - capacity) / capacity
 //! level[c]           rate of connection c / its weight
-//! larger[c, l, x]    what connections with a level over level[c] / (1 - x) carry on l together
+//! larger[c, l, x]    total load on l of the connections with a level over level[c] / (1 - x)
 //! own[p, l]          coefficient * rate of the connection of p, at most the capacity
 //! shortfall[p, l]    least x for which  1 - load / capacity <= x  and  larger[c, l, x] <= x * own[p, l];  at least 0
 //! shortfall[p]       least over the links of p, and over c's demand: 1 - rate[c] / demand[c]
@@ -11,59 +11,60 @@
 //! ```
 //!
 //! Link l is a bottleneck of path p if `shortfall[p, l]` is 0: l is saturated, and no other connection on it has a
-//! greater level [ludena2021, def. 1]. An allocation without overload in which every path has a bottleneck, or its
-//! connection's demand, is upward max-min fair [danna2017]; where each connection has one path, it is max-min
-//! fair [bertsekas1992, sec. 6.5.2].
+//! greater level [ludena2021, def. 1]. An allocation is upward max-min fair if no link is overloaded and every path
+//! either has a bottleneck or belongs to a connection whose demand is met [danna2017]. Where each connection has one
+//! path, such an allocation is max-min fair [bertsekas1992, sec. 6.5.2].
 //!
-//! A path that is about to vanish still carries something, and its connection may have a far greater level. It is left out
-//! of account only as far as it makes no difference: if all that larger connections carry on l were given to the one that l
-//! holds back, this one would gain no more than the part x of its rate.
+//! A path whose rate is about to vanish still carries a little, and its connection may have a far greater level. The
+//! definition of `larger` ignores such a path only where it makes no difference: if the whole load of the larger
+//! connections on l were given to the connection that l holds back, the rate of this connection would grow by no more
+//! than the part x.
 
 mod larger;
 
 use crate::problem::Problem;
 use larger::LargerOnLinks;
 
-/// What holds a path back.
+/// The reason why the rate of a path cannot grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
     /// A saturated link on which the connection has the greatest level.
     Link(u32),
-    /// The connection has all that it asked for.
+    /// The demand of the connection, which is met.
     Demand,
-    /// Nothing, to the tolerance: the allocation is not fair to this path.
+    /// No reason within the tolerance: the allocation is not fair to this path.
     None,
 }
 
-/// What the check found.
+/// The result of the check of an allocation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
-    /// Largest overload of a link relative to its capacity (of a link of capacity 0: to the largest finite one), and
-    /// the link; 0 and `None` if there is none.
+    /// Largest overload of a link relative to its capacity; 0 if no link is overloaded. The overload of a link of
+    /// capacity 0 is relative to the largest finite capacity.
     pub overload: f64,
-    /// See `overload`.
+    /// The link with the largest overload; `None` if no link is overloaded.
     pub overloaded_link: Option<usize>,
-    /// Largest excess of a connection's rate over its demand, relative to it (over a demand of 0: infinite).
+    /// Largest excess of a connection's rate over its demand, relative to the demand; infinite where the demand is 0.
     pub over_demand: f64,
-    /// See `over_demand`.
+    /// The connection with the largest excess over its demand; `None` if no demand is exceeded.
     pub over_demand_connection: Option<usize>,
-    /// A path whose rate is negative, infinite or NaN.
+    /// The first path whose rate is negative, infinite or NaN.
     pub bad_rate: Option<usize>,
     /// Largest shortfall of a path; 0 for a fair allocation.
     pub residual: f64,
-    /// The path with the largest shortfall, if that is over 0.
+    /// The path with the largest shortfall; `None` if every shortfall is 0.
     pub worst_path: Option<usize>,
-    /// Of each path: the link with the least shortfall, if that is within the tolerance.
+    /// The bottleneck of each path: the link with the least shortfall, if that is within the tolerance.
     pub bottlenecks: Vec<Bottleneck>,
-    /// Of each connection: rate by weight.
+    /// The level of each connection: its rate divided by its weight.
     pub levels: Vec<f64>,
-    /// Of each link.
+    /// The load on each link, in the unit of the capacities.
     pub loads: Vec<f64>,
-    /// To which the check was made.
+    /// The relative tolerance of the check.
     pub tolerance: f64,
 }
 
-/// How much a load may exceed a capacity, relatively, by rounding alone.
+/// The relative overload of a link that rounding alone may cause.
 pub const ROUNDING: f64 = 1e-9;
 
 impl Certificate {
@@ -72,7 +73,7 @@ impl Certificate {
         self.bad_rate.is_none() && self.overload <= ROUNDING && self.over_demand <= ROUNDING
     }
 
-    /// Whether the allocation is feasible and every path has a bottleneck, to the tolerance.
+    /// Whether the allocation is feasible and every path has a bottleneck, within the tolerance.
     pub fn holds(&self) -> bool {
         self.is_feasible() && self.residual <= self.tolerance
     }
@@ -81,7 +82,7 @@ impl Certificate {
 /// Checks the rates of all paths against the problem.
 ///
 /// # Panics
-/// If `path_rates` has another length than the paths.
+/// If `path_rates` is not as long as the list of paths.
 pub fn certify(problem: &Problem, path_rates: &[f64], tolerance: f64) -> Certificate {
     assert_eq!(path_rates.len(), problem.paths(), "one rate for each path");
     let loads = problem.loads(path_rates);
@@ -122,7 +123,7 @@ pub(crate) fn overload_of(problem: &Problem, link: usize, load: f64) -> f64 {
     excess(load, capacity)
 }
 
-/// By how much `value` exceeds `limit`, relative to it; 0 if it does not.
+/// The excess of `value` over `limit`, relative to `limit`; 0 if there is none.
 pub(crate) fn excess(value: f64, limit: f64) -> f64 {
     if value <= limit {
         0.0
@@ -133,7 +134,7 @@ pub(crate) fn excess(value: f64, limit: f64) -> f64 {
     }
 }
 
-/// The greatest of the values and its place; NaN counts as the greatest; 0 and nothing if none is over 0.
+/// The greatest value and its index; 0 and `None` if no value is over 0. NaN counts as the greatest.
 pub(crate) fn worst(values: impl Iterator<Item = f64>) -> (f64, Option<usize>) {
     let mut found = (0.0, None);
     for (at, value) in values.enumerate() {
@@ -144,12 +145,12 @@ pub(crate) fn worst(values: impl Iterator<Item = f64>) -> (f64, Option<usize>) {
     found
 }
 
-/// NaN is the worst of all.
+/// Whether `value` is worse than `other`: greater, or NaN.
 pub(crate) fn is_worse(value: f64, other: f64) -> bool {
     value.is_nan() || value > other
 }
 
-/// The rates to be checked, and what follows from them.
+/// The rates to check, and the loads and levels that follow from them.
 struct Given<'a> {
     problem: &'a Problem,
     path_rates: &'a [f64],
@@ -159,10 +160,11 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Of each path: its shortfall, and what holds it back to that.
+    /// The shortfall of each path, and the bottleneck that determines it.
     fn bottlenecks(&self) -> Vec<(f64, Bottleneck)> {
         let top = self.tops();
-        // What larger connections carry matters on links that are fuller than the best that is found without them.
+        // The load of larger connections matters only on links that are fuller than the best one that is found without
+        // it.
         let mut is_open = vec![false; self.problem.links()];
         let mut held = Vec::with_capacity(self.problem.paths());
         for path in 0..self.problem.paths() {
@@ -177,8 +179,8 @@ impl Given<'_> {
             held.push(best);
         }
         let larger = LargerOnLinks::new(self.problem, self.path_rates, self.levels, &is_open);
-        // Of each link the connection that was compared there last, with what it could use and its shortfall: paths of a
-        // connection share most of their links.
+        // For each link, the connection that was compared there last, with its possible use of the link and its
+        // shortfall: the paths of a connection share most of their links.
         let mut last = vec![(usize::MAX, 0.0f64, 0.0f64); self.problem.links()];
         for (path, best) in held.iter_mut().enumerate().filter(|(_, (shortfall, _))| *shortfall > 0.0) {
             let c = self.problem.connection(path);
@@ -198,7 +200,7 @@ impl Given<'_> {
         held
     }
 
-    /// On each link the greatest level of a connection that carries something there.
+    /// The greatest level on each link of a connection that has a load there.
     fn tops(&self) -> Vec<f64> {
         let mut top = vec![0.0f64; self.problem.links()];
         for path in (0..self.problem.paths()).filter(|&path| self.path_rates[path] > 0.0) {
@@ -213,12 +215,12 @@ impl Given<'_> {
         self.levels[self.problem.connection(path)]
     }
 
-    /// The shortfall by the demand, and by links on which nobody has a greater level.
+    /// The shortfall of a path by its demand, and by links on which no connection has a greater level.
     fn best_without_rivals(&self, path: usize, top: &[f64]) -> (f64, Bottleneck) {
         let c = self.problem.connection(path);
         let demand = self.problem.demand(c);
         let unmet = if demand > 0.0 { 1.0 - self.rates[c] / demand } else { 0.0 };
-        // A demand that is met but for rounding is the reason, though a link may hold the path back as well.
+        // A demand that is met except for rounding is the reason, though a link may hold the path back as well.
         let unmet = if unmet <= ROUNDING { 0.0 } else { unmet };
         let mut best = (unmet, if demand.is_finite() { Bottleneck::Demand } else { Bottleneck::None });
         for &link in self.problem.links_of(path) {
@@ -231,7 +233,7 @@ impl Given<'_> {
     }
 }
 
-/// The part of a capacity that is not used; infinite for a link that never binds.
+/// The unused part of a capacity; infinite for a link that never binds.
 fn slack(capacity: f64, load: f64) -> f64 {
     match capacity {
         f64::INFINITY => f64::INFINITY,

@@ -1,6 +1,7 @@
-//! Checks max-min fair rates over many paths against the prices of their levels; shares no code with the solver.
+//! The check of max-min fair rates over many paths against the prices of their levels. It shares no code with the
+//! solver.
 //!
-//! Prices of links, 0 or more, bound what all connections can have together, however they divide it:
+//! Non-negative prices of links bound the rates that all connections can have together, however these are divided:
 //!
 //! ```text
 //! cost[c]    least over the paths of c of the sum over its links of price * coefficient
@@ -9,67 +10,69 @@
 //!            sum over l of price * (capacity - load)  +  sum over the paths p of c of (cost of p - cost[c]) * rate[p]
 //! ```
 //!
-//! If nothing is open, a connection that pays (its cost is over 0) can have more only if another that pays has less.
-//! If besides nobody who pays has a greater level, that other one has no more to spare: the connection has its max-min
-//! fair rate. Rates are the max-min fair ones if every connection has its demand, or pays such prices
+//! If `open` is 0, a connection that pays (its cost is over 0) can have more only if another connection that pays has
+//! less. If besides no connection that pays has a greater level, none of them can spare anything, and the connection
+//! has its max-min fair rate. All rates are max-min fair if every connection either has its demand or pays such prices
 //! [nace2008, sec. IV].
 //!
 //! ```text
-//! gain[c, k]       (open - rounding) / (cost[c] * rate[c])    what c could gain alone at the prices of level k
-//! outdone[c, k]    1 - level[c] / greatest level of any that pays
+//! gain[c, k]       (open - rounding) / (cost[c] * rate[c])    possible gain of c alone at the prices of level k
+//! outdone[c, k]    1 - level[c] / greatest level of all connections that pay
 //! shortfall[c]     least over the levels that hold c of the greater of both; and its demand: 1 - rate[c] / demand[c]
 //! residual         greatest shortfall[c]; 0 is exactly max-min fair
 //! ```
 //!
-//! Rounding is 1e-9 of the right side: as much as a load may exceed a capacity. Where prices lie far apart, a rate
-//! depends on the last digits of a capacity, and no more can be said of it.
+//! The term `rounding` is 1e-9 of the right side, the relative overload that rounding may cause. Where prices differ by
+//! many orders of magnitude, a rate depends on the last digits of a capacity, and the check cannot be more exact.
 //!
-//! Paths over links of capacity 0 are left out; a connection without any other has no shortfall.
+//! The check leaves out paths over links of capacity 0. A connection without any other path has no shortfall.
 
 use crate::certify::{ROUNDING, excess, is_worse, overload_of, worst};
 use crate::global_max_min::Level;
 use crate::problem::Problem;
 
-/// What the check of rates and levels found.
+/// The result of the check of rates against the prices of their levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelCertificate {
     /// Largest overload of a link relative to its capacity, as in [`crate::Certificate`].
     pub overload: f64,
-    /// See `overload`.
+    /// The link with the largest overload; `None` if no link is overloaded.
     pub overloaded_link: Option<usize>,
     /// Largest excess of a connection's rate over its demand, relative to it.
     pub over_demand: f64,
-    /// See `over_demand`.
+    /// The connection with the largest excess over its demand; `None` if no demand is exceeded.
     pub over_demand_connection: Option<usize>,
-    /// A path whose rate is negative, infinite or NaN.
+    /// The first path whose rate is negative, infinite or NaN.
     pub bad_rate: Option<usize>,
-    /// A level with a price that is negative, infinite or NaN, or with a link or connection that is not there.
+    /// The first level with a price that is negative, infinite or NaN, or with a link or connection that does not
+    /// exist.
     pub bad_level: Option<usize>,
     /// Largest shortfall of a connection; 0 for max-min fair rates.
     pub residual: f64,
-    /// The connection with the largest shortfall, if that is over 0.
+    /// The connection with the largest shortfall; `None` if every shortfall is 0.
     pub worst_connection: Option<usize>,
-    /// To which the check was made.
+    /// The relative tolerance of the check.
     pub tolerance: f64,
 }
 
 impl LevelCertificate {
-    /// Whether no link is overloaded, no demand exceeded, and all rates and prices are as they may be.
+    /// Whether no link is overloaded, no demand is exceeded, and all rates and prices are valid.
     pub fn is_feasible(&self) -> bool {
         let has_good_numbers = self.bad_rate.is_none() && self.bad_level.is_none();
         has_good_numbers && self.overload <= ROUNDING && self.over_demand <= ROUNDING
     }
 
-    /// Whether the rates are feasible and max-min fair, to the tolerance.
+    /// Whether the rates are feasible and max-min fair, within the tolerance.
     pub fn holds(&self) -> bool {
         self.is_feasible() && self.residual <= self.tolerance
     }
 }
 
-/// Checks the rates of all paths and the prices of all levels: are the rates of the connections max-min fair?
+/// Checks whether the rates of the connections are max-min fair, given the rates of all paths and the prices of all
+/// levels.
 ///
 /// # Panics
-/// If `path_rates` has another length than the paths.
+/// If `path_rates` is not as long as the list of paths.
 pub fn certify_levels(problem: &Problem, path_rates: &[f64], levels: &[Level], tolerance: f64) -> LevelCertificate {
     assert_eq!(path_rates.len(), problem.paths(), "one rate for each path");
     let loads = problem.loads(path_rates);
@@ -99,7 +102,7 @@ fn is_level(problem: &Problem, level: &Level) -> bool {
         && level.held.iter().all(|&c| (c as usize) < problem.connections())
 }
 
-/// The rates to be checked, and what follows from them.
+/// The rates to check, and the loads and levels that follow from them.
 struct Given<'a> {
     problem: &'a Problem,
     path_rates: &'a [f64],
@@ -108,7 +111,7 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Of each connection: how far it is from a proof that it has all that it can claim.
+    /// The shortfall of each connection: its distance from a proof that it cannot have more.
     fn shortfalls(&self, levels: &[Level]) -> Vec<f64> {
         let mut shortfalls: Vec<f64> = (0..self.problem.connections()).map(|c| self.unmet(c)).collect();
         let mut prices = vec![0.0; self.problem.links()];
@@ -136,7 +139,7 @@ impl Given<'_> {
         self.rates[c] / self.problem.weight(c)
     }
 
-    /// What a connection lacks of its demand, relative to it; nothing if it has no path that can carry more.
+    /// The unmet part of a connection's demand, relative to the demand; 0 if no path of the connection can carry more.
     fn unmet(&self, c: usize) -> f64 {
         let is_open = |&path: &u32| {
             self.problem.links_of(path as usize).iter().all(|&link| self.problem.capacity(link as usize) > 0.0)
@@ -146,18 +149,18 @@ impl Given<'_> {
         if can_gain { (1.0 - self.rates[c] / demand).max(0.0) } else { 0.0 }
     }
 
-    /// What a path costs; infinite if it carries nothing.
+    /// The price of a unit of rate on a path; infinite for a path over a link of capacity 0.
     fn path_cost(&self, path: u32, prices: &[f64]) -> f64 {
         let uses = self.problem.uses_of(path as usize);
         uses.map(|(l, a)| if self.problem.capacity(l) == 0.0 { f64::INFINITY } else { a * prices[l] }).sum()
     }
 
-    /// What the cheapest path of a connection costs.
+    /// The price of a unit of rate on the cheapest path of a connection.
     fn cost(&self, c: usize, prices: &[f64]) -> f64 {
         self.problem.paths_of(c).iter().map(|&path| self.path_cost(path, prices)).fold(f64::INFINITY, f64::min)
     }
 
-    /// What the prices are worth beyond what all connections pay.
+    /// The difference between the value of the capacities at these prices and the payments of all connections.
     fn open(&self, level: &Level, prices: &[f64], costs: &[f64]) -> f64 {
         let on_link = |&(link, price): &(u32, f64)| {
             let room = (self.problem.capacity(link as usize) - self.loads[link as usize]).max(0.0);
@@ -229,7 +232,7 @@ mod tests {
     fn without_a_level_or_a_demand_nothing_is_proved() {
         let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 5.0], &[], 1e-6);
         assert_eq!((found.residual, found.worst_connection), (1.0, Some(0)));
-        // Nor by prices that a connection does not pay: connection 0 has a free path.
+        // A connection is not held by prices that it does not pay: connection 0 has a free path.
         let found = certify_levels(&problem(), &[0.0, 5.0, 4.0, 5.0], &[level(4.0, &[0, 1], &[(0, 1.0)])], 1e-6);
         assert_eq!(found.worst_connection, Some(0));
     }

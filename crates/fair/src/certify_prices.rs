@@ -1,102 +1,103 @@
-//! Checks rates and prices against the conditions of the greatest utility; shares no code with the solver.
+//! The check of rates and prices against the conditions of the greatest utility. It shares no code with the solver.
 //!
 //! Rates and link prices maximise the sum of `weight * U(level)`, U' = level^-alpha, if and only if they are feasible,
 //! prices are 0 or more, and [kelly1998, sec. 2; cao2012, prop. 1]:
 //!
 //! ```text
-//! level[c]    rate of connection c / its weight;      U'[c] = level[c]^-alpha, what one more unit of rate is worth
+//! level[c]    rate of connection c / its weight;      U'[c] = level[c]^-alpha, the worth of one more unit of rate
 //! price[p]    sum over the links of p of coefficient * price[l]
-//! offer[c]    what c pays for a unit of rate: U'[c]; if its demand is met, the least price[p] of its paths, if less
+//! offer[c]    payment of c for a unit of rate: U'[c]; if its demand is met, at most the least price[p] of its paths
 //! cheap[p]    1 - price[p] / offer[c]                 a path that is too cheap: c should send more
 //! dear[p]     min(portion of p in c, 1 - offer[c] / price[p])      a path in use though others are cheaper
 //! idle[l]     min(1 - load[l] / capacity[l], greatest coefficient * price[l] / offer[c] of a path on l)
-//!             a link that has room and a price that counts
+//!             a link that is not full and yet has a relevant price
 //! residual    greatest cheap, dear or idle; 0 is the optimum
 //! ```
 //!
-//! "No path is dear or cheap" is the congestion equality principle [cao2012, cor. 1]: all paths in use of a connection
-//! have the least price among its paths, and that price is the marginal utility. Where a demand is met at a price far
-//! below the marginal utility, prices count relative to `tolerance * U'[c]` at the least.
+//! The condition that no path is dear or cheap is the congestion equality principle [cao2012, cor. 1]: all paths in use
+//! of a connection have the least price among its paths, and that price is the marginal utility. Where a demand is met
+//! at a price far below the marginal utility, the check measures prices relative to at least `tolerance * U'[c]`.
 //!
-//! The duality gap is what prices leave open, `D(price) - sum of weight * U(level)` with the dual function D of
-//! [cao2012, eq. 4], relative to what all connections would pay at their marginal utilities. It is a sum of terms that
-//! are 0 or more each, so that nothing cancels:
+//! The duality gap is `D(price) - sum of weight * U(level)` with the dual function D of [cao2012, eq. 4], relative to
+//! the total payment of all connections at their marginal utilities. Each term of the sum is 0 or more, so that nothing
+//! cancels:
 //!
 //! ```text
 //! gap = sum over l of price[l] * (capacity[l] - load[l])  +  sum over p of (price[p] - least[c]) * rate[p]
 //!     + sum over c of V(best rate at price least[c]) - V(rate),    V(y) = weight * U(y / weight) - least[c] * y
 //! ```
 //!
-//! A link of capacity 0 has an infinite price, since nothing gets over it at any price; its paths are left out.
+//! A link of capacity 0 has an infinite price, since it cannot carry anything at any price; the check leaves out its
+//! paths.
 
 use crate::certify::{Bottleneck, ROUNDING, excess, is_worse, overload_of, worst};
 use crate::problem::Problem;
 
-/// Where the residual is greatest.
+/// The path or link where the residual is greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worst {
-    /// Everything is exact.
+    /// The residual is 0 everywhere.
     Nothing,
-    /// This path is too cheap for its connection to leave alone.
+    /// A path that is too cheap: its connection should send more on it.
     Cheap(usize),
-    /// This path is in use though it is too dear.
+    /// A path that is in use though it is too dear.
     Dear(usize),
-    /// This link has room and a price.
+    /// A link that is not full and yet has a price.
     Idle(usize),
 }
 
-/// What the check of rates and prices found.
+/// The result of the check of rates and prices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceCertificate {
     /// Largest overload of a link relative to its capacity, as in [`crate::Certificate`].
     pub overload: f64,
-    /// See `overload`.
+    /// The link with the largest overload; `None` if no link is overloaded.
     pub overloaded_link: Option<usize>,
     /// Largest excess of a connection's rate over its demand, relative to it.
     pub over_demand: f64,
-    /// See `over_demand`.
+    /// The connection with the largest excess over its demand; `None` if no demand is exceeded.
     pub over_demand_connection: Option<usize>,
-    /// A path whose rate is negative, infinite or NaN.
+    /// The first path whose rate is negative, infinite or NaN.
     pub bad_rate: Option<usize>,
-    /// A link whose price is negative, NaN, or infinite though it has a capacity.
+    /// The first link whose price is negative or NaN, or infinite though the capacity is over 0.
     pub bad_price: Option<usize>,
-    /// How far the worst path or link is from the conditions of the optimum; 0 is exact.
+    /// Greatest deviation of a path or link from the conditions of the optimum; 0 means exactly optimal.
     pub residual: f64,
-    /// See `residual`.
+    /// The path or link with the greatest deviation.
     pub worst: Worst,
     /// Duality gap relative to the sum of rate times marginal utility.
     pub gap: f64,
-    /// Of each path: the dearest link on it; the demand where that is what holds its connection back.
+    /// The bottleneck of each path: its dearest link, or the demand where the demand limits the connection.
     pub bottlenecks: Vec<Bottleneck>,
-    /// Of each path: the sum of what its links charge for a unit of its rate.
+    /// The price of each path: the sum over its links of the price for a unit of its rate.
     pub path_prices: Vec<f64>,
-    /// Of each connection: level^-alpha; infinite at rate 0.
+    /// The marginal utility of each connection: level^-alpha; infinite at rate 0.
     pub marginal_utilities: Vec<f64>,
-    /// Of each connection: rate by weight.
+    /// The level of each connection: its rate divided by its weight.
     pub levels: Vec<f64>,
-    /// Of each link.
+    /// The load on each link, in the unit of the capacities.
     pub loads: Vec<f64>,
-    /// To which the check was made.
+    /// The relative tolerance of the check.
     pub tolerance: f64,
 }
 
 impl PriceCertificate {
-    /// Whether no link is overloaded, no demand exceeded, and all rates and prices are as they may be.
+    /// Whether no link is overloaded, no demand is exceeded, and all rates and prices are valid.
     pub fn is_feasible(&self) -> bool {
         let has_good_numbers = self.bad_rate.is_none() && self.bad_price.is_none();
         has_good_numbers && self.overload <= ROUNDING && self.over_demand <= ROUNDING
     }
 
-    /// Whether rates and prices are feasible and the optimum, to the tolerance.
+    /// Whether rates and prices are feasible and optimal, within the tolerance.
     pub fn holds(&self) -> bool {
         self.is_feasible() && self.residual <= self.tolerance && self.gap <= self.tolerance
     }
 }
 
-/// Checks the rates of all paths and the prices of all links: are they the optimum for `alpha`?
+/// Checks whether the rates of all paths and the prices of all links are the optimum for `alpha`.
 ///
 /// # Panics
-/// If `path_rates` has another length than the paths, or `link_prices` than the links.
+/// If `path_rates` is not as long as the list of paths, or `link_prices` not as long as the list of links.
 pub fn certify_prices(
     problem: &Problem,
     alpha: f64,
@@ -133,7 +134,7 @@ pub fn certify_prices(
     }
 }
 
-/// Everything that follows from rates and prices.
+/// The loads, levels, prices and payments that follow from given rates and link prices.
 struct Market<'a> {
     problem: &'a Problem,
     alpha: f64,
@@ -145,10 +146,10 @@ struct Market<'a> {
     levels: Vec<f64>,
     marginal: Vec<f64>,
     path_prices: Vec<f64>,
-    /// Of each connection: the least price of its paths; infinite if it has none that is open.
+    /// The least path price of each connection; infinite if no path of it is open.
     least: Vec<f64>,
     is_met: Vec<bool>,
-    /// Of each connection: what it pays for a unit of rate.
+    /// The payment of each connection for a unit of rate.
     offer: Vec<f64>,
 }
 
@@ -183,7 +184,7 @@ impl<'a> Market<'a> {
         }
     }
 
-    /// The least price that counts beside what `connection` pays.
+    /// The least price that is relevant beside the payment of `connection`.
     fn scale(&self, connection: usize) -> f64 {
         self.offer[connection].max(self.tolerance * self.marginal[connection])
     }
@@ -195,13 +196,13 @@ impl<'a> Market<'a> {
                 found = (value, at);
             }
         };
-        // Of each link the greatest share of its price, for a unit of rate, in what a connection pays.
+        // For each link, the greatest ratio of its price, for a unit of rate, to the payment of a connection.
         let mut share = vec![0.0f64; self.problem.links()];
         for path in 0..self.problem.paths() {
             let c = self.problem.connection(path);
             let price = self.path_prices[path];
             if price.is_infinite() {
-                // Nothing gets over it; a rate would be an overload.
+                // The link cannot carry anything; a rate would be an overload.
                 continue;
             }
             if self.rates[c] == 0.0 {
@@ -246,7 +247,7 @@ impl<'a> Market<'a> {
         if paid > 0.0 { gap / paid } else { gap }
     }
 
-    /// By how much `connection` would be better off at the best rate for its least price.
+    /// The utility that `connection` loses because it does not have the best rate for its least price.
     fn loss(&self, connection: usize) -> f64 {
         let (weight, price, level) = (self.problem.weight(connection), self.least[connection], self.levels[connection]);
         let best = price.powf(-1.0 / self.alpha).min(self.problem.demand(connection) / weight);

@@ -1,7 +1,7 @@
-//! IEWF, iterative exponential water filling [danna2017], as [ludena2021] runs it: the yardstick of c-SLEN.
+//! IEWF, iterative exponential water filling [danna2017], as [ludena2021] runs it to compare with c-SLEN.
 //!
-//! Rates grow in steps of a unit of subflow instead of jumping to the next saturation. The unit is what one
-//! connection of weight 1 grows in a step, divided among its unfrozen subflows by their portions:
+//! Rates grow in steps of a unit of subflow instead of jumping to the next saturation. The unit is the growth of a
+//! connection of weight 1 in a step, divided among its unfrozen subflows by their portions:
 //!
 //! ```text
 //! repeat                                               a pass
@@ -14,9 +14,9 @@
 //! until no connection's rate changed by `least`
 //! ```
 //!
-//! differs: a connection takes no more in a step than what its demand leaves, which its source knows.
-//! A frozen subflow is not pulled back: links are overloaded by up to a step of all their connections. The test is a
-//! plain `>=` on the sum of the rates in path order; any tolerance changes the printed digits.
+//! differs: a connection takes no more in a step than the rest of its demand, which its source knows.
+//! IEWF does not pull back a frozen subflow: links are overloaded by up to one step of all their connections. The test
+//! is a plain `>=` on the sum of the rates in path order; any tolerance changes the printed digits.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ use crate::passes::{Outcome, Passes, Stop};
 use crate::problem::Problem;
 use crate::start::{self, Start, StartError};
 
-/// Rates that a pass may add to in all its steps, some seconds' worth; more is refused.
+/// Upper limit on the additions to rates in one pass, equal to some seconds of work; more is refused.
 const MOST_WORK: f64 = 1e9;
 
-/// The most work in all passes, in entries that steps look at, and the most steps. A solver ends early only beyond both, so
-/// that a large problem has its passes and a small one ends within seconds.
+/// The most work in all passes, in entries that steps look at, and the most steps. A solver ends early only beyond
+/// both, so that a large problem has its passes and a small one ends within seconds.
 const MOST_IN_ALL: (f64, usize) = (2e9, 1_000_000);
 
-/// What a step costs beside its entries.
+/// The cost of a step besides its entries.
 const STEP: usize = 30;
 
-/// Starting portions or a unit of subflow that cannot be.
+/// Invalid starting portions or an invalid unit of subflow.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum UnitError {
@@ -53,7 +53,7 @@ pub enum UnitError {
     Steps { unit: f64, steps: f64, most: f64, least: f64 },
 }
 
-/// IEWF, pass by pass.
+/// The IEWF solver, which runs pass by pass.
 pub struct Iewf {
     problem: Arc<Problem>,
     unit: f64,
@@ -62,10 +62,10 @@ pub struct Iewf {
 }
 
 impl Iewf {
-    /// Ready for the first pass. `unit` is in the unit of the capacities.
+    /// Prepares the first pass. `unit` is in the unit of the capacities.
     ///
     /// # Errors
-    /// Portions that cannot be, a unit that is not positive, or one so small that a pass would take too many steps.
+    /// Invalid portions, a unit that is not positive, or one so small that a pass would take too many steps.
     pub fn new(problem: Arc<Problem>, start: &Start, unit: f64) -> Result<Self, UnitError> {
         if !(unit > 0.0 && unit.is_finite()) {
             return Err(UnitError::Unit(unit));
@@ -80,13 +80,13 @@ impl Iewf {
         Ok(Self { problem, unit, outcome, steps: 0 })
     }
 
-    /// A unit with which a first step from equal portions adds at most 5 % of its capacity to any link; where no
-    /// capacity is finite, 5 % of the smallest demand.
+    /// The default unit: a first step from equal portions adds at most 5 % of its capacity to any link. If no capacity
+    /// is finite, the unit is 5 % of the smallest demand.
     ///
-    /// differs: [ludena2021, sec. III-C] takes 5 % of the smallest capacity, for links that three connections share at
-    /// the most; with a hundred on a link, a step of that size would fill it five times over.
+    /// differs: [ludena2021, sec. III-C] takes 5 % of the smallest capacity, for links that at most three connections
+    /// share; with a hundred connections on a link, a step of that size would fill it five times over.
     pub fn default_unit(problem: &Problem) -> f64 {
-        // What each link gains in a first step of unit 1, with equal portions.
+        // The growth of each link's load in a first step of unit 1, with equal portions.
         let mut gains = vec![0.0; problem.links()];
         for c in 0..problem.connections() {
             for &path in problem.paths_of(c) {
@@ -103,12 +103,12 @@ impl Iewf {
         match (by_link.is_finite(), by_demand.is_finite()) {
             (true, _) => 0.05 * by_link,
             (false, true) => 0.05 * by_demand,
-            // Nothing is positive and finite only where nothing can have a rate.
+            // Nothing is positive and finite only if no path can have a rate.
             (false, false) => 1.0,
         }
     }
 
-    /// What a connection of weight 1 gains in a step.
+    /// The growth of a connection of weight 1 in a step.
     pub fn unit(&self) -> f64 {
         self.unit
     }
@@ -118,7 +118,7 @@ impl Iewf {
         self.steps
     }
 
-    /// Whether the passes used up the work that they may take; a greater unit takes fewer steps.
+    /// Whether the passes have used up their limit of work; a greater unit takes fewer steps.
     pub fn is_spent(&self) -> bool {
         let (work, steps) = MOST_IN_ALL;
         let entries = self.problem.entry_count() + self.problem.paths() + STEP;
@@ -155,7 +155,7 @@ impl Iewf {
         }
     }
 
-    /// A step: every unfrozen subflow grows. Says which connections have their demand.
+    /// Makes a step, in which every unfrozen subflow grows; returns which connections have their demand.
     fn grow(&mut self, portions: &[f64], is_live: &[bool]) -> Vec<bool> {
         let problem = &*self.problem;
         let grow_one = |(c, own): (usize, std::ops::Range<usize>)| {
@@ -194,8 +194,8 @@ impl Passes for Iewf {
         self.outcome.passes
     }
 
-    /// A certificate is met if every subflow has a bottleneck to the tolerance; overloads, which IEWF always makes, do
-    /// not count against it.
+    /// A certificate is met if every subflow has a bottleneck within the tolerance. Overloads, which IEWF always
+    /// causes, do not count against it.
     fn has_met(&self, stop: Stop) -> bool {
         match stop {
             Stop::Certificate(tolerance) => self.outcome.passes > 0 && self.residual(tolerance) <= tolerance,
@@ -203,7 +203,7 @@ impl Passes for Iewf {
         }
     }
 
-    /// Ends early where it [is spent](Iewf::is_spent).
+    /// Runs until `stop` is met, and ends early where the work limit [is spent](Iewf::is_spent).
     fn run(&mut self, stop: Stop, most: usize) -> bool {
         while !self.has_met(stop) {
             if self.passes() >= most || self.is_spent() {
@@ -214,7 +214,7 @@ impl Passes for Iewf {
         true
     }
 
-    /// Links may be overloaded by up to a step.
+    /// The present allocation, in which links may be overloaded by up to a step.
     fn allocation(&self, converged: bool, tolerance: f64) -> Allocation {
         let path_rates = self.outcome.path_rates(&self.problem);
         self.outcome.allocation(&self.problem, path_rates, converged, tolerance)
@@ -227,7 +227,8 @@ impl Iewf {
     }
 }
 
-/// The most that connection `c` could ever have by weight: its demand, or the least capacity of each of its paths.
+/// The greatest possible level of connection `c`: its demand, or the least capacity on each of its paths, by its
+/// weight.
 fn highest_level(problem: &Problem, c: usize) -> f64 {
     let least = |path: &u32| {
         let uses = problem.uses_of(*path as usize);

@@ -1,11 +1,11 @@
-//! Which paths of which connection use which link: one bit each, in one record for a (connection, link) pair.
+//! The links that the paths of each connection use: one bit for each path, in one record for a (connection, link) pair.
 //!
-//! Paths of a connection share most of their links, so there are four to six times fewer pairs than (path, link)
-//! entries, and a bit test replaces a walk along a path. A connection's paths are taken in groups of 32, one word of
-//! bits; nearly every connection has one group. Links of infinite capacity are left out: they never bind. Where
-//! paths of one group use a link with different coefficients, each coefficient has a pair of its own.
+//! The paths of a connection share most of their links. So there are four to six times fewer pairs than (path, link)
+//! entries, and a bit test replaces a walk along a path. The paths of a connection form groups of 32, one word of bits;
+//! nearly every connection has one group. Links of infinite capacity are left out, since they never bind. Where the
+//! paths of one group use a link with different coefficients, each coefficient has its own pair.
 //!
-//! Some links are watched: a group's pairs on them come first, and these links list theirs.
+//! Some links are watched: a group's pairs on them come first, and these links list their pairs.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::problem::Problem;
 /// Paths in a group.
 const GROUP: usize = 32;
 
-/// Pairs of a group of paths and a link, ordered by group; those on watched links are listed by link too.
+/// Pairs of a group of paths and a link, ordered by group; pairs on watched links are listed by link too.
 pub(crate) struct Incidence {
     /// Groups of connection c: `group_offsets[c]..group_offsets[c + 1]`.
     group_offsets: Vec<u32>,
-    /// Of each group, and at the end one that says where the last ends.
+    /// All groups, and at the end one whose fields mark the end of the last group.
     groups: Vec<Group>,
     watched: Pairs,
     unwatched: Pairs,
@@ -27,21 +27,21 @@ pub(crate) struct Incidence {
     listed: Vec<Listed>,
 }
 
-/// A group of paths of one connection; its paths and pairs go on to where those of the next begin.
+/// A group of paths of one connection; its paths and pairs extend to the beginning of the next group's.
 #[derive(Clone, Copy, Default)]
 struct Group {
     connection: u32,
-    /// In the grouped order of the problem.
+    /// Index of the first path in the grouped order of the problem.
     first_path: u32,
     first_watched: u32,
     first_unwatched: u32,
 }
 
-/// Pairs ordered by group. They lie close together, since to fetch them is most of the work of a pass.
+/// Pairs ordered by group. They lie close together, since fetching them is most of the work of a pass.
 #[derive(Default)]
 struct Pairs {
     pairs: Vec<Pair>,
-    /// Of each pair; empty if all are 1.
+    /// The coefficient of each pair; empty if all are 1.
     coefficient: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Pair {
     pub mask: u32,
 }
 
-/// A pair as the list of a link holds it.
+/// A pair as it appears in the list of a link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Listed {
     pub mask: u32,
@@ -70,7 +70,7 @@ impl Pairs {
         self.coefficient.extend(coefficient);
     }
 
-    /// The pair of this link and coefficient among those from `first` on, made if it is not there.
+    /// The pair of this link and coefficient among those from `first` on; it is added if it does not exist.
     fn find_or_add(&mut self, first: usize, link: usize, coefficient: Option<f64>) -> usize {
         if let Some(wanted) = coefficient {
             let is_same =
@@ -98,7 +98,7 @@ impl Pairs {
 }
 
 impl Incidence {
-    /// All links are watched at first.
+    /// Builds the pairs of a problem; all links are watched at first.
     pub fn new(problem: &Problem) -> Self {
         let mut incidence = Self {
             group_offsets: vec![0],
@@ -108,7 +108,7 @@ impl Incidence {
             link_offsets: Vec::new(),
             listed: Vec::new(),
         };
-        // The latest pair on each link: of the group at hand if it is not before the group's first.
+        // The latest pair on each link; it belongs to the present group unless it comes before the group's first.
         let mut latest = vec![u32::MAX; problem.links()];
         for c in 0..problem.connections() {
             for paths in problem.paths_of(c).chunks(GROUP) {
@@ -144,7 +144,7 @@ impl Incidence {
         self.groups.push(Group { first_path, first_watched: self.watched.pairs.len() as u32, ..Group::default() });
     }
 
-    /// Watches these links and no others: a word for each link.
+    /// Watches exactly the links that `is_watched` selects; it has an entry for each link.
     pub fn watch(&mut self, is_watched: &[bool]) {
         let all = self.watched.pairs.len() + self.unwatched.pairs.len();
         let (mut watched, mut unwatched) = (Pairs::with_capacity(all), Pairs::with_capacity(all));
@@ -202,12 +202,13 @@ impl Incidence {
         &self.unwatched.pairs[self.unwatched_of(group)]
     }
 
-    /// Calls `f` with each pair of a group on a watched link, and the capacity that a unit of rate uses there.
+    /// Calls `f` with each pair of a group on a watched link, and the use of its capacity by a unit of rate.
     pub fn for_each_watched(&self, group: usize, f: impl FnMut(Pair, f64)) {
         self.watched.for_each(self.watched_of(group), f);
     }
 
-    /// The same for its pairs on links that are not watched.
+    /// Calls `f` with each pair of a group on a link that is not watched, and the use of its capacity by a unit of
+    /// rate.
     pub fn for_each_unwatched(&self, group: usize, f: impl FnMut(Pair, f64)) {
         self.unwatched.for_each(self.unwatched_of(group), f);
     }
@@ -230,7 +231,7 @@ impl Incidence {
         self.groups[group].first_unwatched as usize..self.groups[group + 1].first_unwatched as usize
     }
 
-    /// The places in the list of the pairs on a watched link.
+    /// The range of places in the list that hold the pairs on a watched link.
     pub fn places_on(&self, link: usize) -> Range<usize> {
         self.link_offsets[link] as usize..self.link_offsets[link + 1] as usize
     }
@@ -240,7 +241,7 @@ impl Incidence {
         self.listed[place]
     }
 
-    /// Capacity that a unit of rate uses at a pair that is listed.
+    /// The use of capacity by a unit of rate at a pair of the list.
     pub fn coefficient_of(&self, listed: Listed) -> f64 {
         self.watched.coefficient.get(listed.pair as usize).copied().unwrap_or(1.0)
     }

@@ -1,7 +1,7 @@
-//! Rate allocation: pure functions from a [`Problem`] to an [`Allocation`].
+//! Solvers for fair rates: pure functions from a [`Problem`] to an [`Allocation`].
 //!
-//! Solvers work on plain `f64` in the unit of the capacities given, whatever it is. [`certify()`] checks any
-//! allocation from the definitions alone and shares no code with the solvers.
+//! Solvers work on plain `f64` in the unit of the capacities given. [`certify()`] checks any allocation against the
+//! definitions alone and shares no code with the solvers.
 
 mod allocation;
 mod incidence;

@@ -1,7 +1,7 @@
 //! Max-min fair rates where every connection has one path: progressive filling [bertsekas1992, sec. 6.5.2].
 //!
-//! All levels rise together; the connections of the link that saturates first freeze, then those of the next. The crate
-//! `anabranch-filling` does it on arrays; here they are put in its order.
+//! All levels rise together. The connections of the link that saturates first freeze, then those of the next link, and
+//! so on. The crate `anabranch-filling` does this on arrays; this module puts connections in its order.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::allocation::Allocation;
 use crate::problem::Problem;
 
-/// A connection that has more than one path.
+/// An error for a connection that has more than one path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "connection {connection} has {paths} paths; progressive filling takes one for each connection (give one path, \
@@ -21,10 +21,10 @@ pub struct MultipathError {
     paths: usize,
 }
 
-/// Weighted max-min fair rates within the demands.
+/// Computes weighted max-min fair rates within the demands.
 ///
 /// # Errors
-/// A connection with more than one path.
+/// Returns an error for a connection with more than one path.
 pub fn max_min(problem: &Problem) -> Result<Allocation, MultipathError> {
     let several = (0..problem.connections()).find(|&c| problem.paths_of(c).len() > 1);
     if let Some(connection) = several {
@@ -37,7 +37,7 @@ pub fn max_min(problem: &Problem) -> Result<Allocation, MultipathError> {
     Ok(Allocation { path_rates, connection_rates, passes: 1, converged: true, residual: 0.0 })
 }
 
-/// The values of connections for the path of each; as they are if paths come in the same order.
+/// The values of connections in the order of their paths; borrowed if the order is the same.
 fn in_order<'a>(values: &'a [f64], problem: &Problem) -> Cow<'a, [f64]> {
     let paths = 0..problem.paths();
     let is_same = paths.len() == values.len() && paths.clone().all(|path| problem.connection(path) == path);
@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn demands_and_weights_go_with_their_paths() {
-        // The first connection has its demand of 1, so the second gets 3 at the second link, and the fourth 7 at the first.
+        // The first connection has its demand of 1, so the second gets 3 at the second link, and the fourth 7 at the
+        // first.
         let problem = Problem::new(shuffled()).unwrap();
         let allocation = max_min(&problem).unwrap();
         assert_eq!(allocation.path_rates, [3.0, 7.0, 1.0]);

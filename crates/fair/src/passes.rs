@@ -1,41 +1,41 @@
-//! What solvers by passes share: the loop, when it stops, and how portions follow from rates.
+//! The common part of solvers that work in passes: the loop, the stop rule, and the portions that follow from rates.
 
 use crate::allocation::Allocation;
 use crate::certify::certify;
 use crate::problem::Problem;
 
-/// When to stop.
+/// The stop rule of a solver that works in passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
-    /// When every subflow has a bottleneck to this relative tolerance, see [`crate::certify()`].
+    /// Stop when every subflow has a bottleneck to this relative tolerance, as [`crate::certify()`] defines it.
     Certificate(f64),
-    /// When no connection's rate changed by this much (in the unit of the capacities) since the pass before:
-    /// the rule of [ludena2021], which may stop far from a fair allocation.
+    /// Stop when no connection's rate has changed by this much (in the unit of the capacities) since the previous pass.
+    /// This is the rule of [ludena2021], which may stop far from a fair allocation.
     Change(f64),
 }
 
 /// A solver that comes closer to its answer with every pass over the problem.
 pub trait Passes {
-    /// One pass: fills the links anew from the present portions, then takes the portions from the rates.
+    /// Makes one pass: fills the links anew by the present portions, then computes the portions from the rates.
     fn pass(&mut self);
 
-    /// Passes done.
+    /// The number of passes so far.
     fn passes(&self) -> usize;
 
-    /// Whether the last pass ended as `stop` asks; false before the first.
+    /// Whether the last pass met the stop rule; false before the first pass.
     fn has_met(&self, stop: Stop) -> bool;
 
-    /// The rates after the last pass; `converged` is the caller's word for whether its stop rule was met, and
-    /// the residual is reckoned by the certificate of this `tolerance`.
+    /// The rates after the last pass. The caller states in `converged` whether its stop rule was met; the residual is
+    /// that of a certificate with this `tolerance`.
     fn allocation(&self, converged: bool, tolerance: f64) -> Allocation;
 
-    /// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
+    /// Runs passes until `stop` is met or there have been `most` in total; returns whether it was met.
     fn run(&mut self, stop: Stop, most: usize) -> bool {
         run(self, stop, most)
     }
 }
 
-/// Passes until `stop` is met or `most` passes are done in all; says whether it was met.
+/// Runs passes until `stop` is met or there have been `most` in total; returns whether it was met.
 pub(crate) fn run<P: Passes + ?Sized>(solver: &mut P, stop: Stop, most: usize) -> bool {
     while !solver.has_met(stop) {
         if solver.passes() >= most {
@@ -46,13 +46,13 @@ pub(crate) fn run<P: Passes + ?Sized>(solver: &mut P, stop: Stop, most: usize) -
     true
 }
 
-/// What a pass leaves behind, in the grouped order of the problem's paths.
+/// The result of a pass, in the grouped order of the problem's paths.
 pub(crate) struct Outcome {
-    /// Of each path; sums to 1 over a connection.
+    /// The portion of each path; the portions of a connection add up to 1.
     pub portions: Vec<f64>,
-    /// Of each path.
+    /// The rate of each path.
     pub rates: Vec<f64>,
-    /// Of each connection: the sum of its rates.
+    /// The rate of each connection: the sum over its paths.
     pub totals: Vec<f64>,
     /// The largest change of a connection's rate in the last pass.
     pub change: f64,
@@ -60,14 +60,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Before the first pass.
+    /// The state before the first pass.
     pub fn new(problem: &Problem, portions: Vec<f64>) -> Self {
         let (rates, totals) = (vec![0.0; problem.paths()], vec![0.0; problem.connections()]);
         Self { portions, rates, totals, change: f64::INFINITY, passes: 0 }
     }
 
-    /// Ends a pass that has set the rates: totals and portions follow. A connection without a rate keeps its
-    /// portions, since nothing was learnt about them.
+    /// Ends a pass that has set the rates by computing totals and portions. A connection without a rate keeps its
+    /// portions, since the pass gives no information about them.
     pub fn end_pass(&mut self, problem: &Problem) {
         self.change = 0.0;
         for (c, own) in problem.connection_offsets().windows(2).map(|w| w[0]..w[1]).enumerate() {
@@ -83,7 +83,7 @@ impl Outcome {
         self.passes += 1;
     }
 
-    /// The rates of the paths in the order given.
+    /// The rates of the paths in the order of the problem.
     pub fn path_rates(&self, problem: &Problem) -> Vec<f64> {
         let mut path_rates = vec![0.0; problem.paths()];
         for (&path, &rate) in problem.grouped().iter().zip(&self.rates) {
@@ -92,8 +92,8 @@ impl Outcome {
         path_rates
     }
 
-    /// The allocation of these path rates, with the residual that its certificate finds; infinite before the first
-    /// pass.
+    /// The allocation of these path rates, with the residual of its certificate; the residual is infinite before the
+    /// first pass.
     pub fn allocation(&self, problem: &Problem, path_rates: Vec<f64>, converged: bool, tolerance: f64) -> Allocation {
         let connection_rates = problem.sum_by_connection(&path_rates);
         let is_done = self.passes > 0;

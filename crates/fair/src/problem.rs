@@ -1,11 +1,12 @@
-//! What is to be shared among whom: capacities, paths, demands, weights; checked and frozen.
+//! The allocation problem: capacities, paths, demands and weights, checked and immutable.
 //!
-//! A path of connection c on link l uses `coefficient * rate` of the link's capacity (1 unless given).
-//! Degenerate parts are defined, not refused:
+//! A path of connection c on link l uses `coefficient * rate` of the link's capacity; the coefficient is 1 unless
+//! given.
+//! Some degenerate parts are accepted and others refused:
 //! - a link of capacity 0 holds every path over it at rate 0; a link of infinite capacity never binds;
 //! - a connection of demand 0, or without a path, has rate 0;
-//! - a path that no finite link and no demand would ever stop is refused;
-//! - an amount below 1e-100 counts as 0, one over 1e100 is refused, so that nothing overflows or is lost.
+//! - a path that no finite link and no demand limits is refused;
+//! - an amount below 1e-100 counts as 0, and one over 1e100 is refused, so that nothing overflows or is lost.
 
 mod checks;
 
@@ -16,26 +17,26 @@ use thiserror::Error;
 
 use checks::{FACTOR, capacities, check_lengths, check_paths, check_values, demands, is_factor, same_length, weights};
 
-/// The arrays that make a problem, in the order of their paths.
+/// The arrays that make up a problem, in the order of its paths.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemParts {
-    /// Of each link: 0 or more, may be infinite.
+    /// The capacity of each link: 0 or more, may be infinite.
     pub capacity: Vec<f64>,
-    /// Links of path p: `path_links[path_offsets[p]..path_offsets[p + 1]]`.
+    /// The offsets of the paths' links: path p uses `path_links[path_offsets[p]..path_offsets[p + 1]]`.
     pub path_offsets: Vec<usize>,
-    /// Link numbers along the paths.
+    /// The link numbers along the paths, one path after the other.
     pub path_links: Vec<u32>,
     /// The connection that each path belongs to, in any order.
     pub path_connection: Vec<u32>,
-    /// The most that each connection can use: 0 or more, may be infinite.
+    /// The demand of each connection, the most that it can use: 0 or more, may be infinite.
     pub demand: Vec<f64>,
-    /// Claim of each connection: positive, finite.
+    /// The claim of each connection: positive, finite.
     pub weight: Vec<f64>,
-    /// Capacity used for each unit of rate, for each entry of `path_links`; empty if 1 everywhere.
+    /// The capacity used for each unit of rate, for each entry of `path_links`; empty if 1 everywhere.
     pub coefficient: Vec<f64>,
 }
 
-/// Arrays that do not make a problem.
+/// The reason why arrays do not make a valid problem.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum ProblemError {
@@ -64,7 +65,8 @@ pub enum ProblemError {
     TooMany { what: &'static str, count: usize },
 }
 
-/// A problem that every solver takes; immutable. Problems with the same paths share what depends on these alone.
+/// An immutable problem that every solver takes. Problems with the same paths share the arrays that depend on paths
+/// alone.
 #[derive(Clone, Debug)]
 pub struct Problem {
     capacity: Arc<[f64]>,
@@ -73,34 +75,35 @@ pub struct Problem {
     paths: Arc<PathArrays>,
 }
 
-/// What depends on paths alone.
+/// The arrays that depend on paths alone.
 #[derive(Debug)]
 struct PathArrays {
     offsets: Vec<usize>,
     links: Vec<u32>,
     connection: Vec<u32>,
     coefficient: Vec<f64>,
-    /// Paths of connection c: `grouped[connection_offsets[c]..connection_offsets[c + 1]]`, in the order given.
+    /// The offsets of the connections' paths: connection c has `grouped[connection_offsets[c]..connection_offsets[c +
+    /// 1]]`, in the order given.
     connection_offsets: Vec<usize>,
     grouped: Vec<u32>,
 }
 
-/// Other numbers for the paths of a problem; what is `None` stays.
+/// New numbers for the paths of a problem; `None` leaves the numbers as they are.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Of each link, as in [`ProblemParts`]; 0 for one that fails.
+    /// The new capacity of each link, as in [`ProblemParts`]; 0 for a failed link.
     pub capacity: Option<Vec<f64>>,
-    /// Of each connection.
+    /// The new demand of each connection.
     pub demand: Option<Vec<f64>>,
-    /// Of each connection.
+    /// The new weight of each connection.
     pub weight: Option<Vec<f64>>,
 }
 
 impl Problem {
-    /// Checks the arrays and freezes them.
+    /// Checks the arrays and makes a problem of them.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// Returns the first fault, with its place.
     pub fn new(parts: ProblemParts) -> Result<Self, ProblemError> {
         check_lengths(&parts)?;
         check_paths(&parts)?;
@@ -120,10 +123,10 @@ impl Problem {
         Self { capacity, demand, weight, paths }.limited()
     }
 
-    /// The same paths with other numbers; costs little more than checking these.
+    /// A problem with the same paths and other numbers; it costs little more than the check of the numbers.
     ///
     /// # Errors
-    /// Arrays of another length, a number out of its range, or a path that nothing limits any more.
+    /// Returns an error for arrays of another length, a number out of its range, or a path without any limit.
     pub fn changed(&self, changes: Changes) -> Result<Self, ProblemError> {
         let (links, connections) = (self.links(), self.connections());
         let capacity = changes.capacity.map(|c| same_length("capacity", c, links, "link").and_then(capacities));
@@ -158,7 +161,7 @@ impl Problem {
         }
     }
 
-    /// The problem as progressive filling takes it, with demands and weights by path.
+    /// The problem in the form that progressive filling takes, with demands and weights by path.
     pub(crate) fn single_path<'a>(&'a self, demand: &'a [f64], weight: &'a [f64]) -> SinglePath<'a> {
         SinglePath {
             capacity: &self.capacity,
@@ -190,7 +193,7 @@ impl Problem {
         self.capacity[link]
     }
 
-    /// Demand of `connection`, perhaps infinite.
+    /// Demand of `connection`; may be infinite.
     pub fn demand(&self, connection: usize) -> f64 {
         self.demand[connection]
     }
@@ -245,7 +248,7 @@ impl Problem {
         self.paths.links.len()
     }
 
-    /// Where the paths of each connection begin in the grouped order.
+    /// The index of each connection's first path in the grouped order.
     pub(crate) fn connection_offsets(&self) -> &[usize] {
         &self.paths.connection_offsets
     }
@@ -259,7 +262,7 @@ impl Problem {
         self.paths.offsets[path]..self.paths.offsets[path + 1]
     }
 
-    /// For each connection the sum of `path_rates` over its paths.
+    /// The sum of `path_rates` over the paths of each connection.
     pub fn sum_by_connection(&self, path_rates: &[f64]) -> Vec<f64> {
         // Folded from 0, since an empty sum of floats is -0.
         let total = |c| self.paths_of(c).iter().fold(0.0, |sum, &path| sum + path_rates[path as usize]);
@@ -278,7 +281,7 @@ impl Problem {
     }
 }
 
-/// Takes back what rounding put over a capacity or a demand: each path is divided by the worst excess on it.
+/// Removes excesses over capacities and demands by rounding: divides the rate of each path by the worst excess on it.
 pub(crate) fn trim(problem: &Problem, path_rates: &mut [f64]) {
     let over = |amount: f64, limit: f64| if limit > 0.0 { (amount / limit).max(1.0) } else { 1.0 };
     let links: Vec<f64> =

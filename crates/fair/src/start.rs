@@ -1,25 +1,25 @@
 //! The portions from which the iterative solvers start.
 //!
-//! Upward max-min fair allocations are not unique, and where the iteration ends depends on where it starts: equal
-//! portions are those of the papers; geometric ones favour the first (shortest) path, and mostly carry more in total:
-//! 0.3 is a good ratio.
+//! Upward max-min fair allocations are not unique, and the start of the iteration determines its end. Equal portions
+//! are those of the papers. Geometric portions favour the first (shortest) path, and mostly carry more in total; 0.3 is
+//! a good ratio.
 
 use thiserror::Error;
 
 use crate::problem::Problem;
 
-/// How each connection's rate is first divided among its paths.
+/// The initial division of each connection's rate among its paths.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
-    /// 1/n each [ludena2021, alg. 1].
+    /// Equal portions, 1/n each [ludena2021, alg. 1].
     Equal,
-    /// In proportion to `ratio^rank`, rank 0 for the connection's first path; ratio in (0, 1].
+    /// Portions in proportion to `ratio^rank`; rank is 0 for the connection's first path, and ratio is in (0, 1].
     Geometric(f64),
-    /// In proportion to these positive numbers, one for each path in the order of the problem.
+    /// Portions in proportion to these positive numbers, one for each path in the order of the problem.
     Given(Vec<f64>),
 }
 
-/// Portions that cannot be.
+/// Invalid starting portions.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum StartError {
@@ -34,7 +34,7 @@ pub enum StartError {
     Value { path: usize, value: f64 },
 }
 
-/// The least portion that a geometric start gives, so that a long list of paths does not vanish from the beginning.
+/// The least portion that a geometric start gives, so that later paths in a long list do not vanish from the beginning.
 const LEAST: f64 = 1e-12;
 
 /// Starting portions in the grouped order of the problem; they sum to 1 for each connection that has paths.

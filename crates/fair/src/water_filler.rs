@@ -1,9 +1,9 @@
-//! Water-fillers that go once over the links, and iterate [namyar2024]: approximate, and no program is solved.
+//! Water-fillers that visit each link once, and iterate [namyar2024]: approximate solvers without a linear program.
 //!
-//! A pass begins with infinite rates and goes over the links in the order of the level at which each would fill up on its
-//! own. On each it solves the link alone: subflows that have a lower rate from an earlier link keep it, the others share
-//! what is left in proportion to their claims. Rates only fall, so that no link is overloaded in the end. The demand of a
-//! connection is a link of its own.
+//! A pass begins with infinite rates and visits the links in the order of the level at which each would fill up alone.
+//! At each link it solves the link alone: subflows that have a lower rate from an earlier link keep it, and the others
+//! share the rest in proportion to their claims. Rates only fall, so that no link is overloaded in the end. The demand
+//! of a connection counts as a link of its own.
 //!
 //! ```text
 //! s            such that sum over the subflows p of the link of a_p min(rate_p, s claim_p) = capacity
@@ -11,19 +11,20 @@
 //! ```
 //!
 //! The approximate water-filler makes one pass, with the connection's weight as the claim of each subflow. The adaptive
-//! one makes several: the claims are weight times portion, and each pass takes the portions that the one before came to.
+//! one makes several passes: the claims are weight times portion, and each pass takes the portions that resulted from
+//! the pass before.
 //!
-//! differs: weights and coefficients, which the programs published with the paper have not.
+//! differs: it supports weights and coefficients, which the programs published with the paper lack.
 
 use std::sync::Arc;
 
 use crate::problem::{Problem, trim};
 use crate::start::{self, Start, StartError};
 
-/// Demands are met, to this relative accuracy, once all connections are this close to theirs.
+/// The relative distance from its demand within which a connection's demand counts as met.
 const ALL_MET: f64 = 1e-9;
 
-/// The rates of all paths after one pass over the links, each subflow by itself; nothing is overloaded.
+/// The rates of all paths after one pass over the links, with each subflow by itself; no link is overloaded.
 pub fn approximate_water_filler(problem: &Problem) -> Vec<f64> {
     let claim = |path| problem.weight(problem.connection(path));
     let mut subflows: Vec<Subflow> =
@@ -32,23 +33,23 @@ pub fn approximate_water_filler(problem: &Problem) -> Vec<f64> {
     fitting(problem, &subflows)
 }
 
-/// The adaptive water-filler, pass by pass.
+/// The adaptive water-filler, which runs pass by pass.
 pub struct AdaptiveWaterFiller {
     problem: Arc<Problem>,
     links: Links,
-    /// Of each path, in the order of the problem.
+    /// The subflow of each path, in the order of the problem.
     subflows: Vec<Subflow>,
-    /// The rate that each connection cannot exceed, whatever the others do.
+    /// The rate that each connection cannot exceed, whatever the other connections do.
     most: Vec<f64>,
     passes: usize,
     has_met_all: bool,
 }
 
 impl AdaptiveWaterFiller {
-    /// Ready for the first pass.
+    /// Prepares the first pass.
     ///
     /// # Errors
-    /// Portions that cannot be.
+    /// Returns an error for invalid portions.
     pub fn new(problem: Arc<Problem>, start: &Start) -> Result<Self, StartError> {
         let portions = start::portions(&problem, start)?;
         let mut subflows = vec![Subflow::default(); problem.paths()];
@@ -61,7 +62,7 @@ impl AdaptiveWaterFiller {
         Ok(Self { links: Links::new(&problem), problem, subflows, most, passes: 0, has_met_all })
     }
 
-    /// One pass, and the claims of the next.
+    /// Makes one pass, and computes the claims of the next.
     pub fn pass(&mut self) {
         self.links.pass(&self.problem, &mut self.subflows);
         self.passes += 1;
@@ -70,7 +71,7 @@ impl AdaptiveWaterFiller {
             let own = self.problem.paths_of(c);
             let total = own.iter().fold(0.0, |sum, &path| sum + self.subflows[path as usize].rate);
             self.has_met_all &= total >= most * (1.0 - ALL_MET);
-            // A connection that got nothing keeps its portions.
+            // A connection without a rate keeps its portions.
             if total > 0.0 {
                 for &path in own {
                     let subflow = &mut self.subflows[path as usize];
@@ -80,23 +81,23 @@ impl AdaptiveWaterFiller {
         }
     }
 
-    /// Passes done.
+    /// The number of passes so far.
     pub fn passes(&self) -> usize {
         self.passes
     }
 
-    /// Whether every connection has its demand, or all that its paths could carry: more passes change nothing.
+    /// Whether every connection has its demand, or all that its paths could carry, so that more passes change nothing.
     pub fn has_met_all(&self) -> bool {
         self.has_met_all
     }
 
-    /// The rates of all paths after the last pass; nothing is overloaded.
+    /// The rates of all paths after the last pass; no link is overloaded.
     pub fn path_rates(&self) -> Vec<f64> {
         fitting(&self.problem, &self.subflows)
     }
 }
 
-/// The rate that a connection cannot exceed: its demand, or what its paths could carry if each were alone.
+/// The rate that a connection cannot exceed: its demand, or the sum of the rates that its paths could carry alone.
 fn most_of(problem: &Problem, connection: usize) -> f64 {
     let narrowest = |&path: &u32| {
         let alone = problem.uses_of(path as usize).map(|(link, coefficient)| problem.capacity(link) / coefficient);
@@ -105,21 +106,21 @@ fn most_of(problem: &Problem, connection: usize) -> f64 {
     problem.demand(connection).min(problem.paths_of(connection).iter().map(narrowest).sum())
 }
 
-/// The rates, without what rounding put over a capacity or a demand.
+/// The rates, without excesses over a capacity or a demand by rounding.
 fn fitting(problem: &Problem, subflows: &[Subflow]) -> Vec<f64> {
     let mut rates = subflows.iter().map(|subflow| subflow.rate).collect::<Vec<_>>();
     trim(problem, &mut rates);
     rates
 }
 
-/// A path in a pass: the rate that links have left to it until now, and what it claims of the next.
+/// A path in a pass: the rate that the links so far have left it, and its claim at the next link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Subflow {
     rate: f64,
     claim: f64,
 }
 
-/// A subflow that shares what a link has left.
+/// A subflow that shares the rest of a link's capacity.
 #[derive(Clone, Copy)]
 struct Sharer {
     path: u32,
@@ -128,12 +129,12 @@ struct Sharer {
     subflow: Subflow,
 }
 
-/// The subflows by link, and room for those of one.
+/// The subflows by link, and work space for the subflows of one link.
 struct Links {
-    /// The paths over link l, in their order: `paths[starts[l]..starts[l + 1]]`.
+    /// The offsets of the links' paths: link l has `paths[starts[l]..starts[l + 1]]`, in their order.
     starts: Vec<usize>,
     paths: Vec<u32>,
-    /// Of each entry of `paths`; empty if 1 everywhere.
+    /// The coefficient of each entry of `paths`; empty if 1 everywhere.
     coefficients: Vec<f64>,
     sharers: Vec<Sharer>,
 }
@@ -160,7 +161,7 @@ impl Links {
         Self { starts, paths, coefficients, sharers: Vec::new() }
     }
 
-    /// Fills all links and demands once, from the one of the lowest level on; a demand comes before a link of its level.
+    /// Fills all links and demands once, in order of rising level; a demand comes before a link of the same level.
     fn pass(&mut self, problem: &Problem, subflows: &mut [Subflow]) {
         let demands = demands_by_level(problem, subflows);
         let mut demands = demands.iter().peekable();
@@ -196,9 +197,10 @@ impl Links {
         self.share(problem.demand(connection), subflows);
     }
 
-    /// Lowers the rates of the sharers to what there is, in proportion to claims, unless all fit in.
+    /// Lowers the rates of the sharers to the available capacity, in proportion to claims, unless all fit.
     ///
-    /// A subflow with less keeps what it has; the level only rises as such are found, so that each is found once.
+    /// A subflow with a lower rate keeps it. The level only rises when such subflows are found, so that each is found
+    /// once.
     fn share(&mut self, mut left: f64, subflows: &mut [Subflow]) {
         let asked = |sharers: &[Sharer]| sharers.iter().map(|s| s.coefficient * s.subflow.rate).sum::<f64>();
         if asked(&self.sharers) <= left {
@@ -224,7 +226,8 @@ impl Links {
     }
 }
 
-/// The links that can fill up, by the level at which each would on its own; every subflow with a claim begins anew.
+/// The links that can fill up, in order of the level at which each would do so alone; every subflow with a claim starts
+/// anew.
 fn links_by_level(problem: &Problem, subflows: &mut [Subflow]) -> Vec<(f64, u32)> {
     let mut slopes = vec![0.0; problem.links()];
     for (path, subflow) in subflows.iter_mut().enumerate() {
@@ -242,9 +245,9 @@ fn demands_by_level(problem: &Problem, subflows: &[Subflow]) -> Vec<(f64, u32)> 
     by_level((0..problem.connections()).map(|c| (problem.demand(c), claims(c))))
 }
 
-/// The numbers of those with a finite amount and a slope, by level, amount by slope, from the lowest on.
+/// The indices of the items with a finite amount and a slope, in order of rising level, which is amount by slope.
 fn by_level(amounts: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, u32)> {
-    // The quotient of a large amount and a tiny slope may be infinite, and the amount is a limit all the same.
+    // The quotient of a large amount and a tiny slope may be infinite, and the amount is still a limit.
     let level = |(number, (amount, slope)): (usize, (f64, f64))| {
         (slope > 0.0 && amount.is_finite()).then(|| ((amount / slope).min(f64::MAX), number as u32))
     };

@@ -1,13 +1,13 @@
-//! Max-min fair rates of subflows that are taken for connections of their own, by progressive filling.
+//! Max-min fair rates of subflows, each treated as a separate connection, by progressive filling.
 //!
-//! Each has the weight of its connection, whose demand is one more link that they share. Exact for the subflows, and an
-//! approximation for the connections: one with many paths gets more.
+//! Each subflow has the weight of its connection, whose demand is one more link that its subflows share. The rates are
+//! exact for the subflows, and an approximation for the connections: a connection with many paths gets more.
 
 use anabranch_filling::SinglePath;
 
 use crate::problem::{Problem, trim};
 
-/// The rates of all paths; nothing is overloaded.
+/// Computes the rates of all paths; no link is overloaded.
 pub fn water_filling(problem: &Problem) -> Vec<f64> {
     let (demand_links, capacity) = with_demands(problem);
     let mut offsets = Vec::with_capacity(problem.paths() + 1);
@@ -37,7 +37,7 @@ pub fn water_filling(problem: &Problem) -> Vec<f64> {
     rates
 }
 
-/// The link that stands for each connection's demand, if it has one, and the capacities of all links with these.
+/// The link that stands for each connection's demand, if it has one, and the capacities of all links including these.
 fn with_demands(problem: &Problem) -> (Vec<Option<usize>>, Vec<f64>) {
     let mut capacity: Vec<f64> = (0..problem.links()).map(|link| problem.capacity(link)).collect();
     let link = |&demand: &f64| {

@@ -1,8 +1,8 @@
 //! The two algorithms of weighted Vegas, as iterations on rates [cao2012, sec. III]: rates that follow prices, and
 //! weights that follow rates.
 //!
-//! Both come to proportional fairness (see [`crate::proportional`]) by moving a connection's weight, its `alpha_s`, to
-//! those of its paths that cost least; the weights k of its paths sum to 1.
+//! Both reach proportional fairness ([`crate::proportional`]) by moving a connection's weight, its `alpha_s`, to those
+//! of its paths that cost least; the weights k of its paths sum to 1.
 //!
 //! ```text
 //! WeightAdjustment, algorithm 1, with prices by eq. (12); all links, then all connections:
@@ -15,8 +15,8 @@
 //!     k[p]     = x[p] / sum of x over the connection's paths                              [cao2012, eq. 24]
 //! ```
 //!
-//! differs: a weight does not fall below a floor. Without it, it may come to 0 and never come back.
-//! differs: demands and coefficients, which the paper has not. A demand is a link of the connection's own.
+//! differs: a weight does not fall below a floor. Without the floor, it may come to 0 and never rise again.
+//! differs: demands and coefficients, which the paper lacks. A demand is a link of the connection's own.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use thiserror::Error;
 use crate::problem::{Problem, ProblemParts};
 use crate::proportional::alpha_fair;
 
-/// Parameters or weights that cannot be.
+/// Invalid parameters or weights.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum WeightError {
@@ -39,12 +39,12 @@ pub enum WeightError {
     Floor(f64),
 }
 
-/// Step sizes of [`WeightAdjustment`].
+/// The step sizes of [`WeightAdjustment`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
-    /// What a price rises for each unit of load over the capacity.
+    /// The rise of a price for each unit of load over the capacity.
     pub gamma: f64,
-    /// What a rate rises in a step over a path without a price, in the unit of the capacities; 1 in the paper.
+    /// The rise of a rate in a step over a path without a price, in the unit of the capacities; 1 in the paper.
     pub rise: f64,
     /// The least weight of a path.
     pub floor: f64,
@@ -53,40 +53,40 @@ pub struct Steps {
 /// Rates, weights and prices after a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Of each path, in the unit of the capacities.
+    /// The rate of each path, in the unit of the capacities.
     pub rates: Vec<f64>,
-    /// Of each path: its part of its connection's weight, to be used in the next step.
+    /// The part of its connection's weight that each path has in the next step.
     pub weights: Vec<f64>,
-    /// Of each link for a unit of rate; infinite for capacity 0.
+    /// The price of each link for a unit of rate; infinite for capacity 0.
     pub link_prices: Vec<f64>,
-    /// Of each path: the sum over its links, and the price of its connection's demand.
+    /// The price of each path: the sum over its links, and the price of its connection's demand.
     pub path_prices: Vec<f64>,
-    /// Steps done.
+    /// The number of steps so far.
     pub steps: usize,
-    /// The largest change of a weight in the last step; infinite before the first.
+    /// The largest change of a weight in the last step; infinite before the first step.
     pub change: f64,
 }
 
-/// Prices under this count as 0, so that no rate overflows.
+/// Prices below this count as 0, so that no rate overflows.
 const NO_PRICE: f64 = 1e-100;
 
-/// Rates go no further than this.
+/// The greatest rate.
 const MOST_RATE: f64 = 1e100;
 
-/// Algorithm 1, step by step.
+/// The iteration of algorithm 1, step by step.
 pub struct WeightAdjustment {
     apart: Apart,
     parameters: Steps,
     trace: Trace,
-    /// Of each link of `apart`.
+    /// The price of each link of `apart`.
     prices: Vec<f64>,
 }
 
 impl WeightAdjustment {
-    /// Before the first step: the rates given, all prices 0.
+    /// The state before the first step: the rates given, all prices 0.
     ///
     /// # Errors
-    /// Step sizes or rates that cannot be.
+    /// Returns an error for invalid step sizes or rates.
     pub fn new(problem: &Problem, rates: Vec<f64>, parameters: Steps) -> Result<Self, WeightError> {
         let steps = [("gamma", parameters.gamma), ("rise", parameters.rise)];
         for (name, value) in steps {
@@ -103,7 +103,7 @@ impl WeightAdjustment {
         Ok(Self { apart, parameters, trace, prices })
     }
 
-    /// One step: prices follow loads, rates follow prices, weights follow rates.
+    /// Makes one step: prices follow loads, rates follow prices, weights follow rates.
     pub fn advance(&mut self, problem: &Problem) {
         let loads = self.apart.loads(&self.trace.rates);
         for ((price, load), capacity) in self.prices.iter_mut().zip(loads).zip(&self.apart.capacity) {
@@ -120,13 +120,13 @@ impl WeightAdjustment {
         trace.end_step(weights(problem, &trace.rates, &trace.weights, self.parameters.floor));
     }
 
-    /// After the last step.
+    /// The rates, weights and prices after the last step.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 }
 
-/// Algorithm 2, step by step.
+/// The iteration of algorithm 2, step by step.
 pub struct WeightAllocation {
     apart: Apart,
     floor: f64,
@@ -135,10 +135,10 @@ pub struct WeightAllocation {
 }
 
 impl WeightAllocation {
-    /// Before the first step: the weights given, scaled to sum to 1 for each connection.
+    /// The state before the first step: the weights given, scaled to sum to 1 for each connection.
     ///
     /// # Errors
-    /// Weights or a floor that cannot be.
+    /// Returns an error for invalid weights or an invalid floor.
     pub fn new(problem: &Problem, weights_given: &[f64], floor: f64) -> Result<Self, WeightError> {
         check_floor(floor)?;
         check("weights", weights_given, problem.paths())?;
@@ -151,7 +151,7 @@ impl WeightAllocation {
         Ok(Self { apart: Apart::new(problem), floor, trace, is_exact: true })
     }
 
-    /// One step: rates follow weights, weights follow rates.
+    /// Makes one step: rates follow weights, weights follow rates.
     pub fn advance(&mut self, problem: &Problem) {
         let claim = |path: usize| self.trace.weights[path] * problem.weight(problem.connection(path));
         let solved = self.apart.solve((0..problem.paths()).map(claim).collect());
@@ -163,7 +163,8 @@ impl WeightAllocation {
         trace.end_step(weights(problem, &trace.rates, &trace.weights, self.floor));
     }
 
-    /// Steps until no weight changes by `least` or `most` are done in all; says whether it came to that.
+    /// Makes steps until no weight changes by `least` or there have been `most` in total; returns whether the weights
+    /// stopped changing.
     pub fn run(&mut self, problem: &Problem, least: f64, most: usize) -> bool {
         while self.trace.change >= least {
             if self.trace.steps >= most {
@@ -174,7 +175,7 @@ impl WeightAllocation {
         true
     }
 
-    /// After the last step.
+    /// The rates, weights and prices after the last step.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -206,7 +207,7 @@ impl Trace {
     }
 }
 
-/// Each path's part of its connection's rate, and no less than the floor; as before where a connection has no rate.
+/// Each path's part of its connection's rate, at least the floor; unchanged where a connection has no rate.
 fn weights(problem: &Problem, rates: &[f64], before: &[f64], floor: f64) -> Vec<f64> {
     let mut weights = before.to_vec();
     for c in 0..problem.connections() {
@@ -238,10 +239,10 @@ fn check(name: &'static str, values: &[f64], paths: usize) -> Result<(), WeightE
     }
 }
 
-/// The problem with each path as a connection of its own, and each finite demand as one more link.
+/// The problem with each path as a separate connection, and each finite demand as one more link.
 struct Apart {
     parts: ProblemParts,
-    /// Of all links; no limit counts as one that no rate reaches.
+    /// The capacity of each link; a link without a limit has a capacity that no rate reaches.
     capacity: Vec<f64>,
 }
 

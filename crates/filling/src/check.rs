@@ -1,19 +1,20 @@
-//! What the arrays must be.
+//! The checks of the arrays.
 
 use thiserror::Error;
 
 use crate::SinglePath;
 
-/// Amounts beyond this are refused: their sums and quotients might overflow.
+/// Greatest finite amount; sums and quotients of greater ones might overflow.
 pub const MOST: f64 = 1e100;
 
-/// Amounts below this count as 0: they cannot be divided without loss.
+/// Amounts below this count as 0, since they cannot be divided without loss.
 pub const LEAST: f64 = 1e-100;
 
-/// Weights and coefficients beyond this, or below its inverse, are refused for the same reason.
+/// Greatest weight or coefficient; the least is its inverse. Others are refused, since sums and quotients might
+/// overflow.
 pub const MOST_FACTOR: f64 = 1e30;
 
-/// Arrays that cannot be filled.
+/// The reason why arrays cannot be filled.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum FillingError {
@@ -34,12 +35,12 @@ pub enum FillingError {
     TooMany { what: &'static str, count: usize },
 }
 
-/// An amount as it counts.
+/// The amount with negligible values set to 0.
 pub fn amount(given: f64) -> f64 {
     if given < LEAST { 0.0 } else { given }
 }
 
-/// Checks everything but the link numbers, which the index looks at anyway.
+/// Checks everything except the link numbers, which the index checks.
 pub fn check(shared: &SinglePath<'_>) -> Result<(), FillingError> {
     check_offsets(shared.offsets, shared.links.len())?;
     let (connections, entries) = (shared.connections(), shared.links.len());

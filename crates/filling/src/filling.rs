@@ -1,11 +1,11 @@
-//! The filling itself.
+//! Progressive filling.
 //!
-//! With one path each, freezing only ever postpones saturations. So a queue of links by the level last known suffices: a
-//! link that comes up is looked at again, and goes back if its level has risen since. Before it does, all demands up to
-//! the level known are met.
+//! With one path for each connection, freezing only postpones saturations. So a queue of links by their last known
+//! levels suffices: a link that comes to the front is looked at again, and goes back if its level has risen. Before
+//! that, all demands up to the known level are met.
 //!
-//! What takes time is to fetch what belongs to the connections of a link, scattered in memory as they are. So they freeze
-//! in batches: what each step needs of all is asked for at once.
+//! Most of the time goes into fetching data of a link's connections, which are scattered in memory. So connections
+//! freeze in batches: each step fetches its data for the whole batch at once.
 
 use crate::SinglePath;
 use crate::check::{FillingError, amount, check};
@@ -14,7 +14,7 @@ use crate::index::Index;
 use crate::links::Links;
 use crate::queue::Queue;
 
-/// Progressive filling, with room that is used again.
+/// Progressive filling, with memory that is reused.
 ///
 /// ```
 /// use anabranch_filling::{Filling, SinglePath};
@@ -33,14 +33,14 @@ pub struct Filling {
     index: Index,
     links: Links,
     queue: Queue,
-    /// Levels at which demands are met, in order; as bits, which are in the same order.
+    /// Levels at which demands are met, in rising order; they are stored as bits, which have the same order.
     demands: Vec<(u64, u32)>,
     frozen: Frozen,
     batch: Vec<Freezing>,
     rates: Vec<f64>,
 }
 
-/// Connections that freeze together: more than the processor fetches at once.
+/// Number of connections that freeze together: more than the processor fetches at once.
 const BATCH: usize = 64;
 
 /// A connection that freezes.
@@ -48,17 +48,17 @@ const BATCH: usize = 64;
 struct Freezing {
     connection: u32,
     level: f64,
-    /// Where its path begins and ends.
+    /// Beginning and end of its path.
     path: (usize, usize),
 }
 
 impl Filling {
-    /// Weighted max-min fair rates within the demands, one for each connection.
+    /// Computes weighted max-min fair rates within the demands, one for each connection.
     ///
-    /// They do not depend on what was solved before, to the last bit.
+    /// The rates do not depend on earlier problems, to the last bit.
     ///
     /// # Errors
-    /// The first thing that is wrong with the arrays, with its place.
+    /// Returns the first fault of the arrays, with its place.
     pub fn solve(&mut self, shared: &SinglePath<'_>) -> Result<&[f64], FillingError> {
         check(shared)?;
         self.index.build(shared)?;
@@ -70,19 +70,19 @@ impl Filling {
         if let Some(connection) = self.frozen.first_live(shared.connections()) {
             return Err(FillingError::Unlimited { connection });
         }
-        // A weight times the level of a demand may be more than the demand by rounding.
+        // By rounding, a weight times the level of a demand may exceed the demand.
         for (rate, &demand) in self.rates.iter_mut().zip(shared.demand) {
             *rate = rate.min(amount(demand));
         }
         Ok(&self.rates)
     }
 
-    /// The rates found last.
+    /// The last rates found.
     pub fn into_rates(self) -> Vec<f64> {
         self.rates
     }
 
-    /// Freezes all connections that a link or a demand stops. `UNIT`: all weights and coefficients are 1.
+    /// Freezes all connections that a link or a demand limits. `UNIT`: all weights and coefficients are 1.
     fn fill<const UNIT: bool>(&mut self, shared: &SinglePath<'_>) {
         self.begin::<UNIT>(shared);
         let (mut z, mut met) = (0.0f64, 0);
@@ -116,7 +116,7 @@ impl Filling {
         self.queue.refill((0..shared.capacity.len()).map(|l| links.level::<UNIT>(l, shared, index, frozen)));
     }
 
-    /// Freezes what is live on a link.
+    /// Freezes the unfrozen connections on a link.
     fn saturate<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, link: usize, level: f64) {
         for listed in self.index.on(link).chunks(BATCH) {
             let listed = listed.iter().map(|&connection| (connection, level));
@@ -125,7 +125,7 @@ impl Filling {
         }
     }
 
-    /// Freezes connections whose demands are met up to `level`, from number `met` on; gives the next number.
+    /// Freezes connections whose demands are met up to `level`, from number `met` on; returns the next number.
     fn meet_demands<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, met: usize, level: f64) -> usize {
         let is_due = |(bits, _): &&(u64, u32)| *bits <= level.to_bits();
         let due = self.demands[met..].iter().take_while(is_due).count();
@@ -138,14 +138,14 @@ impl Filling {
     }
 }
 
-/// Puts those of a batch's connections into it that are not frozen yet, each with its level, and notes that they are.
+/// Adds the unfrozen ones of these connections to a batch, each with its level, and marks them as frozen.
 fn choose_live<'a>(
     found: impl Iterator<Item = (u32, f64)>,
     frozen: &mut Frozen,
     batch: &'a mut [Freezing],
 ) -> &'a mut [Freezing] {
     let mut live = 0;
-    // Without a branch, which nobody could foretell: what is frozen already is overwritten.
+    // There is no branch, which would be unpredictable: an entry for a frozen connection is overwritten.
     for (connection, level) in found {
         (batch[live].connection, batch[live].level) = (connection, level);
         live += usize::from(frozen.insert(connection));
@@ -153,13 +153,13 @@ fn choose_live<'a>(
     &mut batch[..live]
 }
 
-/// Whether a factor may be left out.
+/// Whether a factor is 1, so that it can be left out.
 #[allow(clippy::float_cmp)] // It was given, not computed.
 fn is_one(factor: f64) -> bool {
     factor == 1.0
 }
 
-/// Gives a batch its rates and takes it off its links.
+/// Sets the rates of a batch and removes it from its links.
 fn freeze<const UNIT: bool>(batch: &mut [Freezing], links: &mut Links, rates: &mut [f64], shared: &SinglePath<'_>) {
     let weight = |connection| if UNIT { 1.0 } else { shared.weight_of(connection) };
     for freezing in &mut *batch {
@@ -167,7 +167,7 @@ fn freeze<const UNIT: bool>(batch: &mut [Freezing], links: &mut Links, rates: &m
         freezing.path = (shared.offsets[connection], shared.offsets[connection + 1]);
         rates[connection] = weight(connection) * freezing.level;
     }
-    // Whoever looks at the ends of all paths has the processor fetch them side by side.
+    // Reading the ends of all paths makes the processor fetch them in parallel.
     let ends = batch.iter().map(|freezing| shared.links.get(freezing.path.0).max(shared.links.get(freezing.path.1)));
     std::hint::black_box(ends.max());
     for freezing in batch {

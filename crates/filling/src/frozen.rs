@@ -1,19 +1,19 @@
-//! Which connections are frozen.
+//! The set of frozen connections.
 
-/// A set of connections, a bit for each.
+/// A set of connections, one bit for each.
 #[derive(Clone, Debug, Default)]
 pub struct Frozen {
     words: Vec<u64>,
 }
 
 impl Frozen {
-    /// Thaws all.
+    /// Clears the set.
     pub fn clear(&mut self, connections: usize) {
         self.words.clear();
         self.words.resize(connections.div_ceil(64), 0);
     }
 
-    /// Freezes one; whether it was not frozen yet.
+    /// Adds a connection; returns whether it was absent.
     #[inline]
     pub fn insert(&mut self, connection: u32) -> bool {
         let (word, bit) = (&mut self.words[connection as usize / 64], 1 << (connection % 64));
@@ -22,7 +22,7 @@ impl Frozen {
         is_new
     }
 
-    /// Whether this one is frozen.
+    /// Whether this connection is frozen.
     pub fn contains(&self, connection: u32) -> bool {
         self.words[connection as usize / 64] & (1 << (connection % 64)) != 0
     }

@@ -1,22 +1,23 @@
-//! Which connections take each link.
+//! The connections on each link.
 
 use crate::{FillingError, SinglePath};
 
 /// Connections listed by link.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// Connections over link l, in their order: `listed[starts[l]..starts[l + 1]]`, one for each entry.
+    /// The offsets of the links' connections: link l has `listed[starts[l]..starts[l + 1]]`, in their order, one for
+    /// each entry.
     starts: Vec<u32>,
     listed: Vec<u32>,
 }
 
 impl Index {
-    /// Lists all entries anew.
+    /// Builds the list of all entries.
     pub fn build(&mut self, shared: &SinglePath<'_>) -> Result<(), FillingError> {
         let links = shared.capacity.len();
         self.starts.clear();
         self.starts.resize(links + 2, 0);
-        // Counted two places on, so that a start moves to where the next begins while its list is written.
+        // Counted two places on, so that a start moves to the beginning of the next while its list is written.
         for &link in shared.links {
             match self.starts[2..].get_mut(link as usize) {
                 Some(count) => *count += 1,

@@ -1,14 +1,14 @@
-//! Links while they fill.
+//! The links while they fill.
 //!
-//! A link keeps what its frozen connections leave of it, and how fast its load grows with the level by the others:
+//! A link keeps the capacity that its frozen connections leave, and the growth of its load by the others:
 //!
 //! ```text
 //! level[l] = left[l] / slope[l]
 //! slope[l] = sum of weight[c] * coefficient[c, l] over the connections c on l that are not frozen
 //! ```
 //!
-//! is the level at which it saturates. Freezing a connection takes its rate off `left` and its part off `slope`, whatever
-//! the level has come to. So what is left is right whatever the slope has lost by rounding.
+//! where `level` is the level at which it saturates. Freezing a connection subtracts its rate from `left` and its part
+//! from `slope`, whatever the present level. So `left` is right whatever the slope has lost by rounding.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::check::amount;
 use crate::frozen::Frozen;
 use crate::index::Index;
 
-/// A slope that fell by this factor is summed anew, since what subtraction left of it may be rounding error.
+/// A slope that fell by this factor is summed anew, since the result of the subtractions may be rounding error.
 const STALE: f64 = 1.0 / 16.0;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ struct Link {
     slope: f64,
 }
 
-/// What is left of all links. `UNIT`: all weights and coefficients are 1, so that a slope is a number of connections.
+/// The state of all links. `UNIT`: all weights and coefficients are 1, so that a slope is a number of connections.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     links: Vec<Link>,
@@ -72,7 +72,7 @@ impl Links {
         if *slope > 0.0 { left.max(0.0) / *slope } else { f64::INFINITY }
     }
 
-    /// Takes off a connection that freezes at this level.
+    /// Subtracts a connection that freezes at this level.
     #[inline]
     pub fn freeze<const UNIT: bool>(&mut self, shared: &SinglePath<'_>, path: Range<usize>, weight: f64, level: f64) {
         if UNIT {
@@ -92,7 +92,7 @@ impl Links {
     }
 }
 
-/// The slope of a link, from those that are not frozen.
+/// The slope of a link, summed over its unfrozen connections.
 #[cold]
 fn slope_of(link: usize, shared: &SinglePath<'_>, index: &Index, frozen: &Frozen) -> f64 {
     let live = index.on(link).iter().filter(|&&connection| !frozen.contains(connection));
@@ -101,7 +101,8 @@ fn slope_of(link: usize, shared: &SinglePath<'_>, index: &Index, frozen: &Frozen
     }
     let part = |connection: usize| {
         let entries = shared.path(connection).filter(|&entry| shared.links[entry] as usize == link);
-        // One that takes the link several times is listed as often, and its parts may differ: each time their mean.
+        // A connection that uses the link several times is listed as often, and its parts may differ: each entry is
+        // their mean.
         let (count, sum) = entries.fold((0.0, 0.0), |(n, sum), entry| (n + 1.0, sum + shared.coefficient_of(entry)));
         shared.weight_of(connection) * sum / count
     };

@@ -1,40 +1,42 @@
-//! Links in the order of the levels at which they were last known to saturate.
+//! A queue of links in the order of the levels at which they were last known to saturate.
 //!
-//! Levels only rise, so those far off need no order: links lie in bins by level, and only those of the first bin are kept
-//! in order. When it is their turn, most have risen into another bin since, and go there in a few steps; a heap of all
-//! links would have them all in order, at several times the cost.
+//! Levels only rise, so links with high levels need no order: links lie in bins by level, and only those of the first
+//! bin are ordered. When a bin comes first, most of its links have risen into another bin, and move there in a few
+//! steps. A heap of all links would keep them all in order, at several times the cost.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Bins at a time: for levels up to 2^16 times the first.
+/// Number of bins at a time, for levels up to 2^16 times the first.
 const BINS: usize = 2048;
 
 /// Bits of a level that do not choose its bin; the levels of a bin differ by less than a hundredth.
 const WITHIN: u32 = 52 - 7;
 
-/// Ends a chain.
+/// Marks the end of a chain.
 const NONE: u32 = u32::MAX;
 
-/// A queue of links; the one of the lowest level comes first, of equal ones that of the lowest number.
+/// A queue of links; the link with the lowest level comes first, and among equal levels the one with the lowest number.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
-    /// Links of bins up to `open`, in order. Levels are bits, which for those of 0 and more are in the same order.
+    /// The links of bins up to `open`, in order. Levels are stored as bits, which have the same order for values of 0
+    /// and more.
     near: BinaryHeap<Reverse<(u64, u32)>>,
     open: u64,
-    /// Chains of links: the first of each bin from `base` on, then of all bins beyond; the next of each link.
+    /// The chains of links: the first link of each bin from `base` on, then of all bins beyond; the next link of each
+    /// link.
     base: u64,
     firsts: Vec<u32>,
     nexts: Vec<u32>,
-    /// Level of each link when it was put into a chain.
+    /// Level of each link when it was added to a chain.
     levels: Vec<f64>,
-    /// Links in chains.
+    /// Number of links in chains.
     far: usize,
 }
 
 impl Queue {
-    /// Begins anew with all links, at these levels; those of infinite level are left out.
+    /// Starts again with all links, at these levels; links of infinite level are left out.
     pub fn refill(&mut self, levels: impl Iterator<Item = f64>) {
         self.near.clear();
         self.levels.clear();
@@ -50,7 +52,7 @@ impl Queue {
         }
     }
 
-    /// The first link, and its level as last known. Links whose bin comes first are asked for their `level` anew.
+    /// The first link, and its last known level. The levels of links in the first bin are computed anew by `level`.
     pub fn first(&mut self, mut level: impl FnMut(usize) -> f64) -> Option<(f64, usize)> {
         while self.near.is_empty() && self.far > 0 {
             self.open_next(&mut level);
@@ -58,7 +60,7 @@ impl Queue {
         self.near.peek().map(|&Reverse((bits, link))| (f64::from_bits(bits), link as usize))
     }
 
-    /// Moves the first link to where `level` is; out of the queue if that is infinite.
+    /// Moves the first link to its place by `level`, or out of the queue if that is infinite.
     pub fn raise_first(&mut self, level: f64) {
         let Some(mut first) = self.near.peek_mut() else { return };
         if bin(level) <= self.open {
@@ -83,7 +85,7 @@ impl Queue {
         self.far += 1;
     }
 
-    /// Takes the links of the next bin that has any.
+    /// Takes the links of the next bin that is not empty.
     fn open_next(&mut self, level: &mut impl FnMut(usize) -> f64) {
         let from = (self.open + 1 - self.base) as usize;
         let place = (from..=BINS).find(|&place| self.firsts[place] != NONE).expect("far links are in chains");
@@ -91,7 +93,7 @@ impl Queue {
         if place < BINS {
             self.open = self.base + place as u64;
         } else {
-            // Bins begin anew, with the lowest of those beyond.
+            // The bins start again, with the lowest level of the links beyond.
             let least = self.chain(first).map(|link| self.levels[link as usize]).fold(f64::INFINITY, f64::min);
             (self.base, self.open) = (bin(least), bin(least));
         }
@@ -119,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// The first link, if it is asked for the level that it was put at.
+    /// The first link, if its level has not changed since it was added.
     fn first(queue: &mut Queue) -> Option<(f64, usize)> {
         let levels = queue.levels.clone();
         queue.first(|link| levels[link])

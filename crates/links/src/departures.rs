@@ -1,6 +1,7 @@
-//! The departures to come on all links: a ring for each, all in one array, so that a short queue is one cache line.
+//! The pending departures on all links. Each link has a ring, and all rings share one array, so that a short queue is
+//! one cache line.
 
-/// Entries in a line.
+/// Number of entries in a line.
 const LINE: u32 = 8;
 
 /// A cache line of departure times.
@@ -8,26 +9,26 @@ const LINE: u32 = 8;
 #[repr(align(64))]
 struct Line([u64; LINE as usize]);
 
-/// Where the ring of a link is.
+/// The position of a link's ring in the array.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    /// Its first line, and the binary logarithm of its length in entries.
+    /// Index of the first line, and the binary logarithm of the ring's length in entries.
     line: u32,
     log: u8,
     head: u32,
     len: u32,
 }
 
-/// All rings.
+/// The rings of all links.
 #[derive(Clone, Debug, Default)]
 pub struct Departures {
     lines: Vec<Line>,
-    /// First lines of rings that were outgrown, by the logarithm of their length.
+    /// The first lines of rings that were outgrown, by the logarithm of their length.
     free: Vec<Vec<u32>>,
 }
 
 impl Departures {
-    /// An empty ring.
+    /// Makes an empty ring.
     pub fn ring(&mut self) -> Ring {
         let log = LINE.ilog2() as u8;
         Ring { line: self.take(log), log, head: 0, len: 0 }
@@ -50,7 +51,7 @@ impl Departures {
         &mut self.lines[(ring.line + place / LINE) as usize].0[(place % LINE) as usize]
     }
 
-    /// Adds a departure, not before the last.
+    /// Adds a departure, which must not be before the last.
     #[inline]
     pub fn push(&mut self, ring: &mut Ring, time: u64) {
         if ring.len == 1 << ring.log {
@@ -60,7 +61,7 @@ impl Departures {
         ring.len += 1;
     }
 
-    /// Forgets what has departed by now.
+    /// Removes the departures up to now.
     #[inline]
     pub fn settle(&mut self, ring: &mut Ring, now: u64) {
         while ring.len > 0 && *self.entry(ring, 0) <= now {
@@ -80,7 +81,7 @@ impl Departures {
         *ring = larger;
     }
 
-    /// Reads both ends of a ring; to fetch them early.
+    /// Reads both ends of a ring, to fetch them into the cache early.
     #[inline]
     pub fn prefetch(&self, ring: &Ring) -> u64 {
         let mask = (1 << ring.log) - 1;
@@ -90,7 +91,7 @@ impl Departures {
 }
 
 impl Ring {
-    /// Departures to come.
+    /// Number of pending departures.
     pub fn len(&self) -> u32 {
         self.len
     }

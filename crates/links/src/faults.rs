@@ -1,34 +1,34 @@
-//! What happens to packets on a link that loses, repeats or delays some.
+//! The random faults of links, which lose, repeat or delay some packets.
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_plan::Faults;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// The fates of the packets of one kind on one link, one after the other.
+/// A random sequence of fates for the packets of one kind on one link.
 #[derive(Clone, Debug)]
 pub struct Fates {
     faults: Faults,
     random: ChaCha8Rng,
 }
 
-/// When the copies of a packet arrive: none, one or two.
+/// The arrival times of the copies of a packet: none, one or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// Of the packet itself, unless it is lost.
+    /// Arrival time of the packet itself; `None` if it is lost.
     pub first: Option<u64>,
-    /// Of a second copy.
+    /// Arrival time of a second copy; `None` if there is none.
     pub second: Option<u64>,
 }
 
 impl Fates {
-    /// Stream number `id` under `seed`; `None` where nothing ever happens.
+    /// The sequence of stream number `id` under `seed`; `None` for a link without faults.
     pub fn new(faults: &Faults, seed: u64, id: u32) -> Option<Box<Self>> {
         let random = stream(seed, Purpose::Faults, id);
         (!faults.is_none()).then(|| Box::new(Self { faults: *faults, random }))
     }
 
-    /// What happens to a packet that would arrive at `time`.
+    /// Draws the fate of a packet that would arrive at `time`.
     pub fn next(&mut self, time: u64) -> Arrivals {
         let first = self.copy(time);
         let is_twice = self.random.random_bool(self.faults.duplicate);

@@ -1,4 +1,4 @@
-//! Links, whether time is simulated or real: when a packet that enters one arrives, and what befalls it on the way.
+//! Models of links for simulated or real time: the arrival times of packets, and their queueing, loss and faults.
 
 mod departures;
 pub mod faults;

@@ -1,10 +1,11 @@
 //! Links: each sends packets one after the other and delivers them after its delay, in order.
 //!
-//! When a packet enters, everything before it is known, and so is when it will have left; one event per packet and link is
-//! enough, its arrival at the far end. What waits is counted by the departures to come.
+//! When a packet enters a link, all packets before it are known, and so is its departure. One event for each packet and
+//! link is therefore enough, the arrival at the far end. The number of pending departures is the number of waiting
+//! packets.
 //!
-//! A packet needs a link's record of one cache line and, of its queue, mostly one more. What few links have (limits,
-//! capacities that change) stands apart.
+//! For each packet a link needs its record of one cache line and mostly one more line for its queue. Rare features
+//! (limits, capacities that change) are stored separately.
 
 use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Span, Time};
@@ -13,39 +14,39 @@ use anabranch_plan::LinkPlan;
 use crate::departures::{Departures, Ring};
 use crate::schedule::{Schedule, ps_per_byte};
 
-/// No entry in [`Links::special`].
+/// Marks a link without an entry in [`Links::special`].
 const NONE: u32 = u32::MAX;
 
-/// What every packet needs of a link.
+/// The fields of a link that every packet needs.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Link {
-    /// When the last packet will have left.
+    /// Departure of the last packet.
     free_at: u64,
-    /// 0 for a link without limit.
+    /// Picoseconds per byte; 0 for a link without a limit.
     ps_per_byte: f64,
     delay: u64,
     waiting: Ring,
-    /// Where it stands in [`Links::special`].
+    /// Index in [`Links::special`].
     special: u32,
-    /// The most packets since [`Links::peak`] was last asked.
+    /// Greatest number of packets since the last call of [`Links::peak`].
     peak_packets: u32,
     most_packets: u32,
-    /// The most that may wait.
+    /// Greatest number of packets that may wait.
     limit_packets: u32,
     bytes: u64,
 }
 
 const _: () = assert!(std::mem::size_of::<Link>() == 64, "a link is one cache line");
 
-/// What few links have.
+/// The rare features of a link.
 #[derive(Clone, Debug)]
 struct Special {
     limit_bytes: u64,
     schedule: Option<Schedule>,
 }
 
-/// All links under simulation.
+/// All links of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     hot: Vec<Link>,
@@ -54,33 +55,33 @@ pub struct Links {
     dropped: Vec<Dropped>,
 }
 
-/// What a link has dropped: packets, and of those for which there was no room the bytes.
+/// The number of packets that a link dropped, and the bytes of those for which there was no room.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dropped {
     packets: u64,
     refused_bytes: u64,
 }
 
-/// What has happened on a link.
+/// The counters of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Bytes that it took in, of packets of any kind, and those of them that it has sent.
+    /// Bytes of packets of any kind that the link took in.
     pub bytes: u64,
-    /// See `bytes`.
+    /// Bytes of packets of any kind that the link has sent.
     pub sent: u64,
-    /// Packets that found the queue full or were lost on the way.
+    /// Number of packets that found the queue full or were lost on the way.
     pub dropped: u64,
-    /// The most packets that waited, the one in transmission included.
+    /// Greatest number of packets that waited, including the packet in transmission.
     pub most_packets: u32,
 }
 
-/// Bytes that a link of constant capacity has still to send.
+/// Bytes that a link of constant capacity still has to send.
 fn bytes_left(link: &Link, now: u64) -> u64 {
     let wait = link.free_at.saturating_sub(now) as f64;
     if link.ps_per_byte > 0.0 { (wait / link.ps_per_byte).round() as u64 } else { 0 }
 }
 
-/// How long a packet takes to send; a picosecond at least, so that no two of a link arrive at the same time.
+/// Transmission time of a packet; at least a picosecond, so that no two packets of a link arrive at the same time.
 #[inline]
 fn transmission(bytes: u32, ps_per_byte: f64) -> u64 {
     // Adding a half rounds in two instructions, where `round` may be a call.
@@ -92,7 +93,7 @@ impl Links {
     pub fn add(&mut self, capacity: Rate, delay: u64, plan: &LinkPlan) {
         let schedule = Schedule::new(capacity, plan);
         let is_special = schedule.is_some() || plan.limit.bytes.is_some();
-        // On a link without limit nothing waits: packets of one instant only stand in a row.
+        // On a link without a limit nothing waits; packets that enter at one instant only keep their order.
         let has_queue = schedule.is_some() || capacity.0.is_finite();
         let special = if is_special { self.special.len() as u32 } else { NONE };
         if is_special {
@@ -115,12 +116,12 @@ impl Links {
         self.dropped.push(Dropped::default());
     }
 
-    /// How many there are.
+    /// Number of links.
     pub fn count(&self) -> usize {
         self.hot.len()
     }
 
-    /// Takes a packet in; gives when it arrives at the far end, or `None` if there is no room for it.
+    /// Puts a packet on a link; returns its arrival at the far end, or `None` if there is no room for it.
     #[inline]
     pub fn enter(&mut self, l: u32, now: u64, bytes: u32) -> Option<u64> {
         let link = &mut self.hot[l as usize];
@@ -146,7 +147,7 @@ impl Links {
         Some(free_at.saturating_add(link.delay))
     }
 
-    /// When the transmission of a packet begins that comes to a link now; until then it waits.
+    /// Start of the transmission of a packet that enters a link now; until then it waits.
     pub fn begins(&mut self, l: u32, now: u64) -> u64 {
         let link = &self.hot[l as usize];
         match self.special.get_mut(link.special as usize).and_then(|special| special.schedule.as_mut()) {
@@ -162,25 +163,25 @@ impl Links {
         dropped.refused_bytes += u64::from(bytes);
     }
 
-    /// So many packets wait before the link, or are in transmission.
+    /// Records the number of packets that wait at a link or are in transmission.
     pub fn note_waiting(&mut self, l: u32, packets: u32) {
         let link = &mut self.hot[l as usize];
         link.peak_packets = link.peak_packets.max(packets);
         link.most_packets = link.most_packets.max(packets);
     }
 
-    /// A packet was lost on the way.
+    /// Counts a packet that was lost on the way.
     pub fn drop_one(&mut self, l: u32) {
         self.dropped[l as usize].packets += 1;
     }
 
-    /// Reads what every packet needs; to fetch it early.
+    /// Reads the fields that every packet needs, to fetch them into the cache early.
     #[inline]
     pub fn prefetch(&self, l: u32) -> u64 {
         self.hot[l as usize].free_at
     }
 
-    /// Reads both ends of the queue; to fetch them early.
+    /// Reads both ends of the queue, to fetch them into the cache early.
     #[inline]
     pub fn prefetch_at_queue(&self, l: u32) -> u64 {
         self.departures.prefetch(&self.hot[l as usize].waiting)
@@ -191,7 +192,8 @@ impl Links {
         self.hot[l as usize].delay
     }
 
-    /// Bytes that wait: of the packet in transmission what is left, or all of it if the capacity changes.
+    /// Backlog in bytes. It contains the rest of the packet in transmission, or all of that packet if the capacity
+    /// changes.
     pub fn backlog(&self, l: usize, now: u64) -> u64 {
         let link = &self.hot[l];
         match self.special.get(link.special as usize).and_then(|s| s.schedule.as_ref()) {
@@ -200,38 +202,38 @@ impl Links {
         }
     }
 
-    /// The most packets that waited since this was last asked.
+    /// Greatest number of packets that waited since the last call.
     pub fn peak(&mut self, l: usize, now: u64) -> u32 {
         let link = &mut self.hot[l];
         self.departures.settle(&mut link.waiting, now);
         std::mem::replace(&mut link.peak_packets, link.waiting.len())
     }
 
-    /// Bytes that ever came to a link, also those for which there was no room.
+    /// Total bytes that arrived at a link, including packets for which there was no room.
     pub fn arrived(&self, l: usize) -> u64 {
         self.hot[l].bytes + self.dropped[l].refused_bytes
     }
 
-    /// What a link can carry now; infinite without limit.
+    /// Present capacity of a link; infinite for a link without a limit.
     pub fn capacity(&self, l: usize, now: Time) -> Rate {
         let link = &self.hot[l];
         let schedule = self.special.get(link.special as usize).and_then(|s| s.schedule.as_ref());
         Rate(BIT_PICOSECONDS / schedule.map_or(link.ps_per_byte, |s| s.ps_per_byte(now.0)))
     }
 
-    /// When the first opportunity of a link is that has bytes left, from a time on; `None` for one that sends at any time.
+    /// Time of the first opportunity with bytes left, at `from` or later; `None` for a link that sends at any time.
     pub fn opportunity(&mut self, l: u32, from: u64) -> Option<u64> {
         let special = self.special.get_mut(self.hot[l as usize].special as usize)?;
         special.schedule.as_mut()?.opportunity(from)
     }
 
-    /// Bytes of opportunities that nothing has taken, since this was last asked.
+    /// Bytes of opportunities that no packet used since the last call.
     pub fn take_unused(&mut self, l: u32) -> u64 {
         let special = self.special.get_mut(self.hot[l as usize].special as usize);
         special.and_then(|special| special.schedule.as_mut()).map_or(0, Schedule::take_unused)
     }
 
-    /// What the opportunities of the last while made of the link; `None` for one that sends at any time.
+    /// Capacity by the opportunities in a window before `now`; `None` for a link that sends at any time.
     pub fn measured_capacity(&self, l: u32, now: Time, window: Span) -> Option<Rate> {
         let special = self.special.get(self.hot[l as usize].special as usize)?;
         special.schedule.as_ref()?.measured_capacity(now, window)
@@ -244,7 +246,7 @@ impl Links {
         link.limit_packets != u32::MAX || self.special.get(link.special as usize).is_some_and(has_limit)
     }
 
-    /// What has happened on a link by now.
+    /// Counters of a link at a time.
     pub fn totals(&self, l: usize, now: u64) -> Totals {
         let link = &self.hot[l];
         let sent = link.bytes - self.backlog(l, now).min(link.bytes);
@@ -253,7 +255,7 @@ impl Links {
 }
 
 impl Special {
-    /// When a packet will have left, or `None` if there is no room for it.
+    /// Departure of a packet, or `None` if there is no room for it.
     fn end(&mut self, link: &Link, start: u64, now: u64, bytes: u32) -> Option<u64> {
         let waiting = match &mut self.schedule {
             Some(schedule) => schedule.settle(now),

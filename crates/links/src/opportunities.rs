@@ -1,31 +1,32 @@
-//! A link that may send at some instants only, as traces of cellular links record them [netravali2015].
+//! Links that may send only at given instants, as traces of cellular links record them [netravali2015].
 //!
-//! Packets leave in the order in which they came. An opportunity takes what its bytes hold: several small packets, or a
-//! part of a large one, which leaves with its last byte. What is left of it when nothing waits is lost.
+//! Packets leave in the order of arrival. An opportunity carries a number of bytes: several small packets, or a part of
+//! a large packet, which leaves with its last byte. Its unused bytes are lost when nothing waits.
 
 use anabranch_core::{Rate, Span, Time};
 use anabranch_plan::opportunities::Opportunities;
 
-/// The place in a trace that begins again at its end.
+/// A position in a trace that repeats.
 #[derive(Clone, Debug)]
 pub struct Place {
     trace: Opportunities,
-    /// Picoseconds at which the list began in this round.
+    /// Start of the present round of the trace, in picoseconds.
     base: u64,
-    /// The opportunity in the list, and what is left of its bytes.
+    /// Index of the opportunity in the trace, and its unused bytes.
     number: usize,
     left: u32,
-    /// Bytes that nothing has taken.
+    /// Bytes that no packet used.
     unused: u64,
 }
 
 impl Place {
-    /// Where the trace begins.
+    /// The start of a trace.
     pub fn new(trace: &Opportunities) -> Self {
         Self { base: 0, number: 0, left: trace.bytes, unused: 0, trace: trace.clone() }
     }
 
-    /// When the first opportunity is that has bytes left, from a time on; what was left of those before is lost.
+    /// Time of the first opportunity with bytes left, at `from` or later; the unused bytes of earlier opportunities are
+    /// lost.
     pub fn next(&mut self, from: u64) -> u64 {
         if self.time() < from {
             self.skip_to(from);
@@ -35,7 +36,7 @@ impl Place {
         self.time()
     }
 
-    /// When the last byte of a packet will have left that may take the opportunities from a time on.
+    /// Departure of the last byte of a packet that may use opportunities at `from` or later.
     pub fn end(&mut self, from: u64, bytes: u32) -> u64 {
         self.next(from);
         let mut bytes = bytes;
@@ -47,12 +48,12 @@ impl Place {
         self.time()
     }
 
-    /// Bytes that nothing has taken, since this was last asked.
+    /// Bytes that no packet used since the last call.
     pub fn take_unused(&mut self) -> u64 {
         std::mem::take(&mut self.unused)
     }
 
-    /// The rate over a while that ends with the opportunity which is taken now.
+    /// The rate over a window that ends with the present opportunity.
     pub fn rate(&self, now: Time, window: Span) -> Rate {
         self.trace.rate(now, window, self.passed() + 1)
     }
@@ -70,7 +71,8 @@ impl Place {
         }
     }
 
-    /// Goes to the first opportunity at a time or later. That at the end of a round is before those at 0 of the next.
+    /// Moves to the first opportunity at `from` or later. An opportunity at the end of a round comes before those at
+    /// time 0 of the next.
     fn skip_to(&mut self, from: u64) {
         let (left, skipped) = (self.left, self.passed());
         let before = from.saturating_sub(1);
@@ -86,7 +88,7 @@ impl Place {
         self.unused += u64::from(left) + skipped.saturating_sub(1) * u64::from(self.trace.bytes);
     }
 
-    /// How many opportunities of all rounds are before this one.
+    /// Number of opportunities of all rounds before the present one.
     fn passed(&self) -> u64 {
         let times = &self.trace.times;
         self.base / times.period() * times.as_slice().len() as u64 + self.number as u64
@@ -141,7 +143,8 @@ mod tests {
     fn what_nobody_takes_is_counted() {
         let mut place = place(&[1, 2, 3, 10]);
         end(&mut place, 1, 100);
-        // At 3 ms 1,400 bytes of the first and all of the second are gone; at 23 ms those of 10, 11, 12, 13, 20, 21 and 22.
+        // At 3 ms 1,400 bytes of the first and all of the second are gone; at 23 ms those of 10, 11, 12, 13, 20, 21 and
+        // 22.
         place.next(3 * MILLISECOND);
         assert_eq!(place.take_unused(), 2900);
         end(&mut place, 3, 1500);

@@ -1,13 +1,16 @@
-//! What waits at a link with a queue discipline, and when it is served: one packet after the other is sent.
+//! The queue of a link with a queue discipline, which sends one packet after the other.
 //!
-//! A link without one serves in the order of arrival, so when a packet enters it is known when it leaves; here it depends
-//! on what comes later. So such a link has an event more for each packet: when it is free again. The packet that is sent
-//! goes over the plain link, which is empty then, and has its capacity, delay, counts and faults.
+//! A link without a discipline serves packets in the order of arrival, so the departure of a packet is known on its
+//! arrival. With a discipline it depends on later arrivals. So such a link needs one more event for each packet: the
+//! end of its transmission. The packet is then sent over the plain link, which is empty at that time, and which has the
+//! capacity, delay, counters and faults.
 //!
-//! Where a link has opportunities to send, packets stay in the discipline until one comes: the event is then for each
-//! opportunity before which something waits. At that of a large packet's first byte it goes to the plain link.
+//! If a link may send only at opportunities, packets stay in the discipline until one comes: there is an event for each
+//! opportunity before which something waits. A large packet moves to the plain link at the opportunity of its first
+//! byte.
 //!
-//! A queue decides, and whoever drives it has the packets and the events: it says what is to follow.
+//! A queue only decides. Its driver has the packets and the events; the return values of the queue tell it which events
+//! to schedule.
 
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Rate, Span, Time};
@@ -16,31 +19,31 @@ use anabranch_queues::{Discipline, Item, Limits};
 
 use crate::link::Links;
 
-/// What waits at a link.
+/// The discipline of a link and the state of its service.
 pub struct ServedQueue {
     discipline: Box<dyn Discipline>,
-    /// Whether a packet is in transmission, or an opportunity awaited.
+    /// Whether a packet is in transmission, or an opportunity is awaited.
     is_busy: bool,
     has_opportunities: bool,
-    /// Since when it has been free with nothing to send, if it sends at any time.
+    /// Start of the time for which the link has been idle; `None` if it is busy or sends only at opportunities.
     idle_since: Option<u64>,
 }
 
-/// What is to follow when a packet has come to a queue.
+/// The action that has to follow when a packet has arrived at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The link is free: [`ServedQueue::on_free`] says what it sends.
+    /// The link is free: [`ServedQueue::on_free`] determines the packet that it sends.
     Free,
-    /// The link has an opportunity then: [`ServedQueue::on_opportunity`] says what it sends.
+    /// The link has an opportunity at this time: [`ServedQueue::on_opportunity`] determines the packets that it sends.
     Opportunity(u64),
-    /// Nothing: that follows already, or no opportunity ever comes.
+    /// No action, since the next one is scheduled already, or no opportunity ever comes.
     Nothing,
 }
 
 impl ServedQueue {
-    /// That of a link, by its number in the network; `None` for one without a discipline.
+    /// Makes the queue of a link, given by its number in the network; `None` for a link without a discipline.
     pub fn new(plan: &LinkPlan, seed: u64, link: u32) -> Option<Self> {
-        // The packet in transmission counts in a plan, and not here. Before an opportunity comes there is none.
+        // The packet in transmission counts in a plan, but not here. With opportunities, no packet is in transmission.
         let has_opportunities = plan.opportunities.is_some();
         let packets = plan.limit.packets.map(|most| if has_opportunities { most } else { most.max(2) - 1 });
         let limits = Limits { packets, bytes: plan.limit.bytes };
@@ -50,12 +53,12 @@ impl ServedQueue {
         Some(Self { discipline, is_busy: false, has_opportunities, idle_since })
     }
 
-    /// Bytes that wait, without those in transmission.
+    /// Backlog in bytes, without packets in transmission.
     pub fn backlog(&self) -> u64 {
         self.discipline.backlog().0
     }
 
-    /// A packet comes; what there is no room for goes to `dropped`.
+    /// Adds a packet; packets for which there is no room go to `dropped`.
     pub fn enqueue(&mut self, links: &mut Links, link: u32, item: Item, dropped: &mut Vec<Item>) -> Next {
         let now = item.arrived;
         let capacity = self.capacity(links, link, now);
@@ -69,14 +72,14 @@ impl ServedQueue {
         if self.is_busy {
             Next::Nothing
         } else if self.has_opportunities {
-            // What comes at an opportunity is too late for it.
+            // A packet that arrives at an opportunity is too late for it.
             self.await_opportunity(links, link, now.0 + 1).map_or(Next::Nothing, Next::Opportunity)
         } else {
             Next::Free
         }
     }
 
-    /// The link is free: what it sends now, if anything waits, with the ECN field that it gets.
+    /// Returns the packet that the free link sends now, with its new ECN field; `None` if nothing waits.
     pub fn on_free(&mut self, links: &Links, link: u32, now: u64, dropped: &mut Vec<Item>) -> Option<Item> {
         let next = self.dequeue(links, link, now, dropped);
         self.is_busy = next.is_some();
@@ -84,8 +87,8 @@ impl ServedQueue {
         next
     }
 
-    /// The link has an opportunity now: what it sends, if anything waits. That is asked until nothing comes, and then when
-    /// the next opportunity is.
+    /// Returns a packet that the link sends at the present opportunity; `None` if nothing waits or no byte is left. The
+    /// driver calls this until it returns `None`, and then asks for the next opportunity.
     pub fn on_opportunity(&mut self, links: &mut Links, link: u32, now: u64, dropped: &mut Vec<Item>) -> Option<Item> {
         if links.opportunity(link, now) != Some(now) {
             return None;
@@ -97,7 +100,7 @@ impl ServedQueue {
         self.dequeue(links, link, now, dropped)
     }
 
-    /// When a link has its first opportunity from a time on, if anything waits for it.
+    /// Returns the time of the first opportunity of a link at `from` or later, if anything waits for it.
     pub fn await_opportunity(&mut self, links: &mut Links, link: u32, from: u64) -> Option<u64> {
         self.is_busy = !self.discipline.is_empty();
         if self.is_busy { links.opportunity(link, from) } else { None }
@@ -108,7 +111,7 @@ impl ServedQueue {
         self.discipline.dequeue(Time(now), capacity, dropped)
     }
 
-    /// What the link can carry now, or could in the last while if the discipline measures it.
+    /// Present capacity of the link, or the mean over a window if the discipline measures it.
     fn capacity(&self, links: &Links, link: u32, now: Time) -> Rate {
         let measured = self.discipline.measured_over().and_then(|window| links.measured_capacity(link, now, window));
         measured.unwrap_or_else(|| links.capacity(link as usize, now))

@@ -1,6 +1,7 @@
-//! A link whose capacity changes: it sends what it can at each time, one packet after the other.
+//! Links whose capacity changes: they send one packet after the other at the capacity of each time.
 //!
-//! If it has opportunities to send, they say when packets leave, and the capacities are only seen.
+//! If a link may send only at opportunities, these determine the departures of packets, and the capacities are only
+//! reported.
 
 use std::collections::VecDeque;
 
@@ -10,28 +11,29 @@ use anabranch_plan::LinkPlan;
 
 use crate::opportunities::Place;
 
-/// Capacities by time: picoseconds per byte from each time on; infinite for none.
+/// Capacities over time: picoseconds per byte from each time on; infinite for capacity 0.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     from: Vec<u64>,
     ps_per_byte: Vec<f64>,
-    /// The piece in which the last packet left.
+    /// Index of the piece in which the last packet left.
     at: usize,
     opportunities: Option<Place>,
-    /// Whether a packet may take an opportunity at the instant at which it comes: a queue discipline hands it over then.
+    /// Whether a packet may use an opportunity at the instant of its arrival, since a queue discipline hands it over
+    /// then.
     is_handed_over: bool,
-    /// What waits: when each packet will have left, and its bytes; and the sum of these.
+    /// The waiting packets: departure and bytes of each, and the sum of the bytes.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
 }
 
-/// How long a byte takes; infinite if nothing is carried.
+/// Transmission time of a byte in picoseconds; infinite if the capacity is 0.
 pub fn ps_per_byte(capacity: Rate) -> f64 {
     BIT_PICOSECONDS / capacity.0
 }
 
 impl Schedule {
-    /// `None` if the capacity never changes, and is not 0.
+    /// The schedule of a link; `None` if the capacity never changes, and is not 0.
     pub fn new(capacity: Rate, plan: &LinkPlan) -> Option<Self> {
         let pieces = plan.changes.iter().map(|&(time, rate)| (time.0, ps_per_byte(rate)));
         let (from, ps_per_byte) = std::iter::once((0, ps_per_byte(capacity))).chain(pieces).unzip();
@@ -46,7 +48,7 @@ impl Schedule {
         })
     }
 
-    /// Which piece holds at a time.
+    /// Index of the piece that applies at a time.
     fn piece(&self, time: u64) -> usize {
         self.from.partition_point(|&from| from <= time) - 1
     }
@@ -56,12 +58,12 @@ impl Schedule {
         self.ps_per_byte[self.piece(time)]
     }
 
-    /// When the piece ends.
+    /// End of a piece.
     fn until(&self, piece: usize) -> u64 {
         self.from.get(piece + 1).copied().unwrap_or(u64::MAX)
     }
 
-    /// When a packet will have left whose transmission begins at `start`.
+    /// Departure of a packet whose transmission begins at `start`.
     fn end(&mut self, start: u64, bytes: u32) -> u64 {
         let mut left = f64::from(bytes);
         let mut time = start;
@@ -87,8 +89,8 @@ impl Schedule {
         }
     }
 
-    /// When the transmission of a packet begins that comes now, if by `free_at` all before it have left: not while nothing
-    /// is carried, and not before an opportunity.
+    /// Start of the transmission of a packet that arrives now, if all packets before it have left by `free_at`. It is
+    /// not while the capacity is 0, and not before an opportunity.
     pub fn begins(&mut self, free_at: u64, now: u64) -> u64 {
         if let Some(place) = &mut self.opportunities {
             let from = now.saturating_add(u64::from(!self.is_handed_over));
@@ -100,12 +102,12 @@ impl Schedule {
         carries.map_or(u64::MAX, |more| if more == 0 { start } else { self.from[first + more] })
     }
 
-    /// Takes a packet in, and says when it will have left; by `free_at` all before it have.
+    /// Adds a packet and returns its departure, if all packets before it have left by `free_at`.
     pub fn enter(&mut self, free_at: u64, now: u64, bytes: u32) -> u64 {
         let time = match &mut self.opportunities {
             Some(place) => {
                 let from = now.saturating_add(u64::from(!self.is_handed_over));
-                // A picosecond apart, so that no two of a link arrive at the same time.
+                // At least a picosecond apart, so that no two packets of a link arrive at the same time.
                 place.end(from, bytes).max(free_at.saturating_add(1))
             }
             None => self.end(free_at.max(now), bytes),
@@ -115,22 +117,22 @@ impl Schedule {
         time
     }
 
-    /// When the first opportunity is that has bytes left, from a time on; `None` for a link that sends at any time.
+    /// Time of the first opportunity with bytes left, at `from` or later; `None` for a link that sends at any time.
     pub fn opportunity(&mut self, from: u64) -> Option<u64> {
         self.opportunities.as_mut().map(|place| place.next(from))
     }
 
-    /// Bytes of opportunities that nothing has taken, since this was last asked.
+    /// Bytes of opportunities that no packet used since the last call.
     pub fn take_unused(&mut self) -> u64 {
         self.opportunities.as_mut().map_or(0, Place::take_unused)
     }
 
-    /// What the opportunities of the last while made of the link; `None` for one that sends at any time.
+    /// Capacity by the opportunities in a window before `now`; `None` for a link that sends at any time.
     pub fn measured_capacity(&self, now: Time, window: Span) -> Option<Rate> {
         self.opportunities.as_ref().map(|place| place.rate(now, window))
     }
 
-    /// Forgets what has left, and gives the bytes that wait.
+    /// Removes the packets that have left; returns the bytes that wait.
     pub fn settle(&mut self, now: u64) -> u64 {
         while let Some((_, bytes)) = self.waiting.pop_front_if(|&mut (time, _)| time <= now) {
             self.waiting_bytes -= u64::from(bytes);
@@ -138,7 +140,7 @@ impl Schedule {
         self.waiting_bytes
     }
 
-    /// Bytes that wait at a time.
+    /// Backlog in bytes at a time.
     pub fn backlog(&self, now: u64) -> u64 {
         let gone = self.waiting.iter().take_while(|(time, _)| *time <= now).map(|&(_, bytes)| u64::from(bytes));
         self.waiting_bytes - gone.sum::<u64>()

@@ -1,38 +1,39 @@
-//! What a driver of links with queue disciplines does when packets come and links are free: what their queues say is done
-//! to its packets and its events.
+//! The operation of links with queue disciplines: it applies the decisions of their queues to the packets and events of
+//! a driver.
 
 use anabranch_queues::Item;
 
 use crate::link::Links;
 use crate::queue::{Next, ServedQueue};
 
-/// What is to be asked of a queue later.
+/// The kind of a later event at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Later {
-    /// The link is free again: [`Service::on_free`].
+    /// The link is free again: [`Service::on_free`] handles it.
     Free,
-    /// The link has an opportunity to send: [`Service::on_opportunity`].
+    /// The link has an opportunity to send: [`Service::on_opportunity`] handles it.
     Opportunity,
 }
 
-/// A driver of links, which has the packets and the events, in any time.
+/// A driver of links with its packets and events, in simulated or real time.
 pub trait Service {
-    /// The present, in picoseconds.
+    /// The present time, in picoseconds.
     fn now(&self) -> u64;
 
-    /// The queue of a link with a discipline, all links, and the place for what the queue drops; `None` without one.
+    /// The queue of a link with a discipline, all links, and a list for dropped packets; `None` for a link without a
+    /// discipline.
     fn parts(&mut self, link: u32) -> Option<(&mut ServedQueue, &mut Links, &mut Vec<Item>)>;
 
-    /// Sends a packet that has waited over a link, with the ECN field that it got; gives when it will have left.
+    /// Sends a packet from a queue over its link, with its new ECN field; returns its departure.
     fn pass_item(&mut self, link: u32, item: &Item) -> Option<u64>;
 
-    /// A packet that waited at a link is lost.
+    /// Handles the loss of a packet that waited at a link.
     fn lose_item(&mut self, link: u32, item: &Item);
 
-    /// Has the queue of a link asked again at a time.
+    /// Schedules a later event at the queue of a link.
     fn ask_later(&mut self, time: u64, link: u32, what: Later);
 
-    /// A packet comes to a link with a discipline.
+    /// Handles the arrival of a packet at a link with a discipline.
     fn wait_at(&mut self, link: u32, item: Item) {
         match self.ask_queue(link, |queue, links, dropped| queue.enqueue(links, link, item, dropped)) {
             Some(Next::Free) => self.on_free(link),
@@ -41,7 +42,7 @@ pub trait Service {
         }
     }
 
-    /// A link with a discipline has opportunities to send: they take what it says until they are used up.
+    /// Handles an opportunity of a link with a discipline: sends packets of its queue until the opportunity is used up.
     fn on_opportunity(&mut self, link: u32) {
         let now = self.now();
         let next = |queue: &mut ServedQueue, links: &mut Links, dropped: &mut _| {
@@ -56,7 +57,7 @@ pub trait Service {
         }
     }
 
-    /// A link with a discipline is free: sends what that says, if anything waits.
+    /// Handles the end of a transmission on a link with a discipline: sends the next packet, if any waits.
     fn on_free(&mut self, link: u32) {
         let now = self.now();
         let next = self.ask_queue(link, |queue, links, dropped| queue.on_free(links, link, now, dropped)).flatten();
@@ -65,7 +66,7 @@ pub trait Service {
         }
     }
 
-    /// What the queue of a link says; what it drops is lost.
+    /// Calls the queue of a link, and handles the loss of the packets that it drops.
     #[inline]
     fn ask_queue<T>(
         &mut self,
@@ -75,7 +76,7 @@ pub trait Service {
         let (queue, links, dropped) = self.parts(link)?;
         let said = ask(queue, links, dropped);
         if !dropped.is_empty() {
-            // The place is given back, so that it need not grow anew.
+            // The list is given back, so that it need not grow anew.
             let mut all = std::mem::take(dropped);
             all.drain(..).for_each(|item| self.lose_item(link, &item));
             if let Some((_, _, dropped)) = self.parts(link) {

@@ -1,4 +1,4 @@
-//! A scenario made ready to run: everything drawn, resolved and checked, as arrays.
+//! The plan of a run: a scenario with everything drawn, resolved and checked, as arrays.
 
 pub mod opportunities;
 mod usable;
@@ -15,171 +15,170 @@ use anabranch_queues::QueueDiscipline;
 
 use crate::opportunities::Opportunities;
 
-/// The least and the most that a link under simulation may carry, unless it carries nothing or is without limit.
+/// Range of the capacity of a simulated link, unless the capacity is 0 or infinite.
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
 
-/// The least that a path may take there and back: control packets go round and round, and without delay for ever.
+/// Least round-trip propagation delay of a path, since control packets circulate all the time and without delay would
+/// do so endlessly at one instant.
 pub const LEAST_ROUND_TRIP: Span = Span::us(1);
 
-/// The longest that a link may delay a packet: a day.
+/// Longest delay of a packet on a link: a day.
 pub const MOST_DELAY: Span = Span::s(86_400);
 
-/// All that a run depends on.
+/// The plan of a run, with everything that the run depends on.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The network. Every link of a path has a twin.
     pub network: Arc<Network>,
-    /// For each link what else there is to know of it.
+    /// Further properties of each link.
     pub links: Vec<LinkPlan>,
-    /// The connections; what they start with and stop at are theirs.
+    /// The connections, with their times of start and stop and their first demands.
     pub demands: Demands,
-    /// Their paths; each connection has one or more, each with at most `MOST_POSITIONS` links.
+    /// The paths of the connections; each connection has one or more, each with at most `MOST_POSITIONS` links.
     pub paths: Paths,
-    /// For each connection what it sends, and how.
+    /// The data that each connection sends, with packet size and protocol.
     pub transfers: Vec<Transfer>,
-    /// What connections can use from some times on, in the order of time; each had a demand to begin with.
+    /// Later changes of demands, in the order of time; each connection concerned has a demand at its start.
     pub demand_changes: Vec<DemandChange>,
     /// Paths that begin later or end earlier than their connections, in the order of connections and paths; only of
-    /// connections under protocols that keep windows.
+    /// connections under window protocols.
     pub path_times: Vec<PathTime>,
-    /// The connections whose targets ask for what they get, in the order of connections; only under protocols that keep
-    /// windows.
+    /// The connections whose targets request their data, in the order of connections; only under window protocols.
     pub fetches: Vec<Fetch>,
-    /// The connections that send what comes over others, in the order of connections; all under protocols that keep
-    /// windows.
+    /// The connections that send on the data of others, in the order of connections; all under window protocols.
     pub relays: Vec<Relay>,
-    /// What the network tells connections under protocols that keep windows.
+    /// Information that the network gives to connections under window protocols.
     pub assistance: Assistance,
     /// The filters by which nodes forward data packets; `None` if these follow their paths.
     pub filters: Option<Filters>,
     /// The protocols in use, each with its parameters, without repetition.
     pub protocols: Vec<Protocol>,
-    /// The run itself.
+    /// Duration, seed, sampling and other settings of the run.
     pub run: RunPlan,
 }
 
-/// A link under simulation.
+/// The properties of a simulated link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkPlan {
-    /// The most that may wait in its data queue, the packet in transmission included.
+    /// Limit on its data queue, including the packet in transmission.
     pub limit: Limit,
-    /// What waits there in which order, and what is dropped or marked; first in, first out if there is none.
+    /// Queue discipline; first in, first out if `None`.
     pub discipline: Option<QueueDiscipline>,
-    /// What may happen to data packets.
+    /// Faults of data packets.
     pub data: Faults,
-    /// What may happen to control packets.
+    /// Faults of control packets.
     pub control: Faults,
-    /// Capacities from some times on, in the order of time; before the first it is that of the network.
+    /// Later capacities, in the order of time; before the first change the capacity is that of the network.
     pub changes: Vec<(Time, Rate)>,
-    /// When packets leave, in place of what `changes` would let through: these are then the rate of the opportunities,
-    /// for those who ask for the capacity.
+    /// The opportunities at which packets leave; `None` if the link sends at any time. With opportunities, `changes`
+    /// only reports their rate as the capacity.
     pub opportunities: Option<Opportunities>,
 }
 
-/// The most that may wait.
+/// A limit on the data that wait at a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// In bytes.
+    /// Limit in bytes; `None` for no limit.
     pub bytes: Option<Bytes>,
-    /// In packets.
+    /// Limit in packets; `None` for no limit.
     pub packets: Option<u32>,
 }
 
-/// What may happen to a packet on a link, each with its probability from 0 to 1.
+/// The faults of packets on a link, each with its probability from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// It does not arrive; below 1.
+    /// Probability that a packet is lost; below 1.
     pub loss: f64,
-    /// It arrives twice.
+    /// Probability that a packet arrives twice.
     pub duplicate: f64,
-    /// It arrives late, so that others overtake it.
+    /// Probability that a packet arrives late, so that others overtake it.
     pub reorder: f64,
-    /// By how much at most.
+    /// Greatest additional delay of a late packet.
     pub late: Span,
 }
 
 impl LinkPlan {
-    /// By how much packets may come late, at the most.
+    /// The greatest additional delay of any packet; 0 if none arrives late.
     pub fn latest(&self) -> Span {
         self.data.late.max(self.control.late)
     }
 }
 
 impl Faults {
-    /// Whether nothing ever happens.
+    /// Whether the link has no faults.
     pub fn is_none(&self) -> bool {
         self.loss == 0.0 && self.duplicate == 0.0 && self.reorder == 0.0
     }
 }
 
-/// What a connection sends.
+/// The data that a connection sends, with packet size and protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// How much; `None` for as long as it stays.
+    /// Amount of data; `None` if the connection sends for as long as it stays.
     pub amount: Option<Bytes>,
-    /// In packets of this size, 40 to 65,535 bytes.
+    /// Size of the data packets, 40 to 65,535 bytes.
     pub packet: Bytes,
-    /// Under which of [`Plan::protocols`].
+    /// Index of the protocol in [`Plan::protocols`].
     pub protocol: usize,
 }
 
-/// A connection can use more or less from now on.
+/// A change of a connection's demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DemandChange {
-    /// When.
+    /// Time of the change.
     pub time: Time,
-    /// Which.
+    /// The connection whose demand changes.
     pub connection: ConnectionId,
-    /// How much; over 0 and finite.
+    /// The new demand; over 0 and finite.
     pub demand: Rate,
 }
 
-/// A path that may not be used as long as its connection is there.
+/// A path that is usable only for a part of its connection's lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathTime {
-    /// Whose.
+    /// The connection of the path.
     pub connection: ConnectionId,
-    /// Among the paths of its connection, from 0.
+    /// Number of the path among those of its connection, from 0.
     pub path: usize,
-    /// From when on; no earlier than the connection begins.
+    /// Time from which the path is usable; no earlier than the start of the connection.
     pub start: Time,
-    /// Until when, later than `start`; `None` for as long as the connection is there.
+    /// Time at which the path ceases to be usable, later than `start`; `None` if it stays as long as its connection.
     pub stop: Option<Time>,
 }
 
-/// A connection whose target asks nodes for data, packet by packet, and keeps the windows itself. Its paths lead from
-/// these nodes; its source is the first of them.
+/// A connection whose target requests data from nodes, packet by packet, and keeps the windows itself. Its paths lead
+/// from these nodes; its source is the first of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// Which.
+    /// The connection.
     pub connection: ConnectionId,
-    /// Whom it asks; all different.
+    /// The nodes that send the data; all different.
     pub servers: Vec<Server>,
-    /// From its beginning until it knows whom to ask, and over which paths.
+    /// Time from its start until it knows the nodes and the paths.
     pub set_up: Span,
 }
 
-/// A connection that sends what comes over others, which end where it begins. None comes before itself.
+/// A connection that sends on the data of other connections, which end where it begins. Relays never form a cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relay {
-    /// Which.
+    /// The connection that leaves the relay.
     pub connection: ConnectionId,
-    /// The others; each is one of one relay only.
+    /// The connections that end at the relay; each belongs to one relay only.
     pub inputs: Vec<(ConnectionId, InputSettings)>,
-    /// The bytes of each that may wait.
+    /// Buffer for each of these, in bytes.
     pub buffer: Bytes,
-    /// What these are told that they may count on.
+    /// The kind of rate that the relay reports to these connections.
     pub told: Told,
 }
 
-/// A node that answers with data.
+/// A node that answers requests for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Which.
+    /// The node.
     pub node: NodeId,
-    /// From when on it answers.
+    /// Time from which the node answers.
     pub start: Time,
-    /// Until when, later than `start`; `None` for ever.
+    /// Time until which the node answers, later than `start`; `None` for no end.
     pub stop: Option<Time>,
 }
 
@@ -189,25 +188,25 @@ impl PathTime {
         self.start <= now && self.stop.is_none_or(|stop| now < stop)
     }
 
-    /// Whether the path opens or closes at this very time.
+    /// Whether the path opens or closes at exactly this time.
     pub fn changes_at(&self, now: Time) -> bool {
         self.start == now || self.stop == Some(now)
     }
 }
 
 impl Plan {
-    /// What finds which paths of a connection share links.
+    /// A search for the paths of a connection that share links.
     pub fn group_search(&self) -> GroupSearch {
         GroupSearch::new(&self.network, self.assistance.sharing, &self.assistance.without)
     }
 
-    /// The relay that a connection goes on from; `None` if it sends data of its own.
+    /// The relay that a connection leaves; `None` if it sends its own data.
     pub fn relay(&self, connection: ConnectionId) -> Option<&Relay> {
         let place = self.relays.binary_search_by_key(&connection, |relay| relay.connection);
         place.ok().map(|place| &self.relays[place])
     }
 
-    /// For each connection the one that sends on what comes over it; `None` if its target keeps that.
+    /// For each connection the one that sends its data on; `None` if the data stay at its target.
     pub fn onward(&self) -> Vec<Option<ConnectionId>> {
         let mut onward = vec![None; self.transfers.len()];
         for relay in &self.relays {
@@ -216,127 +215,129 @@ impl Plan {
         onward
     }
 
-    /// Whom the target of a connection asks for data; `None` if its source sends unasked.
+    /// The fetch of a connection whose target requests data; `None` if its source sends unasked.
     pub fn fetch(&self, connection: ConnectionId) -> Option<&Fetch> {
         let place = self.fetches.binary_search_by_key(&connection, |fetch| fetch.connection);
         place.ok().map(|place| &self.fetches[place])
     }
 }
 
-/// The twins of a path's links, from the last on.
+/// The path back: the twins of a path's links, from the last to the first.
 ///
 /// # Panics
-/// If one has no twin; all those of a plan's paths have.
+/// If a link has no twin; all links of a plan's paths have one.
 pub fn way_back(network: &Network, path: &[LinkId]) -> Vec<LinkId> {
     path.iter().rev().map(|&link| network.link(link).twin.expect("every link of a path has a twin")).collect()
 }
 
-/// How control packets travel.
+/// The transport of control packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlPlane {
-    /// In queues of their own, taking no capacity and no time but the delay of the link.
+    /// Separate queues, in which control packets use no capacity and take no time except the delay of the link.
     #[default]
     Separate,
-    /// In the data queues.
+    /// The data queues.
     InBand,
 }
 
-/// Which rates are the fair ones that granted rates are set beside.
+/// The kind of fair rates with which granted rates are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
-    /// Max-min where every connection has one path; otherwise upward max-min, as c-SLEN finds it from equal portions.
+    /// Max-min fairness where every connection has one path; otherwise upward max-min fairness, as c-SLEN computes it
+    /// from equal portions.
     #[default]
     MaxMin,
-    /// Proportional.
+    /// Proportional fairness.
     Proportional,
 }
 
-/// The run itself.
+/// Duration, seed, sampling and other settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPlan {
-    /// How long.
+    /// Duration of the run.
     pub duration: Span,
-    /// What of it does not count in means.
+    /// Time at the start that means leave out.
     pub warm_up: Span,
-    /// For everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// The time between samples, over 0.
+    /// Time between samples, over 0.
     pub sample: Span,
-    /// How control packets travel.
+    /// Transport of control packets.
     pub control: ControlPlane,
-    /// How large control packets are, if in band or held back.
+    /// Size of control packets, which matters if they are in band or held back.
     pub control_packet: Bytes,
-    /// The most that control packets of a subflow may take of its rate, over 0 and at most 1: they are held back until
-    /// it is so, and none passes another. `None` if they never are.
+    /// Greatest part of a subflow's rate for its control packets, over 0 and at most 1: control packets are held back
+    /// to comply, in their order. `None` if they are never held back.
     ///
-    /// Two exceptions: none waits for longer than a second after the one before it, so that a slow subflow hears of a
-    /// higher rate; and at rate 0 none waits, so that a subflow without a rate gets one.
+    /// There are two exceptions. No control packet waits for longer than a second after the one before it, so that a
+    /// slow subflow learns of a higher rate. At rate 0 none waits, so that a subflow without a rate gets one.
     pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,
-    /// How sources and sinks of window protocols work.
+    /// Settings of sources and sinks of window protocols.
     pub transport: Transport,
     /// Whether data packets are sent, or only control packets.
     pub data: bool,
-    /// Which rates are the fair ones.
+    /// Kind of the fair rates.
     pub fairness: Fairness,
-    /// What is recorded.
+    /// Quantities that are recorded.
     pub record: Record,
 }
 
-/// What the network tells connections.
+/// Information that the network gives to connections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assistance {
-    /// What paths must share to be of one group.
+    /// Elements that two paths of one group share.
     pub sharing: Sharing,
-    /// Links that count as shared by nobody, such as access links that are known to be no bottleneck.
+    /// Links that do not count as shared, such as access links that are known not to be bottlenecks.
     pub without: Vec<LinkId>,
-    /// So long after a link has failed, or is there again, connections leave the paths over it, there or back, or take
-    /// them up again; `None` if nobody tells them.
+    /// Delay after a link fails or returns until connections leave the paths over it, in either direction, or use them
+    /// again; `None` if the network does not inform connections.
     pub failures_after: Option<Span>,
 }
 
 /// The filters that data packets carry.
 ///
-/// None is of a connection under a protocol whose data packets have headers.
+/// Connections under protocols whose data packets have headers have no filters.
 #[derive(Clone, Debug)]
 pub struct Filters {
-    /// The identities that they are made of.
+    /// The link identities of which filters are made.
     pub identities: Identities,
-    /// For each path that of its packets.
+    /// The filter of the packets of each path.
     pub there: Vec<Filter>,
-    /// For each path that of packets on its way back, over the twins of its links; only under protocols that keep windows.
+    /// The filter of the packets on each path's way back, over the twins of its links; only under window protocols.
     pub back: Vec<Option<Filter>>,
 }
 
-/// How sources and sinks of window protocols work.
+/// Settings of sources and sinks of window protocols.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transport {
-    /// Packets in the first window [rfc6928].
+    /// Packets in the initial window [rfc6928].
     pub first_window: f64,
-    /// How long sources wait for an acknowledgement: at the least, and before the first round trip is known.
+    /// Least time that a source waits for an acknowledgement.
     pub least_wait: Span,
-    /// See `least_wait`.
+    /// Time that a source waits for an acknowledgement before the first round-trip time is known.
     pub first_wait: Span,
-    /// One acknowledgement for so many packets, or after so long.
+    /// Number of packets for each acknowledgement.
     pub ack_every: u32,
-    /// See `ack_every`.
+    /// Longest delay of an acknowledgement.
     pub ack_delay: Span,
-    /// How large acknowledgements are.
+    /// Size of an acknowledgement.
     pub ack: Bytes,
-    /// How much sinks keep of what is not in order; `None` for all.
+    /// Buffer of a sink for data out of order; `None` for no limit.
     pub buffer: Option<Bytes>,
-    /// Which path takes the next packet.
+    /// Scheduler that chooses the path of the next packet.
     pub scheduler: Scheduler,
     /// Whether links may mark packets instead of dropping them.
     pub ecn: bool,
-    /// Each packet waits at its source for a random part of so many transmission times of its path's slowest link.
+    /// Jitter: each packet waits at its source for a random part of this many transmission times of its path's slowest
+    /// link.
     pub jitter: f64,
 }
 
 impl Default for Transport {
-    /// The default settings of endpoints; ten packets [rfc6928]; and one transmission time against phase effects
-    /// [floyd1992].
+    /// The default settings of endpoints, with ten packets in the initial window [rfc6928], and with a jitter of one
+    /// transmission time against phase effects [floyd1992].
     fn default() -> Self {
         let Settings { least_wait, first_wait, ack_every, ack_delay, scheduler, .. } = Settings::default();
         Self {
@@ -355,7 +356,7 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// As an endpoint takes it, for packets of this size.
+    /// The settings of an endpoint for packets of this size.
     pub fn settings(&self, packet: Bytes) -> Settings {
         Settings {
             packet,
@@ -369,24 +370,24 @@ impl Transport {
     }
 }
 
-/// What is recorded, besides the totals of each connection, subflow and link.
+/// The quantities that are recorded, besides the totals of each connection, subflow and link.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// At each sample, rates of connections.
+    /// Rates of connections, at each sample.
     pub connections: bool,
-    /// At each sample, rates of subflows.
+    /// Rates of subflows, at each sample.
     pub subflows: bool,
-    /// At each sample, windows and round trips of subflows.
+    /// Windows and round-trip times of subflows, at each sample.
     pub windows: bool,
-    /// How long packets wait, at links and on their whole way, as a distribution over the run.
+    /// Waits of packets, at links and on the whole path, as a distribution over the run.
     pub waits: bool,
-    /// At each sample, loads and queues of links.
+    /// Loads and queues of links, at each sample.
     pub links: bool,
-    /// Every change of a granted rate, when it happens.
+    /// Every change of a granted rate, at its time.
     pub grants: bool,
-    /// At each sample, fair rates, and how far granted rates are from them.
+    /// Fair rates and the distance of granted rates from them, at each sample.
     pub fairness: bool,
-    /// At each sample, how the errors of connections and bottlenecks are spread, and the longest queue.
+    /// Distribution of the errors of connections and bottlenecks, and the longest queue, at each sample.
     pub errors: bool,
 }

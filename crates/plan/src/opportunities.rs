@@ -1,7 +1,8 @@
 //! Opportunities to send, as traces of cellular links record them [netravali2015, winstein2013].
 //!
-//! A trace is a list of milliseconds. At each a link may send so many bytes, of packets that were there before: several
-//! small ones, or a part of a large one. What is not used is lost. At the last millisecond the list begins again.
+//! A trace is a list of times in milliseconds. At each of them a link may send a number of bytes, from packets that
+//! arrived earlier: several small packets, or a part of a large one. Unused bytes are lost. At the last time the list
+//! begins again.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,26 +14,26 @@ use serde::de::{Deserializer, Error};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-/// The milliseconds of a trace: one or more, none before the last, and the last over 0.
+/// The times of a trace in milliseconds: one or more, in rising order, the last over 0.
 ///
 /// Copies share the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Milliseconds(Arc<[u32]>);
 
-/// When a link may send, and how much.
+/// The instants at which a link may send, and the bytes that it may send at each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities {
-    /// When.
+    /// The instants.
     pub times: Milliseconds,
-    /// So many bytes at each, 1 or more.
+    /// Bytes at each instant, 1 or more.
     pub bytes: u32,
 }
 
 impl Milliseconds {
-    /// Takes a list as it is.
+    /// Takes a list of times.
     ///
     /// # Errors
-    /// The place of the first mistake, counted from 0, and what it is.
+    /// Returns the index of the first mistake, from 0, and its description.
     pub fn new(times: Vec<u32>) -> Result<Self, (usize, String)> {
         if let Some(place) = times.windows(2).position(|pair| pair[1] < pair[0]) {
             let (before, bad) = (times[place], times[place + 1]);
@@ -48,36 +49,38 @@ impl Milliseconds {
         }
     }
 
-    /// The list.
+    /// The times of the list, in milliseconds.
     pub fn as_slice(&self) -> &[u32] {
         &self.0
     }
 
-    /// Picoseconds until it begins again.
+    /// The period of the list, in picoseconds.
     pub fn period(&self) -> u64 {
         u64::from(*self.0.last().expect("it has one or more")) * MILLISECOND
     }
 
-    /// When an opportunity is, by its number in the list, in picoseconds from where the list begins.
+    /// The time of an opportunity by its number in the list, in picoseconds from the start of the list.
     pub fn at(&self, number: usize) -> u64 {
         u64::from(self.0[number]) * MILLISECOND
     }
 
-    /// How many of the list are no later than so many picoseconds from where it begins.
+    /// The number of opportunities in the list that are at most this many picoseconds from its start.
     pub fn until(&self, picoseconds: u64) -> usize {
         self.0.partition_point(|&ms| u64::from(ms) * MILLISECOND <= picoseconds)
     }
 
-    /// How many there are from 0 to a time, both included, again and again.
+    /// The number of opportunities from 0 to a time, both included, with repetitions of the list.
     fn count(&self, time: u64) -> u64 {
         time / self.period() * self.0.len() as u64 + self.until(time % self.period()) as u64
     }
 }
 
 impl Opportunities {
-    /// The rate in each of the bins that begin in a run, from the bin's beginning on; bins of the rate before are left out.
+    /// The rates in the bins of a run, each with the start of its bin; bins with the same rate as the bin before are
+    /// left out.
     ///
-    /// An opportunity at the border of two bins serves what came in the first, and counts there; one at 0 serves nothing.
+    /// An opportunity at the border of two bins serves packets of the first, and counts there; one at time 0 serves
+    /// nothing.
     pub fn rates(&self, bin: Span, duration: Span) -> Vec<(Time, Rate)> {
         let bits = f64::from(self.bytes) * BITS;
         let mut rates: Vec<(Time, Rate)> = Vec::new();
@@ -94,7 +97,8 @@ impl Opportunities {
         rates
     }
 
-    /// The rate over a while that ends at a time, what is then included; of the first so many opportunities, in all rounds.
+    /// The rate over a window that ends at `time`, which is included; only the first `first` opportunities of all
+    /// rounds count.
     pub fn rate(&self, time: Time, window: Span, first: u64) -> Rate {
         let before = time.0.checked_sub(window.0).map_or(0, |from| self.times.count(from));
         let count = self.times.count(time.0).min(first).saturating_sub(before);

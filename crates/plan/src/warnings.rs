@@ -1,4 +1,4 @@
-//! What a reader of a run's numbers must know of its plan, though nothing in it is wrong.
+//! Warnings about a valid plan that a reader of the run's numbers must know.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use anabranch_core::{ConnectionId, Time};
 
 use crate::Plan;
 
-/// So many links are named.
+/// Greatest number of links that a warning names.
 const MOST_NAMED: usize = 5;
 
-/// From when to when connections under a protocol may be at a link.
+/// The time of arrival at a link of connections under a protocol, and the time of their end.
 type Stay = (Time, Time);
 
 impl Plan {
-    /// What a reader of a run's numbers must know, though nothing is wrong: a sentence each.
+    /// The warnings about a valid plan that a reader of the run's numbers must know, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
         [self.several_granters(), self.unrepaired_losses()].into_iter().flatten().collect()
     }
 
-    /// Links on which a protocol that grants rates meets another protocol.
+    /// Warns of links on which a protocol that grants rates meets another protocol.
     ///
-    /// Its links know only of its own connections, and grant these all that there is.
+    /// The links of such a protocol know only its own connections, and grant these the whole capacity.
     fn several_granters(&self) -> Option<String> {
         let grants = |protocol: usize| !self.protocols[protocol].terms().keeps_windows();
         if self.protocols.len() < 2 || !(0..self.protocols.len()).any(grants) {
@@ -46,7 +46,7 @@ impl Plan {
         ))
     }
 
-    /// Links that lose, repeat or reorder control packets that carry changes to sums, without repair.
+    /// Warns of links that lose, repeat or reorder control packets that carry changes to sums, without repair.
     fn unrepaired_losses(&self) -> Option<String> {
         let is_told = |protocol: usize| !self.protocols[protocol].terms().keeps_windows();
         if self.run.repair || !(0..self.protocols.len()).any(is_told) {
@@ -62,7 +62,7 @@ impl Plan {
         ))
     }
 
-    /// For each link the protocols of the connections over it, and from when to when these may be there.
+    /// For each link the protocols of the connections over it, and the times between which these may be present.
     fn stays(&self) -> Vec<BTreeMap<usize, Stay>> {
         let mut stays = vec![BTreeMap::<usize, Stay>::new(); self.links.len()];
         let end = Time(self.run.duration.0);
@@ -77,7 +77,7 @@ impl Plan {
     }
 }
 
-/// The first of them, and how many more there are; `None` if there is none.
+/// The first names, and the number of further ones; `None` if there are none.
 fn named(all: &[String]) -> Option<String> {
     let more = all.len().saturating_sub(MOST_NAMED);
     let first = all[..all.len() - more].join(", ");

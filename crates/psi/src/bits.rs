@@ -1,6 +1,6 @@
 //! The bits of link identities and filters.
 
-/// The most bits that an identity or a filter has.
+/// Greatest number of bits of an identity or a filter.
 pub const MOST_BITS: u32 = 256;
 
 /// A set of bits, numbered from 0 to 255.
@@ -25,7 +25,7 @@ impl Bits {
         self.0.iter().zip(other.0).all(|(word, wanted)| word & wanted == wanted)
     }
 
-    /// How many are set.
+    /// Number of bits that are set.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }

@@ -1,4 +1,4 @@
-//! A domain: its rendezvous, and the topology manager that carries out what it orders.
+//! A domain: its rendezvous, and the topology manager that carries out the rendezvous' orders.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::rendezvous::{Identifier, Order, Rendezvous, RendezvousError};
 use crate::topology_manager::{RequestId, TopologyError, TopologyManager};
 
-/// What a domain refuses, before anything is changed.
+/// An error of a domain, which has changed nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum DomainError {
@@ -19,23 +19,24 @@ pub enum DomainError {
     Topology(#[from] TopologyError),
 }
 
-/// Items published and subscribed to on a network, with the paths for each subscriber.
+/// The items that are published and subscribed to on a network, with the paths for each subscriber.
 ///
-/// What changes paths gives the requests whose records are to be told to their receivers, in ascending order.
+/// Methods that change paths return, in ascending order, the requests whose new records are to be sent to their
+/// receivers.
 #[derive(Clone, Debug)]
 pub struct Domain {
     rendezvous: Rendezvous,
     manager: TopologyManager,
-    /// Paths to find from each publisher.
+    /// Number of paths to find from each publisher.
     count: usize,
     requests: BTreeMap<(Identifier, NodeId), RequestId>,
 }
 
 impl Domain {
-    /// A domain without items, where subscribers have up to `count` paths from each publisher.
+    /// A domain without items, in which subscribers have up to `count` paths from each publisher.
     ///
     /// # Errors
-    /// A count out of its range.
+    /// Returns an error for a count out of its range.
     pub fn new(manager: TopologyManager, count: usize) -> Result<Self, TopologyError> {
         if !(1..=MOST_PATHS).contains(&count) {
             return Err(TopologyError::Count(count));
@@ -43,65 +44,65 @@ impl Domain {
         Ok(Self { rendezvous: Rendezvous::new(), manager, count, requests: BTreeMap::new() })
     }
 
-    /// The topology manager: what it holds is read here, and changed by the domain alone.
+    /// The topology manager, for reading; only the domain changes it.
     pub fn manager(&self) -> &TopologyManager {
         &self.manager
     }
 
-    /// The request for an item by a subscriber, while anybody else has it.
+    /// The request of a subscriber for an item; `None` if no other node has the item.
     pub fn request_of(&self, item: &Identifier, subscriber: NodeId) -> Option<RequestId> {
         self.requests.get(&(item.clone(), subscriber)).copied()
     }
 
-    /// Adds a scope; see [`Rendezvous::add_scope`].
+    /// Adds a scope, with [`Rendezvous::add_scope`].
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`Rendezvous::add_scope`].
     pub fn add_scope(&mut self, scope: &Identifier) -> Result<(), DomainError> {
         Ok(self.rendezvous.add_scope(scope)?)
     }
 
-    /// Removes an empty scope; see [`Rendezvous::remove_scope`].
+    /// Removes an empty scope, with [`Rendezvous::remove_scope`].
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`Rendezvous::remove_scope`].
     pub fn remove_scope(&mut self, scope: &Identifier) -> Result<(), DomainError> {
         Ok(self.rendezvous.remove_scope(scope)?)
     }
 
-    /// A node has an item now.
+    /// Adds a node to the publishers of an item.
     ///
     /// # Errors
-    /// No such node, or as [`Rendezvous::publish`].
+    /// Returns an error if there is no such node, and the errors of [`Rendezvous::publish`].
     pub fn publish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<RequestId>, DomainError> {
         self.check_node(node)?;
         let orders = self.rendezvous.publish(item, node)?;
         Ok(self.carry_out(orders))
     }
 
-    /// A node has an item no longer.
+    /// Removes a node from the publishers of an item.
     ///
     /// # Errors
-    /// As [`Rendezvous::unpublish`].
+    /// Returns the errors of [`Rendezvous::unpublish`].
     pub fn unpublish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<RequestId>, DomainError> {
         let orders = self.rendezvous.unpublish(item, node)?;
         Ok(self.carry_out(orders))
     }
 
-    /// A node wants an item.
+    /// Adds a node to the subscribers of an item.
     ///
     /// # Errors
-    /// No such node, or as [`Rendezvous::subscribe`].
+    /// Returns an error if there is no such node, and the errors of [`Rendezvous::subscribe`].
     pub fn subscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<RequestId>, DomainError> {
         self.check_node(node)?;
         let order = self.rendezvous.subscribe(item, node)?;
         Ok(self.carry_out(order))
     }
 
-    /// A node wants an item no longer.
+    /// Removes a node from the subscribers of an item.
     ///
     /// # Errors
-    /// As [`Rendezvous::unsubscribe`].
+    /// Returns the errors of [`Rendezvous::unsubscribe`].
     pub fn unsubscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<RequestId>, DomainError> {
         let order = self.rendezvous.unsubscribe(item, node)?;
         Ok(self.carry_out(order))
@@ -110,15 +111,15 @@ impl Domain {
     /// Takes a link down.
     ///
     /// # Errors
-    /// There is no such link.
+    /// Returns an error if there is no such link.
     pub fn fail(&mut self, link: LinkId) -> Result<Vec<RequestId>, DomainError> {
         Ok(self.manager.fail(link)?)
     }
 
-    /// Takes a link up again.
+    /// Brings a link up again.
     ///
     /// # Errors
-    /// There is no such link.
+    /// Returns an error if there is no such link.
     pub fn restore(&mut self, link: LinkId) -> Result<Vec<RequestId>, DomainError> {
         Ok(self.manager.restore(link)?)
     }
@@ -128,10 +129,10 @@ impl Domain {
         if node.index() < nodes { Ok(()) } else { Err(TopologyError::UnknownNode { node: node.0, nodes }) }
     }
 
-    /// Makes, changes or ends requests as ordered; those that are there after it.
+    /// Carries out orders to make, change or end requests; returns the requests that exist afterwards.
     ///
-    /// The manager refuses none: nodes and number of paths were checked, and an order names each publisher once and never
-    /// the subscriber.
+    /// The manager refuses none of them: nodes and the number of paths were checked, and an order names each publisher
+    /// once and never the subscriber.
     fn carry_out(&mut self, orders: impl IntoIterator<Item = Order>) -> Vec<RequestId> {
         let mut changed = Vec::new();
         for Order { item, subscriber, publishers } in orders {

@@ -1,24 +1,24 @@
-//! Filters in packets: the identities of all links of a path, put together [jokela2009].
+//! Filters in packets: the union of the identities of all links of a path [jokela2009].
 //!
-//! A packet carries a filter F in place of an address. A node passes it on over each link whose identity I it contains:
-//! F and I = I. So nodes keep nothing about paths. The price are false positives: a link that is not on the path may
-//! match by chance.
+//! A packet carries a filter F in place of an address. A node forwards it over each link whose identity I is contained
+//! in the filter: F and I = I. So nodes keep no state about paths. The disadvantage is false positives: a link that is
+//! not on the path may match by chance.
 //!
 //! ```text
 //! rho(n) = 1 - (1 - 1/m)^(k n)       f(n) = rho(n)^k
 //! ```
 //!
-//! `m`: bits of a filter; `k`: ones of an identity; `n`: links of the path; `rho`: the expected fill, the part of bits
-//! that are one; `f`: the probability that a link beside the path matches.
+//! The symbols are `m`, the bits of a filter; `k`, the ones of an identity; `n`, the links of the path; `rho`, the
+//! expected fill, which is the part of bits that are one; and `f`, the probability that a link beside the path matches.
 //!
-//! The formula takes the ones for drawn independently. They are k different bits, so that the true rate is
+//! The formula assumes that the ones are drawn independently. They are k different bits, so that the true rate is
 //!
 //! ```text
 //! sum over j = 0..k of (-1)^j C(k, j) (C(m - j, k) / C(m, k))^n
 //! ```
 //!
 //! which is less where few bits are set: with m = 256 and k = 5 by 37 % at 4 links, by 17 % at 8, by 6 % at 16, and
-//! nothing to speak of from 24 on.
+//! negligibly from 24 on.
 
 use anabranch_core::{LinkId, Network};
 use thiserror::Error;
@@ -26,19 +26,19 @@ use thiserror::Error;
 use crate::bits::Bits;
 use crate::identities::{Identities, Ones};
 
-/// The most links that a copy of a packet takes.
+/// Greatest number of links that a copy of a packet takes.
 pub const MOST_HOPS: usize = 255;
 
-/// What stands in a packet: the bits, and the table whose identities they are of.
+/// The filter of a packet: its bits, and the table of identities that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// The number of the table.
     pub table: u8,
-    /// The identities of the links of the path, put together.
+    /// The union of the identities of the links of the path.
     pub bits: Bits,
 }
 
-/// Why no node passes a filter on.
+/// The reason why no node forwards a filter.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum Refusal {
@@ -65,23 +65,23 @@ impl Filter {
         Self { table, bits }
     }
 
-    /// Whether a node passes it on over `link`.
+    /// Whether a node forwards a packet with this filter over `link`.
     ///
     /// # Panics
-    /// If `identities` do not have its table, or the network not the link.
+    /// If `identities` lack the table, or the network lacks the link.
     pub fn matches(&self, identities: &Identities, link: LinkId) -> bool {
         self.bits.contains(identities.of(self.table, link))
     }
 
-    /// The part of its bits that are one.
+    /// The part of the filter's bits that are one.
     pub fn fill(&self, identities: &Identities) -> f64 {
         f64::from(self.bits.count()) / f64::from(identities.parameters().bits)
     }
 
-    /// Whether nodes pass it on at all.
+    /// Checks whether nodes forward packets with this filter.
     ///
     /// # Errors
-    /// It is fuller than they allow, or all ones: that would reach everybody.
+    /// Returns an error if the filter is fuller than nodes allow, or all ones, which would reach every node.
     pub fn check(&self, identities: &Identities) -> Result<(), Refusal> {
         let parameters = identities.parameters();
         if self.bits.count() >= parameters.bits {
@@ -92,9 +92,9 @@ impl Filter {
     }
 }
 
-/// The links that a packet on `path` meets and should not take: those that leave its nodes, the last one too.
+/// The links that a packet on `path` meets and should not take: those that leave its nodes, including the last one.
 ///
-/// Not those that lead back the way it came.
+/// Links that lead back the way the packet came are excluded.
 ///
 /// # Panics
 /// If the path has a link that is not in the network.
@@ -113,25 +113,25 @@ pub fn adjacent(network: &Network, path: &[LinkId]) -> Vec<LinkId> {
     beside
 }
 
-/// The part of ones to expect in a filter of `bits` bits into which `ones` were put.
+/// The expected part of ones in a filter of `bits` bits into which `ones` were put.
 pub fn expected_fill(bits: u32, ones: u64) -> f64 {
-    // By logarithms, because 1 - 1/m to a small power is close to 1.
+    // Computed with logarithms, because 1 - 1/m to a small power is close to 1.
     -(ones as f64 * (-1.0 / f64::from(bits)).ln_1p()).exp_m1()
 }
 
-/// The probability that a link matches a filter over `links` other ones: m bits, k ones in each identity.
+/// The probability that a link matches a filter over `links` other ones, with m bits, and k ones in each identity.
 pub fn false_positive_rate(bits: u32, ones: u32, links: u64) -> f64 {
     expected_fill(bits, u64::from(ones).saturating_mul(links)).powf(f64::from(ones))
 }
 
-/// How many of the adjacent links match a filter for `path` by chance, on average, with a table taken blindly.
+/// The mean number of adjacent links that match a filter for `path` by chance, with a table chosen at random.
 ///
 /// # Panics
-/// If the path has a link that is not in the network, or the identities are those of another.
+/// If the path has a link that is not in the network, or the identities are those of another network.
 pub fn expected_strays(network: &Network, identities: &Identities, path: &[LinkId]) -> f64 {
     let bits = identities.parameters().bits;
     let fill = expected_fill(bits, path.iter().map(|&link| u64::from(identities.ones(link))).sum());
-    // A single bit that is a link's own is in no filter by chance.
+    // A single bit that belongs to one link only is in no filter by chance.
     let own = |link: LinkId| identities.parameters().ones == Ones::Growing && link.0 < bits;
     let rate = |link: LinkId| {
         if own(link) { own_bit_rate(identities, path) } else { fill.powf(f64::from(identities.ones(link))) }
@@ -139,7 +139,8 @@ pub fn expected_strays(network: &Network, identities: &Identities, path: &[LinkI
     adjacent(network, path).into_iter().map(rate).sum()
 }
 
-/// The probability that identities of several bits set a given bit: what those of one bit set is never it.
+/// The probability that identities of several bits set a given bit; identities of one bit never set the bit of another
+/// link.
 fn own_bit_rate(identities: &Identities, path: &[LinkId]) -> f64 {
     let several = path.iter().map(|&link| u64::from(identities.ones(link))).filter(|&ones| ones > 1);
     expected_fill(identities.parameters().bits, several.sum())

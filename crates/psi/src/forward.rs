@@ -1,14 +1,14 @@
-//! What a filter does to a packet: the links that it takes, those of its path and those beside it.
+//! Forwarding by filters: the links that a packet takes, those of its path and those beside it.
 //!
-//! At each node the packet is copied to every link that matches, but not to the twin of the link it came by. Copies
-//! that a false positive sends astray end where nothing matches. What ends loops: a node passes on only the first copy
-//! that comes; it keeps the packets it saw for a while, as LIPSIN's nodes do when their filter may loop
-//! [jokela2009]. Besides, no copy takes more than [`MOST_HOPS`] links. Copies come in the order of how many
-//! links they took.
+//! At each node the packet is copied to every link that matches, except the twin of the link it came by. Copies that a
+//! false positive sends astray end where nothing matches. Loops end because a node forwards only the first copy that
+//! arrives; it remembers recent packets, as LIPSIN's nodes do when their filter may loop [jokela2009]. Besides, no copy
+//! takes more than [`MOST_HOPS`] links. Copies arrive in the order of the number of links that they took.
 //!
-//! No false positive keeps a packet from its receiver. Say a node v of the path has a copy, and w is the next. Either v
-//! passes it on to w, or its first copy came by the twin of the link to w: then w has had one. And as copies come in
-//! the order of their links, that of v has taken no more links than the path has up to v.
+//! No false positive prevents the delivery of a packet. Let v be a node of the path that has a copy, and w the next
+//! node. Either v forwards the copy to w, or its first copy came by the twin of the link to w: then w already has one.
+//! And since copies arrive in the order of their links, the copy at v has taken no more links than the path has up to
+//! v.
 
 use std::collections::HashSet;
 
@@ -17,44 +17,44 @@ use anabranch_core::{LinkId, Network, NodeId};
 use crate::filter::{Filter, MOST_HOPS, Refusal};
 use crate::identities::Identities;
 
-/// One link that a copy of a packet takes.
+/// A link that a copy of a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The link.
     pub link: LinkId,
-    /// Which hop brought the copy to where the link begins; none at the first node.
+    /// Index of the hop that brought the copy to the beginning of the link; none at the first node.
     pub after: Option<usize>,
-    /// How many links the copy has taken, this one counted.
+    /// Number of links that the copy has taken, including this one.
     pub depth: usize,
-    /// Whether it comes to a node that had a copy before, and ends there.
+    /// Whether the copy arrives at a node that had a copy before, and ends there.
     pub repeated: bool,
 }
 
 /// The tree of links that copies of one packet take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journey {
-    /// Where the packet began.
+    /// Node where the packet began.
     pub from: NodeId,
-    /// The links, each after the one that brought the copy; no link is there twice.
+    /// The links, each after the link that brought the copy; no link occurs twice.
     pub hops: Vec<Hop>,
 }
 
-/// Links beside a path that copies of a packet take because of one false positive.
+/// The links beside a path that copies of a packet take because of one false positive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// Where it leaves the path.
+    /// Node where the branch leaves the path.
     pub from: NodeId,
-    /// Its links: each begins there, or where an earlier one ends.
+    /// The links of the branch: each begins at that node, or where an earlier link ends.
     pub links: Vec<LinkId>,
 }
 
-/// The links that a packet with `filter` takes from node `from` on.
+/// Returns the links that a packet with `filter` takes from node `from` on.
 ///
 /// # Errors
-/// The filter is too full, so that no node passes it on.
+/// Returns an error if the filter is too full, so that no node forwards it.
 ///
 /// # Panics
-/// If the node is not in the network, or the identities are those of another.
+/// If the node is not in the network, or the identities are those of another network.
 pub fn forward(network: &Network, identities: &Identities, filter: &Filter, from: NodeId) -> Result<Journey, Refusal> {
     filter.check(identities)?;
     let mut hops = Vec::new();
@@ -74,7 +74,7 @@ pub fn forward(network: &Network, identities: &Identities, filter: &Filter, from
     Ok(Journey { from, hops })
 }
 
-/// Adds the links over which `node` passes on what came by a hop, or what begins there.
+/// Adds the links over which `node` forwards a copy that arrived by a hop, or began at the node.
 fn pass_on(
     network: &Network,
     identities: &Identities,
@@ -90,26 +90,26 @@ fn pass_on(
 }
 
 impl Journey {
-    /// Whether a copy comes to `node`.
+    /// Whether a copy reaches `node`.
     pub fn reaches(&self, network: &Network, node: NodeId) -> bool {
         node == self.from || self.hops.iter().any(|hop| network.link(hop.link).target == node)
     }
 
-    /// The links of `path` that a copy takes, in their order: all of them, but for what the next sentence says.
+    /// The links of `path` that a copy takes, in their order: normally all of them.
     ///
-    /// Where a false positive is a shorter way, a node may have its first copy from the next one on the path, and
-    /// does not send it back there.
+    /// If a false positive is a shorter way, a node may receive its first copy from the next node on the path, and does
+    /// not send it back there.
     pub fn along(&self, path: &[LinkId]) -> Vec<LinkId> {
         let taken: HashSet<LinkId> = self.hops.iter().map(|hop| hop.link).collect();
         path.iter().copied().filter(|link| taken.contains(link)).collect()
     }
 
-    /// How many links are taken that are not on `path`.
+    /// Number of links taken that are not on `path`.
     pub fn strays(&self, path: &[LinkId]) -> usize {
         self.hops.iter().filter(|hop| !path.contains(&hop.link)).count()
     }
 
-    /// The links that are not on `path`, put together by where they leave it, in the order of their first links.
+    /// The links that are not on `path`, grouped by the node where they leave it, in the order of their first links.
     pub fn branches(&self, network: &Network, path: &[LinkId]) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::new();
         let mut branch_of: Vec<Option<usize>> = Vec::with_capacity(self.hops.len());

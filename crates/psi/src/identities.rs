@@ -1,8 +1,8 @@
 //! Link identities: the few bits that stand for a link in the filters of packets [jokela2009].
 //!
-//! Each directed link has one identity in each of d tables. A filter is made of the identities of one table, and the
-//! packet says of which. The tables are there to choose from: a link that one takes for a link of the path by chance is
-//! told apart by another.
+//! Each directed link has one identity in each of d tables. A filter consists of identities from one table, and the
+//! packet names the table. Several tables allow a choice: a link that matches a filter by chance with one table may not
+//! match with another.
 
 use std::collections::HashSet;
 
@@ -13,48 +13,49 @@ use thiserror::Error;
 
 use crate::bits::{Bits, MOST_BITS};
 
-/// The fewest bits that an identity may have.
+/// Least number of bits of an identity.
 const FEWEST_BITS: u32 = 8;
 
-/// The most tables to choose from: their number is a byte of the packet.
+/// Greatest number of tables, since their number is a byte of the packet.
 const MOST_TABLES: u32 = 255;
 
-/// How many bits of an identity are one.
+/// The number of ones in an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ones {
-    /// So many in each, drawn at random [jokela2009].
+    /// The same number in each identity, drawn at random [jokela2009].
     Each(u32),
-    /// floor(i / m) + 1 in that of link i, no two identities of a table alike: the deployment tool of Blackadder
-    /// [parisis2013], where m is 256. The first m links have a bit each to themselves, so that no filter over them
-    /// matches another.
+    /// The number floor(i / m) + 1 for link i, with distinct identities in a table. This is the rule of Blackadder's
+    /// deployment tool [parisis2013], where m is 256. Each of the first m links has a single bit to itself, so that no
+    /// filter over these links matches another of them.
     Growing,
 }
 
-/// Sizes of identities, and the seed that they are drawn by.
+/// The sizes of identities, and the seed of their random bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdentityParameters {
     /// Bits of identities and filters, m; 8 to 256.
     pub bits: u32,
-    /// How many of them are one, k.
+    /// Number of ones in an identity, k.
     pub ones: Ones,
-    /// Tables to choose from, d; 1 to 255.
+    /// Number of tables, d; 1 to 255.
     pub tables: u32,
     /// The greatest part of ones in a filter that is forwarded; over 0 and at most 1.
     pub most_fill: f64,
-    /// What the identities are drawn by.
+    /// Seed of the identities.
     pub seed: u64,
 }
 
 impl Default for IdentityParameters {
-    /// 256 bits, 5 of them one, 8 tables, and filters up to a fill of 0.7.
+    /// Default parameters: 256 bits, 5 of them one, 8 tables, and filters up to a fill of 0.7.
     ///
-    /// differs: the paper has 248 bits and 8 more for the number of the table; ours is beside the 256 bits.
+    /// differs: the paper has 248 bits, and 8 more for the number of the table; here that number is beside the 256
+    /// bits.
     fn default() -> Self {
         Self { bits: MOST_BITS, ones: Ones::Each(5), tables: 8, most_fill: 0.7, seed: 1 }
     }
 }
 
-/// Parameters of identities that cannot be.
+/// The reason why parameters of identities are invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum IdentityError {
@@ -77,15 +78,15 @@ pub enum IdentityError {
 pub struct Identities {
     parameters: IdentityParameters,
     links: usize,
-    /// That of link l in table t: `masks[t * links + l]`.
+    /// The identity of link l in table t: `masks[t * links + l]`.
     masks: Vec<Bits>,
 }
 
 impl Identities {
-    /// Draws identities for a network of so many links.
+    /// Draws identities for a network with this number of links.
     ///
     /// # Errors
-    /// Parameters out of their ranges, or more links than growing identities can tell apart.
+    /// Returns an error for parameters out of their ranges, or more links than growing identities can distinguish.
     pub fn new(links: usize, parameters: IdentityParameters) -> Result<Self, IdentityError> {
         check(links, &parameters)?;
         let IdentityParameters { bits, ones, tables, seed, .. } = parameters;
@@ -100,12 +101,12 @@ impl Identities {
         Ok(Self { parameters, links, masks })
     }
 
-    /// What they were drawn by.
+    /// The parameters of the identities.
     pub fn parameters(&self) -> &IdentityParameters {
         &self.parameters
     }
 
-    /// How many links have one.
+    /// Number of links that have an identity.
     pub fn links(&self) -> usize {
         self.links
     }
@@ -118,7 +119,7 @@ impl Identities {
         &self.masks[usize::from(table) * self.links..][..self.links][link.index()]
     }
 
-    /// How many bits of a link's identity are one, in every table.
+    /// Number of ones in a link's identity, which is the same in every table.
     pub fn ones(&self, link: LinkId) -> u32 {
         match self.parameters.ones {
             Ones::Each(ones) => ones,
@@ -138,7 +139,7 @@ fn check(links: usize, parameters: &IdentityParameters) -> Result<(), IdentityEr
     if !(most_fill > 0.0 && most_fill <= 1.0) {
         return Err(IdentityError::MostFill(most_fill));
     }
-    // Of k out of m bits there are m sets or more for every k under m.
+    // For k under m, there are at least m sets of k out of m bits.
     let most = (bits * (bits - 1)) as usize;
     match ones {
         Ones::Each(ones) if !(1..=bits).contains(&ones) => Err(IdentityError::Ones { ones, bits }),
@@ -147,7 +148,7 @@ fn check(links: usize, parameters: &IdentityParameters) -> Result<(), IdentityEr
     }
 }
 
-/// An identity with `ones` different bits of `bits`.
+/// A random identity of `bits` bits, of which `ones` are one.
 fn draw(bits: u32, ones: u32, rng: &mut impl Rng) -> Bits {
     let mut drawn = Bits::default();
     while drawn.count() < ones {
@@ -156,7 +157,7 @@ fn draw(bits: u32, ones: u32, rng: &mut impl Rng) -> Bits {
     drawn
 }
 
-/// Identities with more ones for later links, no two alike.
+/// Distinct identities with more ones for later links.
 fn growing(links: usize, bits: u32, rng: &mut impl Rng) -> Vec<Bits> {
     let mut taken = HashSet::new();
     let one = |link: usize| {

@@ -1,9 +1,9 @@
-//! Publish-subscribe internetworking: who wants what, by which paths, and how packets find them.
+//! Publish-subscribe internetworking: the matching of publishers and subscribers, their paths, and forwarding.
 //!
-//! Its three functions are apart, as in the architecture [thomas2016, sec. III-A]: [`Rendezvous`] matches
-//! publications with subscriptions, [`TopologyManager`] finds paths and says which of them share links, and
-//! [`forward`] follows the filters that packets carry. [`Domain`] puts the first two together. All of it is
-//! mathematics of one network: nothing is sent, and no time passes.
+//! Its three functions are separate, as in the architecture [thomas2016, sec. III-A]. [`Rendezvous`] matches
+//! publications with subscriptions. [`TopologyManager`] finds paths and determines which of them share links.
+//! [`forward`] follows the filters that packets carry. [`Domain`] combines the first two. The crate is the mathematics
+//! of one network: it sends nothing, and has no clock.
 
 pub mod bits;
 pub mod domain;

@@ -1,10 +1,10 @@
-//! The rendezvous: who publishes what, who subscribes to it, and who is to be joined with whom.
+//! The rendezvous: it records publishers and subscribers of items, and matches them.
 //!
-//! Items lie in scopes, and scopes in others, as files in folders; each is known by its identifier, which begins with
-//! that of its scope [thomas2016, sec. III-A; parisis2013]. An item that has a publisher and a subscriber is matched:
-//! the topology manager is ordered to find paths. Publishers that join or leave later change the order.
+//! Items lie in scopes, and scopes in other scopes, as files in folders. Each has an identifier, which begins with that
+//! of its scope [thomas2016, sec. III-A; parisis2013]. When an item has a publisher and a subscriber, the rendezvous
+//! orders the topology manager to find paths. Publishers that join or leave later change the order.
 //!
-//! differs: only items are subscribed to, not whole scopes.
+//! differs: subscriptions are to items only, not to whole scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,19 +12,19 @@ use std::fmt;
 use anabranch_core::NodeId;
 use thiserror::Error;
 
-/// Where an item or a scope lies: a number for each scope on the way, and one of its own.
+/// The identifier of an item or a scope: the numbers of the scopes that contain it, and its own number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier(pub Vec<u64>);
 
 impl Identifier {
-    /// The scope that it lies in; none for the root, which has no numbers.
+    /// The scope that contains it; none for the root, which has no numbers.
     pub fn scope(&self) -> Option<Self> {
         self.0.split_last().map(|(_, scope)| Self(scope.to_vec()))
     }
 }
 
 impl fmt::Display for Identifier {
-    /// Each number after a stroke: `/1/7`; the root is `/`.
+    /// Writes each number after a slash: `/1/7`; the root is `/`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("/");
@@ -33,18 +33,18 @@ impl fmt::Display for Identifier {
     }
 }
 
-/// An order to the topology manager: the paths of one subscriber to one item.
+/// An order to the topology manager: the paths for one subscriber of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What is wanted.
+    /// The item.
     pub item: Identifier,
-    /// By whom.
+    /// The subscriber.
     pub subscriber: NodeId,
-    /// All who have it, in ascending order, but not the subscriber; if there are none, its paths are to be ended.
+    /// All publishers except the subscriber, in ascending order; if there are none, the paths are to be ended.
     pub publishers: Vec<NodeId>,
 }
 
-/// Something that publishers or subscribers may not do; it changed nothing.
+/// An action that publishers or subscribers may not take; it has changed nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum RendezvousError {
@@ -70,31 +70,31 @@ pub enum RendezvousError {
     NotSubscriber { item: Identifier, node: NodeId },
 }
 
-/// An item: there as long as somebody publishes it or waits for it.
+/// An item, which exists as long as a node publishes it or is subscribed to it.
 #[derive(Clone, Debug, Default)]
 struct Item {
     publishers: BTreeSet<NodeId>,
     subscribers: BTreeSet<NodeId>,
 }
 
-/// The tree of scopes and items, with who has and who wants what.
+/// The tree of scopes and items, with the publishers and subscribers of each item.
 #[derive(Clone, Debug, Default)]
 pub struct Rendezvous {
-    /// But for the root.
+    /// All scopes except the root.
     scopes: BTreeSet<Identifier>,
     items: BTreeMap<Identifier, Item>,
 }
 
 impl Rendezvous {
-    /// Nothing but the root.
+    /// A tree with only the root.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a scope to one that is there.
+    /// Adds a scope to an existing one.
     ///
     /// # Errors
-    /// Its own scope is not there, or something is there by its name.
+    /// Returns an error if the containing scope does not exist, or the identifier is in use.
     pub fn add_scope(&mut self, scope: &Identifier) -> Result<(), RendezvousError> {
         self.check_place(scope)?;
         if self.items.contains_key(scope) {
@@ -109,13 +109,13 @@ impl Rendezvous {
     /// Removes an empty scope.
     ///
     /// # Errors
-    /// It is not there, or not empty.
+    /// Returns an error if the scope does not exist, or is not empty.
     pub fn remove_scope(&mut self, scope: &Identifier) -> Result<(), RendezvousError> {
         self.check_place(scope)?;
         if !self.scopes.contains(scope) {
             return Err(RendezvousError::UnknownScope { id: scope.clone(), scope: scope.clone() });
         }
-        // What lies in it follows it in the order of identifiers.
+        // The contents of a scope follow it in the order of identifiers.
         let item = self.items.range(scope.clone()..).next().map(|(id, _)| id);
         let inner = self.scopes.range(scope.clone()..).nth(1);
         if [item, inner].into_iter().flatten().any(|id| id.0.starts_with(&scope.0)) {
@@ -125,10 +125,10 @@ impl Rendezvous {
         Ok(())
     }
 
-    /// A node has an item now. Gives an order for each subscriber.
+    /// Adds a node to the publishers of an item. Returns an order for each subscriber.
     ///
     /// # Errors
-    /// Its scope is not there, it is a scope, or the node publishes it already.
+    /// Returns an error if the item's scope does not exist, the item is a scope, or the node already publishes it.
     pub fn publish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<Order>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.entry(item.clone()).or_default().publishers.insert(node) {
@@ -137,10 +137,10 @@ impl Rendezvous {
         Ok(self.orders_of_others(item, node))
     }
 
-    /// A node has an item no longer. Gives an order for each subscriber.
+    /// Removes a node from the publishers of an item. Returns an order for each subscriber.
     ///
     /// # Errors
-    /// Its scope is not there, it is a scope, or the node does not publish it.
+    /// Returns an error if the item's scope does not exist, the item is a scope, or the node does not publish it.
     pub fn unpublish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<Order>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.get_mut(item).is_some_and(|held| held.publishers.remove(&node)) {
@@ -151,10 +151,11 @@ impl Rendezvous {
         Ok(orders)
     }
 
-    /// A node wants an item, which nobody need have yet. Gives an order if another has.
+    /// Adds a node to the subscribers of an item, which need not have a publisher yet. Returns an order if another node
+    /// has it.
     ///
     /// # Errors
-    /// Its scope is not there, it is a scope, or the node is subscribed already.
+    /// Returns an error if the item's scope does not exist, the item is a scope, or the node is already subscribed.
     pub fn subscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<Order>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.entry(item.clone()).or_default().subscribers.insert(node) {
@@ -163,10 +164,10 @@ impl Rendezvous {
         Ok(self.order(item, node).filter(|order| !order.publishers.is_empty()))
     }
 
-    /// A node wants an item no longer. Gives an order to end its paths, if it had any.
+    /// Removes a node from the subscribers of an item. Returns an order to end its paths, if it had any.
     ///
     /// # Errors
-    /// Its scope is not there, it is a scope, or the node is not subscribed.
+    /// Returns an error if the item's scope does not exist, the item is a scope, or the node is not subscribed.
     pub fn unsubscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<Order>, RendezvousError> {
         self.check_item(item)?;
         let before = self.order(item, node).filter(|order| !order.publishers.is_empty());
@@ -177,7 +178,7 @@ impl Rendezvous {
         Ok(before.map(|order| Order { publishers: Vec::new(), ..order }))
     }
 
-    /// Whether the scope that `id` lies in is there.
+    /// Checks that the scope of `id` exists.
     fn check_place(&self, id: &Identifier) -> Result<(), RendezvousError> {
         let scope = id.scope().ok_or(RendezvousError::Root)?;
         if scope.0.is_empty() || self.scopes.contains(&scope) {
@@ -194,14 +195,14 @@ impl Rendezvous {
         if self.scopes.contains(item) { Err(RendezvousError::IsScope(item.clone())) } else { Ok(()) }
     }
 
-    /// The order for one node; none if nobody has or wants the item.
+    /// The order for one node; none if the item has no publisher or subscriber.
     fn order(&self, item: &Identifier, subscriber: NodeId) -> Option<Order> {
         let held = self.items.get(item)?;
         let publishers = held.publishers.iter().copied().filter(|&node| node != subscriber).collect();
         Some(Order { item: item.clone(), subscriber, publishers })
     }
 
-    /// The orders for all subscribers but the publisher that came or went, which finds the item at home.
+    /// The orders for all subscribers except the changed publisher, which has the item itself.
     fn orders_of_others(&self, item: &Identifier, publisher: NodeId) -> Vec<Order> {
         let subscribers = self.items[item].subscribers.iter().filter(|&&node| node != publisher);
         subscribers.filter_map(|&node| self.order(item, node)).collect()

@@ -1,5 +1,4 @@
-//! Which of the tables of identities a packet's filter is made by: the one that leads the fewest copies astray
-//! [jokela2009].
+//! The choice of the identity table for a packet's filter: the table that leads the fewest copies astray [jokela2009].
 
 use anabranch_core::{LinkId, Network};
 
@@ -7,15 +6,16 @@ use crate::filter::{Filter, MOST_HOPS, Refusal};
 use crate::forward::forward;
 use crate::identities::Identities;
 
-/// The filter for `path` by the table that makes a packet take the fewest links beside it; the first of several.
+/// Returns the filter for `path` with the table that makes a packet take the fewest links beside the path; among equal
+/// tables, the first.
 ///
-/// The network is at hand, so it is tried rather than estimated.
+/// It tries each table on the network instead of estimating.
 ///
 /// # Errors
-/// The path is too long for any.
+/// Returns an error if the path is too long for every table.
 ///
 /// # Panics
-/// If the path is not one of the network, or the identities are those of another.
+/// If the path is not in the network, or the identities are those of another network.
 pub fn filter_of(network: &Network, identities: &Identities, path: &[LinkId]) -> Result<Filter, Refusal> {
     let first = Filter::new(identities, 0, path);
     let Some(from) = path.first().map(|&link| network.link(link).source) else { return Ok(first) };

@@ -1,6 +1,6 @@
-//! What all certificates tell: how far rates exceed links and demands, and whether the proof holds.
+//! Getters that all certificates have: excesses over links and demands, and the result of the check.
 
-/// Gives the class of a certificate the getters that all have.
+/// Adds the getters that the classes of all certificates have.
 macro_rules! checked_getters {
     ($certificate:ident) => {
         #[pyo3::pymethods]
@@ -38,7 +38,7 @@ macro_rules! checked_getters {
     };
 }
 
-/// Gives the class of a certificate with bottlenecks of paths the getters that all such have.
+/// Adds the getters that the classes of certificates with bottlenecks of paths have.
 macro_rules! path_getters {
     ($certificate:ident) => {
         #[pyo3::pymethods]

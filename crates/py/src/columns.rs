@@ -1,4 +1,4 @@
-//! Tables for Python: arrays by the names of columns.
+//! Tables for Python: arrays by column name.
 
 use anabranch_core::Samples;
 use anabranch_core::samples::{COLUMNS, Column, Kind, Values};
@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Puts a column into a table.
+/// Adds a column to a table.
 pub fn put<T: numpy::Element>(
     table: &Bound<'_, PyDict>,
     name: &str,
@@ -16,8 +16,8 @@ pub fn put<T: numpy::Element>(
     table.set_item(name, column.into_pyarray(table.py()))
 }
 
-/// Samples as a table: `time_s`, and by its key each column that was recorded. An array has a row for each sample and a
-/// column for each thing, or one value for each sample if it is of the run.
+/// Samples as a table, with `time_s` and each recorded column by its key. An array has a row for each sample and a
+/// column for each item, or one value for each sample if it describes the run.
 pub fn sample_table<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     put(&table, "time_s", samples.time_s.iter().copied())?;
@@ -32,7 +32,7 @@ pub fn sample_table<'py>(py: Python<'py>, samples: &Samples) -> PyResult<Bound<'
     Ok(table)
 }
 
-/// Puts a column of samples into a table; nothing if it was not recorded.
+/// Adds a column of samples to a table, if it was recorded.
 fn put_column<T: numpy::Element + Copy>(
     table: &Bound<'_, PyDict>,
     column: &Column,
@@ -49,7 +49,7 @@ fn put_column<T: numpy::Element + Copy>(
     table.set_item(column.key(), array.reshape([samples, values.len() / samples])?)
 }
 
-/// Of each column that may be sampled: what it is of, its name, its unit and the type of its values.
+/// The kind of item, the name, the unit and the type of each column that can be sampled.
 fn columns() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
     let kind = |kind| match kind {
         Kind::F64 => "f64",

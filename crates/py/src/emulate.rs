@@ -1,4 +1,4 @@
-//! A plan's network in real time, and programs in its hosts.
+//! The network of a plan in real time, and programs in its hosts.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use crate::network::value_error;
 use crate::scenario::PyPlan;
 
-/// A lab, until it is finished, and the programs that were started in it.
+/// A lab until its end, and the programs that were started in it.
 #[pyclass(frozen, name = "Lab", module = "anabranch._core")]
 struct PyLab {
     lab: Mutex<Option<Lab>>,
@@ -23,7 +23,7 @@ struct PyLab {
     paths: Vec<LabPath>,
 }
 
-/// A path: its connection, and name and address of both ends.
+/// A path: its connection, and the name and address of each end.
 #[pyclass(frozen, get_all, module = "anabranch._core")]
 #[derive(Clone)]
 struct LabPath {
@@ -53,7 +53,7 @@ impl PyLab {
         Ok(Self { lab: Mutex::new(Some(lab)), programs: Mutex::default(), network: plan.0.network.clone(), paths })
     }
 
-    /// Why the kernel refuses a lab here.
+    /// The reason why the kernel refuses a lab here.
     #[staticmethod]
     fn refusal(py: Python<'_>) -> Option<String> {
         py.detach(lab_refusal)
@@ -64,9 +64,9 @@ impl PyLab {
         self.paths.clone()
     }
 
-    /// Starts a command line in the host of a node, as a group of processes; gives the number of the group.
+    /// Starts a command line in the host of a node, as a process group; returns the number of the group.
     ///
-    /// With `aside`, what it prints goes where errors go.
+    /// With `aside`, its standard output goes to standard error.
     fn start(&self, node: &str, line: &str, environment: Vec<(String, String)>, aside: bool) -> PyResult<u32> {
         let lab = self.lab();
         let host = self.network.find_node(node).and_then(|node| lab.as_ref()?.host(node));
@@ -84,7 +84,7 @@ impl PyLab {
         Ok(group)
     }
 
-    /// For each program that was started its exit code, negative if a signal ended it; `None` while it runs.
+    /// The exit code of each program that was started: negative if a signal ended it, `None` while it runs.
     fn codes(&self) -> PyResult<Vec<Option<i32>>> {
         let mut programs = self.programs();
         let code = |status: std::process::ExitStatus| status.code().or(status.signal().map(|signal| -signal));
@@ -92,7 +92,7 @@ impl PyLab {
         codes.collect()
     }
 
-    /// Ends the lab, and says what came of it; `None` if that was done before.
+    /// Ends the lab, and returns its report; `None` if it ended earlier.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let lab = self.lab().take();
         let Some(report) = py.detach(|| lab.map(Lab::finish)) else { return Ok(None) };

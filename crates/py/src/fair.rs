@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::certificates::{checked_getters, path_getters};
 use crate::network::value_error;
 
-/// A problem, checked and frozen.
+/// A checked, immutable problem.
 #[pyclass(frozen, name = "Problem", module = "anabranch._core")]
 pub struct PyProblem(Arc<Problem>);
 
@@ -45,7 +45,7 @@ impl PyProblem {
         Ok(Self(Arc::new(py.detach(|| Problem::new(parts)).map_err(value_error)?)))
     }
 
-    /// The same paths with other numbers; what is None stays.
+    /// The same paths with other numbers; None leaves them as they are.
     fn changed(
         &self,
         capacity: Option<PyReadonlyArray1<'_, f64>>,
@@ -74,7 +74,7 @@ impl PyProblem {
         self.0.connections()
     }
 
-    /// The sum of path rates for each connection.
+    /// The sum of the path rates of each connection.
     fn sum_by_connection<'py>(
         &self,
         py: Python<'py>,
@@ -85,12 +85,12 @@ impl PyProblem {
         Ok(py.detach(|| self.0.sum_by_connection(rates)).into_pyarray(py))
     }
 
-    /// Progressive filling; one path for each connection.
+    /// Max-min fair rates by progressive filling, with one path for each connection.
     fn max_min(&self, py: Python<'_>) -> PyResult<PyAllocation> {
         py.detach(|| max_min(&self.0)).map(PyAllocation).map_err(value_error)
     }
 
-    /// Checks path rates from the definitions.
+    /// Checks path rates against the definitions.
     fn certify(
         &self,
         py: Python<'_>,
@@ -104,12 +104,12 @@ impl PyProblem {
 }
 
 impl PyProblem {
-    /// The problem itself, for the other modules.
+    /// The problem itself, for other modules.
     pub(crate) fn shared(&self) -> &Arc<Problem> {
         &self.0
     }
 
-    /// Refuses rates that are not one for each path.
+    /// Refuses an array of rates that does not have one rate for each path.
     pub(crate) fn check(&self, path_rates: &PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         let (found, paths) = (path_rates.as_slice()?.len(), self.0.paths());
         if found == paths {
@@ -152,7 +152,7 @@ impl PyAllocation {
     }
 }
 
-/// The link of each bottleneck, -1 for a demand, -2 for nothing.
+/// The number of each bottleneck's link, -1 for a demand, -2 for none.
 pub(crate) fn bottleneck_numbers(bottlenecks: &[Bottleneck]) -> Vec<i64> {
     let number = |b: &Bottleneck| match b {
         Bottleneck::Link(link) => i64::from(*link),
@@ -162,7 +162,7 @@ pub(crate) fn bottleneck_numbers(bottlenecks: &[Bottleneck]) -> Vec<i64> {
     bottlenecks.iter().map(number).collect()
 }
 
-/// What a check found.
+/// The result of a check.
 #[pyclass(frozen, name = "Certificate", module = "anabranch._core")]
 pub struct PyCertificate(anabranch_fair::Certificate);
 
@@ -182,7 +182,7 @@ impl PyCertificate {
         self.0.worst_path
     }
 
-    /// Of each path: the number of its bottleneck, -1 if its demand is met, -2 if nothing holds it back.
+    /// The number of each path's bottleneck, -1 if its demand is met, -2 if it has no bottleneck.
     #[getter]
     fn bottlenecks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         bottleneck_numbers(&self.0.bottlenecks).into_pyarray(py)
@@ -202,7 +202,7 @@ impl PyCertificate {
 checked_getters!(PyCertificate);
 path_getters!(PyCertificate);
 
-/// "equal", a ratio for geometric portions, or one portion for each path.
+/// A start for iterative solvers: "equal", a ratio for geometric portions, or one portion for each path.
 #[derive(FromPyObject)]
 pub(crate) enum StartArgument<'py> {
     Name(String),
@@ -223,7 +223,7 @@ impl StartArgument<'_> {
     }
 }
 
-/// "certificate" with a relative tolerance, or "change" with a rate.
+/// The stop rule "certificate" with a relative tolerance, or "change" with a rate.
 fn stop_rule(rule: &str, tolerance: f64) -> PyResult<Stop> {
     if !(tolerance > 0.0 && tolerance.is_finite()) {
         return Err(value_error(format!("tolerance is {tolerance}; it must be positive and finite")));
@@ -235,23 +235,23 @@ fn stop_rule(rule: &str, tolerance: f64) -> PyResult<Stop> {
     }
 }
 
-/// What both iterative solvers offer to Python.
+/// Adds the methods that both iterative solvers have in Python.
 macro_rules! passes {
     ($name:ident) => {
         #[pymethods]
         impl $name {
-            /// Passes until the rule is met or `most` are done in all; says whether it was met.
+            /// Runs passes until the rule is met or there have been `most` in total; returns whether it was met.
             fn run(&mut self, py: Python<'_>, stop: &str, tolerance: f64, most: usize) -> PyResult<bool> {
                 let stop = stop_rule(stop, tolerance)?;
                 Ok(py.detach(|| self.0.run(stop, most)))
             }
 
-            /// One pass.
+            /// Makes one pass.
             fn advance(&mut self, py: Python<'_>) {
                 py.detach(|| self.0.pass());
             }
 
-            /// Whether the last pass ended as the rule asks.
+            /// Whether the last pass met the rule.
             fn has_met(&self, py: Python<'_>, stop: &str, tolerance: f64) -> PyResult<bool> {
                 let stop = stop_rule(stop, tolerance)?;
                 Ok(py.detach(|| self.0.has_met(stop)))
@@ -270,11 +270,11 @@ macro_rules! passes {
     };
 }
 
-/// c-SLEN, pass by pass.
+/// The c-SLEN solver, which runs pass by pass.
 #[pyclass(name = "CSlen", module = "anabranch._core")]
 pub struct PyCSlen(CSlen);
 
-/// IEWF, pass by pass.
+/// The IEWF solver, which runs pass by pass.
 #[pyclass(name = "Iewf", module = "anabranch._core")]
 pub struct PyIewf(Iewf);
 
@@ -283,33 +283,33 @@ passes!(PyIewf);
 
 #[pymethods]
 impl PyIewf {
-    /// What a connection of weight 1 gains in a step.
+    /// The growth of a connection of weight 1 in a step.
     #[getter]
     fn unit(&self) -> f64 {
         self.0.unit()
     }
 
-    /// Steps done in all passes.
+    /// Number of steps in all passes.
     #[getter]
     fn steps(&self) -> usize {
         self.0.steps()
     }
 
-    /// Whether the passes used up the work that they may take; a greater unit takes fewer steps.
+    /// Whether the passes have used up their limit of work; a greater unit takes fewer steps.
     #[getter]
     fn is_spent(&self) -> bool {
         self.0.is_spent()
     }
 }
 
-/// c-SLEN on a problem, ready for the first pass.
+/// Makes a c-SLEN solver for a problem, ready for the first pass.
 #[pyfunction]
 fn c_slen(py: Python<'_>, problem: &PyProblem, start: StartArgument<'_>) -> PyResult<PyCSlen> {
     let start = start.into_start()?;
     py.detach(|| CSlen::new(Arc::clone(&problem.0), &start)).map(PyCSlen).map_err(value_error)
 }
 
-/// IEWF on a problem, ready for the first pass; without a unit, one that adds at most 5 % to a link.
+/// Makes an IEWF solver for a problem, ready for the first pass; the default unit adds at most 5 % to a link.
 #[pyfunction]
 #[pyo3(signature = (problem, start, unit=None))]
 fn iewf(py: Python<'_>, problem: &PyProblem, start: StartArgument<'_>, unit: Option<f64>) -> PyResult<PyIewf> {

@@ -1,4 +1,4 @@
-//! Files written in one go, so that a thread waits for the interpreter once and not for each file.
+//! Files written together, so that a thread waits for the interpreter once and not for each file.
 
 use std::fs;
 use std::io;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
-/// Writes a new folder with these files to `aside`, then gives it the name `place`.
+/// Writes a new folder with these files to `aside`, then renames it to `place`.
 ///
-/// Tells whether there was nothing of that name; else, as after an error, nothing is left aside.
+/// Returns whether `place` did not exist; otherwise, and after an error, it removes `aside`.
 #[pyfunction]
 fn put_folder(
     py: Python<'_>,
@@ -20,7 +20,7 @@ fn put_folder(
     let done = py.detach(|| {
         let done = put(&aside, &place, &files);
         if !matches!(done, Ok(true)) {
-            // It may never have been made, and what matters is told below.
+            // The folder may not exist, and only the error below matters.
             let _ = fs::remove_dir_all(&aside);
         }
         done
@@ -34,7 +34,7 @@ fn put(aside: &Path, place: &Path, files: &[(PyBackedStr, PyBackedBytes)]) -> io
         fs::write(aside.join(&**name), content)?;
     }
     match fs::rename(aside, place) {
-        // The same folder, made by two at the same time.
+        // Another process made the same folder at the same time.
         Err(_) if place.is_dir() => Ok(false),
         done => done.map(|()| true),
     }

@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use crate::network::{PyNetwork, value_error};
 use crate::paths::PyPaths;
 
-/// Columns, a value for each path: table and fill of its filter, stray links to expect, stray links taken.
+/// Columns with a value for each path: table and fill of its filter, expected stray links, actual stray links.
 type Columns = (Vec<Option<u8>>, Vec<Option<f64>>, Vec<f64>, Vec<Option<usize>>);
 
-/// The filter of each path: its table, its fill, the stray links to expect and those there are.
+/// The filter of each path: its table, its fill, the expected and the actual number of stray links.
 ///
-/// None where the path is too long for a filter.
+/// A value is None where the path is too long for a filter.
 #[pyfunction]
 fn filters(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Networks and demands made by rule and seed.
+//! Generators of networks and demands, by rule and seed.
 
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ fn random_regular(nodes: usize, degree: usize, link: Kind, seed: u64) -> PyResul
     network(generate::random_regular(nodes, degree, kind(link)?, seed))
 }
 
-/// The numbers of a parameter file of GT-ITM: T, Nt, K, Ns; extra edges transit-stub and stub-stub; the edge methods
-/// (number, alpha, beta, gamma) at the top, in transit domains and in stubs.
+/// The numbers of a parameter file of GT-ITM: T, Nt, K, Ns; the numbers of extra edges, transit-stub and stub-stub; the
+/// edge methods (number, alpha, beta, gamma) at the top, in transit domains and in stubs.
 type Spec = ([usize; 4], [usize; 2], [(u32, f64, f64, f64); 3]);
 
 fn spec_parameters((sizes, extra, methods): Spec) -> Result<TransitStubParameters, GenerateError> {
@@ -100,7 +100,8 @@ fn spec_parameters((sizes, extra, methods): Spec) -> Result<TransitStubParameter
     })
 }
 
-/// By a known size or a parameter file; `links` between transit routers, transit-stub, and between stub routers.
+/// A transit-stub network by a known size or a parameter file; `links` has three rules: between transit routers,
+/// transit-stub, and between stub routers.
 #[pyfunction]
 #[pyo3(signature = (routers, spec, links, hosts, seed))]
 fn transit_stub(
@@ -135,7 +136,7 @@ fn members(nodes: Option<Vec<u32>>) -> Option<Vec<NodeId>> {
     nodes.map(|nodes| nodes.into_iter().map(NodeId).collect())
 }
 
-/// `masses` is "random", "capacity", or one for each node.
+/// The masses of nodes: "random", "capacity", or one for each node.
 #[derive(FromPyObject)]
 enum MassArgument {
     Name(String),
@@ -212,7 +213,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     generate.add_function(wrap_pyfunction!(uniform, &generate)?)?;
     generate.add_function(wrap_pyfunction!(hot_spots, &generate)?)?;
     generate.add_function(wrap_pyfunction!(random_pairs, &generate)?)?;
-    // A module that Python can import by its name, as tools do that compare it with its stub.
+    // Python can import this module by its name, as tools do that compare it with its stub.
     module.py().import("sys")?.getattr("modules")?.set_item("anabranch._core.generate", &generate)?;
     module.add_submodule(&generate)
 }

@@ -9,7 +9,7 @@ use crate::certificates::checked_getters;
 use crate::fair::PyProblem;
 use crate::network::value_error;
 
-/// The solver, event by event; until it is finished.
+/// The solver, which runs event by event until it is finished.
 #[pyclass(name = "GlobalMaxMin", module = "anabranch._core")]
 pub struct PyGlobalMaxMin(Option<GlobalMaxMin>);
 
@@ -21,20 +21,20 @@ impl PyGlobalMaxMin {
 
 #[pymethods]
 impl PyGlobalMaxMin {
-    /// At most so many more events; says whether all is done.
+    /// Processes at most `most` more events; returns whether all rates are found.
     fn run(&mut self, py: Python<'_>, most: usize) -> PyResult<bool> {
         self.at_work()?;
         let solver = self.0.as_mut().expect("it is at work");
         Ok(py.detach(|| solver.run(most)))
     }
 
-    /// What paths and links are below 0, together, by what all ask for.
+    /// The sum of all deficits of paths and links below 0, relative to the sum of all demands.
     #[getter]
     fn lack(&self) -> PyResult<f64> {
         Ok(self.at_work()?.lack())
     }
 
-    /// Exchanges of one path or link for another so far.
+    /// Number of exchanges of one path or link for another so far.
     #[getter]
     fn exchanges(&self) -> PyResult<usize> {
         Ok(self.at_work()?.exchanges())
@@ -77,7 +77,7 @@ impl PyLevelled {
         self.0.converged
     }
 
-    /// Of each level, from the lowest on: its height, the connections it holds, links, and their prices.
+    /// The levels from the lowest on, each with its height, the connections that it holds, links, and their prices.
     #[getter]
     fn levels<'py>(&self, py: Python<'py>) -> Vec<LevelArrays<'py>> {
         let arrays = |level: &Level| {
@@ -89,7 +89,7 @@ impl PyLevelled {
     }
 }
 
-/// Max-min fair rates that follow changes.
+/// An allocator that keeps max-min fair rates up to date while the problem changes.
 #[pyclass(name = "Allocator", module = "anabranch._core")]
 pub struct PyAllocator(Allocator);
 
@@ -100,7 +100,7 @@ impl PyAllocator {
         Self(py.detach(|| Allocator::new(problem.shared())))
     }
 
-    /// Goes over to another problem; quickly, if it has the same paths and other numbers.
+    /// Changes over to another problem; this is fast if it has the same paths and other numbers.
     fn follow(&mut self, py: Python<'_>, problem: &PyProblem) {
         py.detach(|| self.0.follow(problem.shared()));
     }
@@ -110,7 +110,7 @@ impl PyAllocator {
         self.0.connection_rates().into_pyarray(py)
     }
 
-    /// Exchanges of one path or link for another that the last change took.
+    /// Number of exchanges of one path or link for another in the last change.
     #[getter]
     fn exchanges(&self) -> usize {
         self.0.exchanges()
@@ -122,13 +122,13 @@ impl PyAllocator {
         self.0.is_proved()
     }
 
-    /// The rates of paths too, and their levels.
+    /// The rates, including those of paths, with their levels.
     fn levelled(&mut self, py: Python<'_>) -> PyLevelled {
         PyLevelled(py.detach(|| self.0.levelled()))
     }
 }
 
-/// What a check of rates and levels found.
+/// The result of a check of rates and levels.
 #[pyclass(frozen, name = "LevelCertificate", module = "anabranch._core")]
 pub struct PyLevelCertificate(LevelCertificate);
 
@@ -151,13 +151,13 @@ impl PyLevelCertificate {
 
 checked_getters!(PyLevelCertificate);
 
-/// Max-min fairness over several paths on a problem, ready for the first event.
+/// Makes a solver of max-min fairness over several paths, ready for the first event.
 #[pyfunction]
 fn global_max_min(py: Python<'_>, problem: &PyProblem) -> PyGlobalMaxMin {
     PyGlobalMaxMin(Some(py.detach(|| GlobalMaxMin::new(problem.shared()))))
 }
 
-/// A level as Python gives it back.
+/// A level as Python passes it.
 type GivenLevel<'py> = (f64, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>);
 
 fn to_level((level, held, links, prices): &GivenLevel<'_>) -> PyResult<Level> {
@@ -169,7 +169,7 @@ fn to_level((level, held, links, prices): &GivenLevel<'_>) -> PyResult<Level> {
     Ok(Level { level: *level, held: held.as_slice()?.to_vec(), prices })
 }
 
-/// Checks path rates against the levels that are to prove them.
+/// Checks path rates against the levels that should prove them.
 #[pyfunction]
 fn certify_levels(
     py: Python<'_>,

@@ -1,6 +1,6 @@
-//! The Python module `anabranch._core`: convert, call, convert back; no logic.
+//! The Python module `anabranch._core`, which converts arguments, calls the crates and converts results, without logic.
 
-// Python hands arguments over by value, and as many as a table has columns.
+// Python passes arguments by value, and a table has many columns.
 #![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 
 use pyo3::prelude::*;
@@ -60,6 +60,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(feature = "live")]
     transfer::register(module)?;
     module.add("HAS_LIVE", cfg!(feature = "live"))?;
-    // A digest of the code that the results of simulated runs go through.
+    // A digest of the code that determines the results of simulated runs.
     module.add("SOURCES", env!("ANABRANCH_SOURCES"))
 }

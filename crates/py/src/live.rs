@@ -1,4 +1,4 @@
-//! Measurements between real machines, for Python.
+//! Throughput measurements between real machines, for Python.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use anabranch_live::url::Url;
 use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
 
-/// What has happened: its kind, what to say of it, and of a report the JSON.
+/// An event: its kind, a message, and the JSON of a report.
 type Told = (&'static str, String, Option<String>);
 
-/// A measurement or a server of measurements, under way; `None` once it is stopped.
+/// A running measurement or measurement server; `None` once it is stopped.
 #[pyclass(frozen, name = "Perf", module = "anabranch._core")]
 struct PyPerf(Mutex<Option<Running>>);
 
@@ -63,7 +63,7 @@ impl PyPerf {
         Self::of(Running::measure(plan))
     }
 
-    /// What has happened next, if anything has within so many seconds.
+    /// The next event, if there is one within `seconds`.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Told>> {
         let most = Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let wait = || {
@@ -80,7 +80,7 @@ impl PyPerf {
         })
     }
 
-    /// Ends it.
+    /// Stops the measurement or server.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
@@ -96,7 +96,7 @@ fn security_error(error: SecurityError) -> PyErr {
     perf_error(SessionError::from(error).into())
 }
 
-/// What was asked for wrongly is a `ValueError`, what the network does a `ConnectionError`.
+/// A `ValueError` for a mistake in the request, a `ConnectionError` for a failure of the network.
 fn perf_error(error: PerfError) -> PyErr {
     let is_wrong = match &error {
         PerfError::Url(_) | PerfError::Unsuited(_) | PerfError::OutOfRange { .. } => true,
@@ -107,7 +107,7 @@ fn perf_error(error: PerfError) -> PyErr {
     if is_wrong { PyValueError::new_err(said) } else { PyConnectionError::new_err(said) }
 }
 
-/// Whether it is for who asked to set right.
+/// Whether the caller's input caused the error.
 fn is_input(error: &SessionError) -> bool {
     match error {
         SessionError::Refused { .. } | SessionError::NoEndpoint(_) => false,

@@ -1,4 +1,4 @@
-//! Live runs of a plan, and what came of them as columns.
+//! Live runs of a plan, and their outcomes as columns.
 
 use std::sync::Mutex;
 
@@ -14,8 +14,8 @@ use crate::network::value_error;
 use crate::scenario::PyPlan;
 use crate::watch::watched;
 
-/// What is left of a live run: tables as columns by name, as of a simulation; times of what never happened infinite, what
-/// cannot be known not a number.
+/// The outcome of a live run, with tables as columns by name, as for a simulation. Times of events that never happened
+/// are infinite, and unknown values are NaN.
 #[pyclass(frozen, name = "LiveOutcome", module = "anabranch._core")]
 struct PyLiveOutcome(Outcome);
 
@@ -36,7 +36,7 @@ impl PyLiveOutcome {
         self.0.hops
     }
 
-    /// For each connection the data that came, without any headers.
+    /// The data that arrived on each connection, without headers.
     #[getter]
     fn data_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         self.0.connections.iter().map(|c| c.data_bytes).collect::<Vec<_>>().into_pyarray(py)
@@ -77,20 +77,20 @@ impl PyLiveOutcome {
         Ok(table)
     }
 
-    /// For each loop that ends at a relay its place among the connections, that of the next loop, how many bytes may wait,
-    /// and the most that did.
+    /// The loops that end at a relay: number of the loop's connection, number of the next loop's, size of the buffer in
+    /// bytes, and greatest backlog.
     #[getter]
     fn relays(&self) -> Vec<(usize, usize, u64, u64)> {
         let row = |own: &RelayTotal| (own.input.index(), own.connection.index(), own.buffer, own.most_waiting);
         self.0.relays.iter().map(row).collect()
     }
 
-    /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
+    /// The samples: `time_s`, and arrays with a row for each sample and a column for each item.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         sample_table(py, &self.0.samples)
     }
 
-    /// What the agents did that speak for links; `None` if there are none.
+    /// The counters of agents that act for links; `None` if there are none.
     fn agents<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(total) = self.0.agents else { return Ok(None) };
         let (table, counts) = (PyDict::new(py), total.counts);
@@ -104,7 +104,7 @@ impl PyLiveOutcome {
         Ok(Some(table))
     }
 
-    /// How punctual all was; as of a lab, and `ends_lateness_p99_s`.
+    /// The punctuality of the run, with the values for a lab, and `ends_lateness_p99_s`.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = report_of(py, &self.0.report)?;
         report.set_item("ends_lateness_p99_s", self.0.ends_late.seconds())?;
@@ -114,12 +114,12 @@ impl PyLiveOutcome {
 
 #[pymethods]
 impl PyPlan {
-    /// Why it cannot be run live; empty if it can.
+    /// The reasons why the plan cannot run live; empty if it can.
     fn live_refusals(&self) -> Vec<String> {
         unsupported(&self.0)
     }
 
-    /// For each connection the size of its packets in a live run.
+    /// The packet size of each connection in a live run.
     #[getter]
     fn live_packet_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let bytes = self.0.transfers.iter().map(|t| packet_size(t.packet.0) as f64);
@@ -127,7 +127,7 @@ impl PyPlan {
     }
 }
 
-/// What is wrong with the plan is a `ValueError`, what the kernel or the network does an `OSError`.
+/// A `ValueError` for a mistake in the plan, an `OSError` for a failure of the kernel or the network.
 fn run_error(error: &RunError) -> PyErr {
     match error {
         RunError::Refused(_) => value_error(error),
@@ -139,7 +139,7 @@ fn run_error(error: &RunError) -> PyErr {
     }
 }
 
-/// Runs a plan live; gives what came of it, and what `progress` raised or Ctrl-C, if that ended it early.
+/// Runs a plan live; returns its outcome, and the exception from `progress` or Ctrl-C if one ended the run early.
 ///
 /// `progress` is called with the time in seconds and the number of packets that entered a link.
 #[pyfunction]

@@ -8,7 +8,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Any error of the crates as a `ValueError` with its message unchanged.
+/// Converts any error of the crates to a `ValueError` with the same message.
 pub fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
@@ -18,13 +18,13 @@ pub fn span(seconds: f64, what: &str) -> PyResult<Span> {
         .ok_or_else(|| value_error(format!("{what} is {seconds} s; it must be 0 or more and under 213 days")))
 }
 
-/// A network, checked and frozen.
+/// A checked, immutable network.
 #[pyclass(frozen, name = "Network", module = "anabranch._core")]
 pub struct PyNetwork(pub Arc<Network>);
 
 #[pymethods]
 impl PyNetwork {
-    /// From one-way links. `twin[i]` is the number of link i's twin or -1; link names may be None.
+    /// Makes a network of one-way links. `twin[i]` is the number of link i's twin or -1; link names may be None.
     #[new]
     fn new(
         node_names: Vec<String>,
@@ -69,7 +69,7 @@ impl PyNetwork {
         Ok(Self(Arc::new(builder.build())))
     }
 
-    /// From edges: each one-way, or two-way (two links, each the other's twin).
+    /// Makes a network of edges, each one-way or two-way (two links, each the other's twin).
     #[staticmethod]
     fn from_edges(
         node_names: Vec<String>,
@@ -100,7 +100,7 @@ impl PyNetwork {
         Ok(Self(Arc::new(builder.build())))
     }
 
-    /// The same network with other capacities.
+    /// This network with other capacities.
     fn with_capacities(&self, capacity_bps: Vec<f64>) -> PyResult<Self> {
         if capacity_bps.len() != self.0.links().len() {
             let (given, links) = (capacity_bps.len(), self.0.links().len());
@@ -152,7 +152,7 @@ impl PyNetwork {
         self.0.links().iter().map(|l| l.twin.map_or(-1, |t| i64::from(t.0))).collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// The number of the part that each node lies in.
+    /// The number of the connected component of each node.
     fn parts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.0.parts().into_pyarray(py)
     }
@@ -170,13 +170,13 @@ impl PyNetwork {
     }
 }
 
-/// Connections, checked against a network and frozen.
+/// Connections, checked against a network and immutable.
 #[pyclass(frozen, name = "Demands", module = "anabranch._core")]
 pub struct PyDemands(pub Arc<Demands>);
 
 #[pymethods]
 impl PyDemands {
-    /// One value of each column for every connection; a demand or stop that is infinite means none.
+    /// Makes connections from columns with one value for each; an infinite demand or stop means none.
     #[new]
     fn new(
         network: &PyNetwork,
@@ -236,7 +236,7 @@ impl PyDemands {
         self.0.connections().iter().map(|c| c.target.0).collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// Infinite where there is no limit.
+    /// The demand of each connection; infinite where there is no limit.
     #[getter]
     fn demand_bps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.column(py, |c| c.demand.map_or(f64::INFINITY, |d| d.0))
@@ -257,7 +257,7 @@ impl PyDemands {
         self.column(py, |c| c.start.seconds())
     }
 
-    /// Infinite where the connection stays.
+    /// The stop of each connection; infinite where the connection stays.
     #[getter]
     fn stop_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.column(py, |c| c.stop.map_or(f64::INFINITY, Time::seconds))
@@ -270,25 +270,25 @@ impl PyDemands {
     }
 }
 
-/// "10 Gbit/s" in bit/s.
+/// Converts "10 Gbit/s" to bit/s.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<f64> {
     parse::parse_rate(text).map(|r| r.0).map_err(value_error)
 }
 
-/// "5 ms" in seconds.
+/// Converts "5 ms" to seconds.
 #[pyfunction]
 fn parse_span(text: &str) -> PyResult<f64> {
     parse::parse_span(text).map(Span::seconds).map_err(value_error)
 }
 
-/// "64 KiB" in bytes.
+/// Converts "64 KiB" to bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     parse::parse_bytes(text).map(|b| b.0).map_err(value_error)
 }
 
-/// 10e9 as "10 Gbit/s".
+/// Converts 10e9 to "10 Gbit/s".
 #[pyfunction]
 fn format_rate(bps: f64) -> String {
     Rate(bps).to_string()

@@ -14,9 +14,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Encodes frames, each as a file in which `group_rows` rows stand together.
+/// Encodes frames, each as a file with row groups of `group_rows` rows.
 ///
-/// Minima and maxima of columns tell which groups may be skipped; a file of one group goes without.
+/// Minima and maxima of columns show which groups can be skipped; a file of one group has none.
 #[pyfunction]
 fn parquet_files<'py>(
     py: Python<'py>,
@@ -54,7 +54,7 @@ fn encoded(frame: &Frame, group_rows: usize) -> Result<Vec<u8>> {
     file.into_inner()
 }
 
-/// How a file is encoded: only texts are likely to be repeated, so only they are listed in a dictionary.
+/// The encoding of a file: only texts are likely to repeat, so only they have a dictionary.
 fn properties(frame: &Frame, groups: usize) -> WriterProperties {
     let statistics = if groups > 1 { EnabledStatistics::Chunk } else { EnabledStatistics::None };
     let texts = frame.columns.iter().filter(|(_, kind)| *kind == Kind::Text);
@@ -67,7 +67,7 @@ fn properties(frame: &Frame, groups: usize) -> WriterProperties {
     texts.fold(all, |all, (name, _)| all.set_column_dictionary_enabled(name.as_str().into(), true)).build()
 }
 
-/// Which rows stand together: for each group chunks, their first rows, and how many.
+/// The row groups: for each, the chunks with their first rows and numbers of rows.
 fn groups(chunk_rows: impl Iterator<Item = usize>, group_rows: usize) -> Vec<Vec<(usize, usize, usize)>> {
     let mut groups: Vec<Vec<_>> = Vec::new();
     let mut room = 0;
@@ -102,7 +102,7 @@ fn schema(frame: &Frame) -> Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields.collect::<Result<_>>()?).build()?))
 }
 
-/// Writes the values that are not null, and where they are.
+/// Writes the values that are not null, and their positions.
 fn write<T: DataType>(column: &mut SerializedColumnWriter<'_>, values: &[T::T], valid: Option<&[bool]>) -> Result<()> {
     let column = column.typed::<T>();
     match valid {
@@ -117,10 +117,10 @@ fn write<T: DataType>(column: &mut SerializedColumnWriter<'_>, values: &[T::T], 
     Ok(())
 }
 
-/// Copies texts all together, which takes less than one by one; those of nulls are empty.
+/// Copies all texts together, which is faster than one by one; those of nulls are empty.
 ///
 /// # Errors
-/// A text lies outside of its column.
+/// Returns an error if a text lies outside of its column.
 fn texts(part: &Part<'_>, rows: usize, valid: Option<&[bool]>) -> Result<Vec<ByteArray>> {
     let texts = part.texts();
     let mut all = Vec::new();

@@ -37,7 +37,7 @@ fn offsets<'py>(py: Python<'py>, offsets: &[usize]) -> Bound<'py, PyArray1<i64>>
     offsets.iter().map(|&o| o as i64).collect::<Vec<_>>().into_pyarray(py)
 }
 
-/// "hops", "delay", or a number for each link.
+/// A metric: "hops", "delay", or a number for each link.
 #[derive(FromPyObject)]
 enum MetricArgument<'py> {
     Name(String),
@@ -59,9 +59,9 @@ impl MetricArgument<'_> {
 
 type Search = fn(&Network, &[(NodeId, NodeId)], usize, &Metric, paths::Progress<'_>) -> Result<Paths, SearchError>;
 
-/// Up to `count` paths for each connection: "shortest", "equal-cost" or "disjoint".
+/// Finds up to `count` paths for each connection: "shortest", "equal-cost" or "disjoint".
 ///
-/// `progress` is called with the number of connections done; what it raises calls the search off, as does Ctrl-C.
+/// `progress` is called with the number of connections done; an exception from it or Ctrl-C cancels the search.
 #[pyfunction]
 #[pyo3(signature = (network, demands, kind, count, metric, progress=None))]
 fn find_paths(
@@ -91,7 +91,7 @@ fn find_paths(
     found.map(|paths| PyPaths(Arc::new(paths))).map_err(value_error)
 }
 
-/// Searches while `progress` is told how many connections are done, until the end or until Ctrl-C.
+/// Searches to the end or until Ctrl-C, and reports the number of connections done to `progress`.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -111,7 +111,7 @@ pub(crate) fn watched<T: Send>(
     raised.map_or(Ok(answer), Err)
 }
 
-/// Paths by hand: for each connection a list of paths, each a list of node names or of link names.
+/// Takes paths from the user: for each connection a list of paths, each a list of node names or of link names.
 #[pyfunction]
 fn given_paths(
     network: &PyNetwork,
@@ -139,7 +139,7 @@ fn given_paths(
     Ok(PyPaths(Arc::new(found)))
 }
 
-/// What makes a group: "links" or "nodes".
+/// The elements that paths of one group share: "links" or "nodes".
 pub fn sharing_named(name: &str) -> PyResult<Sharing> {
     match name {
         "links" => Ok(Sharing::Links),
@@ -148,9 +148,9 @@ pub fn sharing_named(name: &str) -> PyResult<Sharing> {
     }
 }
 
-/// The group of each path, numbered for each connection apart, or over all of them together.
+/// The group of each path, numbered separately for each connection, or over all of them together.
 ///
-/// `sharing` is "links" or "nodes"; the links named in `without` count as shared by nobody.
+/// `sharing` is "links" or "nodes"; the links named in `without` do not count as shared.
 #[pyfunction]
 fn groups<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Scenario files, and the plans of runs that they come to.
+//! Scenario files, and the plans that they yield.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::network::{PyDemands, PyNetwork, value_error};
 use crate::paths::{PyPaths, watched};
 
-/// A network's file, and the capacity in bit/s and the delay for links that have none in it.
+/// A network file, with the default capacity in bit/s and the default delay of its links.
 type NetworkFile = (String, Option<f64>, Option<String>);
 
 /// A scenario file that was read.
@@ -19,7 +19,8 @@ struct PyScenario(Scenario);
 
 #[pymethods]
 impl PyScenario {
-    /// `sets` are values set from outside, each a path such as `connection.0.weight` and its value as TOML or text.
+    /// Reads a scenario. `sets` are overriding values, each a path such as `connection.0.weight` and its value as TOML
+    /// or text.
     #[new]
     #[pyo3(signature = (text, sets=Vec::new()))]
     fn new(text: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
@@ -37,7 +38,7 @@ impl PyScenario {
         self.0.title()
     }
 
-    /// The network, if it stands in the scenario file or is made by a rule in it.
+    /// The network, if it is in the scenario file or made by a rule in it.
     fn network(&self, py: Python<'_>) -> PyResult<Option<PyNetwork>> {
         match watched(py, None, |_| self.0.network())?.map_err(value_error)? {
             NetworkSource::Inline(network) => Ok(Some(PyNetwork(Arc::new(network)))),
@@ -45,7 +46,7 @@ impl PyScenario {
         }
     }
 
-    /// File, capacity in bit/s and delay, if the network stands in a file of its own.
+    /// File, capacity in bit/s and delay, if the network is in a separate file.
     fn network_file(&self, py: Python<'_>) -> PyResult<Option<NetworkFile>> {
         match watched(py, None, |_| self.0.network())?.map_err(value_error)? {
             NetworkSource::Inline(_) => Ok(None),
@@ -53,23 +54,23 @@ impl PyScenario {
         }
     }
 
-    /// What to say of a mistake in the network's file: with the place of its name.
+    /// The message for a mistake in the network's file, with the place of the file's name.
     fn network_file_error(&self, message: &str) -> String {
         self.0.network_file_error(message).to_string()
     }
 
-    /// The file of demands, if the scenario names one; what is in it goes into `extra` below.
+    /// The file of demands, if the scenario names one; its content is passed as `extra` below.
     #[getter]
     fn demands_file(&self) -> Option<&str> {
         self.0.demands_file()
     }
 
-    /// What to say of a mistake in the file of demands: with the place of its name.
+    /// The message for a mistake in the file of demands, with the place of the file's name.
     fn demands_file_error(&self, message: &str) -> String {
         self.0.demands_file_error(message).to_string()
     }
 
-    /// All connections with their paths. Ctrl-C calls the search off.
+    /// All connections with their paths. Ctrl-C cancels the search.
     fn connections(
         &self,
         py: Python<'_>,
@@ -82,7 +83,7 @@ impl PyScenario {
         Ok((PyDemands(Arc::new(demands)), PyPaths(Arc::new(paths))))
     }
 
-    /// All that a run depends on. `read` gives the text of a trace; Ctrl-C calls the search for paths off.
+    /// The plan of the run. `read` returns the text of a trace; Ctrl-C cancels the search for paths.
     fn plan(
         &self,
         py: Python<'_>,
@@ -96,7 +97,7 @@ impl PyScenario {
         found.map(PyPlan).map_err(value_error)
     }
 
-    /// The scenario with every default written out and nothing left in other files.
+    /// The scenario with every default written out and all content of other files included.
     fn resolved(
         &self,
         py: Python<'_>,
@@ -111,7 +112,7 @@ impl PyScenario {
     }
 }
 
-/// What the callable gives for a file's name, or the message of what it raises.
+/// The result of the callable for a file's name, or the message of the exception that it raises.
 fn text_of(read: &Py<PyAny>, name: &str) -> Result<String, String> {
     Python::attach(|py| {
         let text = read.call1(py, (name,)).and_then(|text| text.extract(py));
@@ -119,7 +120,7 @@ fn text_of(read: &Py<PyAny>, name: &str) -> Result<String, String> {
     })
 }
 
-/// All that a run depends on.
+/// The plan of a run.
 #[pyclass(frozen, name = "Plan", module = "anabranch._core")]
 pub struct PyPlan(pub Plan);
 
@@ -133,38 +134,38 @@ impl PyPlan {
         PyPaths(Arc::new(self.0.paths.clone()))
     }
 
-    /// The protocols in use, each by its name in files and its name as people read it.
+    /// The protocols in use, each with its name in files and its readable name.
     #[getter]
     fn protocols(&self) -> Vec<(&'static str, &'static str)> {
         self.0.protocols.iter().map(|p| (p.name(), p.title())).collect()
     }
 
-    /// Whether any of them keeps windows.
+    /// Whether any of them is a window protocol.
     #[getter]
     fn keeps_windows(&self) -> bool {
         self.0.protocols.iter().any(|p| p.terms().keeps_windows())
     }
 
-    /// What a reader of a run's numbers must know of the scenario, though nothing in it is wrong.
+    /// Warnings about a valid scenario that a reader of the run's numbers must know.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
 
-    /// For each connection the number of its protocol.
+    /// The number of each connection's protocol.
     #[getter]
     fn connection_protocol<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.0.transfers.iter().map(|t| t.protocol as u32).collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// For each connection how much it sends; infinite if there is no limit.
+    /// The amount of data of each connection; infinite if there is no limit.
     #[getter]
     fn amount_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let bytes = self.0.transfers.iter().map(|t| t.amount.map_or(f64::INFINITY, |amount| amount.0 as f64));
         bytes.collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// For each connection the size of its packets.
+    /// The packet size of each connection.
     #[getter]
     fn packet_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.transfers.iter().map(|t| t.packet.0 as f64).collect::<Vec<_>>().into_pyarray(py)
@@ -181,10 +182,10 @@ impl PyPlan {
     }
 }
 
-/// A trace of opportunities in milliseconds, and of capacities in bit/s by times in seconds.
+/// A trace: the times of opportunities in milliseconds, or the times in seconds and capacities in bit/s.
 type TraceColumns<'py> = (Option<Bound<'py, PyArray1<u32>>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// What stands in the file of a trace: opportunities, or else times and capacities.
+/// Reads the file of a trace: opportunities, or else times and capacities.
 #[pyfunction]
 fn read_trace<'py>(py: Python<'py>, text: &str) -> PyResult<TraceColumns<'py>> {
     let (opportunities, changes) = match Trace::read(text).map_err(value_error)? {

@@ -1,4 +1,4 @@
-//! Running a plan, and what came of it as columns.
+//! Simulations of a plan, and their outcomes as columns.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -16,7 +16,7 @@ use crate::columns::{put, sample_table};
 use crate::scenario::PyPlan;
 use crate::watch::watched;
 
-/// What is left of a run: tables as columns by name, times of what never happened infinite.
+/// The outcome of a run, with tables as columns by name. Times of events that never happened are infinite.
 #[pyclass(frozen, name = "Outcome", module = "anabranch._core")]
 struct PyOutcome(Outcome);
 
@@ -97,12 +97,12 @@ impl PyOutcome {
         Ok(table)
     }
 
-    /// What was sampled: `time_s`, and arrays of a row for each sample and a column for each thing.
+    /// The samples: `time_s`, and arrays with a row for each sample and a column for each item.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         sample_table(py, &self.0.samples)
     }
 
-    /// How long data packets waited, if that was recorded: of `"link"` or `"subflow"`, by number.
+    /// The waits of data packets by number of the `"link"` or `"subflow"`, if they were recorded.
     fn waits<'py>(&self, py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyDict>> {
         let table = PyDict::new(py);
         let all = if of == "link" { &self.0.link_waits } else { &self.0.subflow_waits };
@@ -129,13 +129,13 @@ impl PyOutcome {
 
 #[pymethods]
 impl PyPlan {
-    /// What a run of it takes of memory: what takes it, how many bytes, and what would make it less.
+    /// The memory that a run needs: what takes it, the number of bytes, and a remedy.
     fn memory(&self, py: Python<'_>) -> Vec<(String, u64, &'static str)> {
         let parts = py.detach(|| anabranch_sim::memory(&self.0));
         parts.into_iter().map(|part| (part.what, part.bytes, part.remedy)).collect()
     }
 
-    /// What of the run does not count in means.
+    /// The time at the start that means leave out.
     #[getter]
     fn warm_up_s(&self) -> f64 {
         self.0.run.warm_up.seconds()
@@ -152,7 +152,7 @@ impl PyPlan {
         self.0.run.data
     }
 
-    /// Whether it is recorded how long packets wait.
+    /// Whether the waits of packets are recorded.
     #[getter]
     fn has_waits(&self) -> bool {
         self.0.run.record.waits
@@ -172,12 +172,12 @@ impl PyPlan {
     }
 }
 
-/// Runs a plan; gives what came of it, and what `progress` or `samples` raised or Ctrl-C, if that ended it early.
+/// Runs a plan; returns its outcome, and the exception from `progress`, `samples` or Ctrl-C if one ended the run early.
 ///
-/// `progress` is called with the simulated time in seconds and the number of events, `samples` with what was sampled since
-/// it was last called, as tables; the last samples come with the outcome only. Nothing depends on the number of `threads`,
-/// nor on who looks on, but the time it takes. Without `threads` the run uses at most the processors of the process, while
-/// several are faster by the clock.
+/// `progress` is called with the simulated time in seconds and the number of events. `samples` is called with the
+/// samples since its last call, as tables; the last samples come only with the outcome. The number of `threads` and the
+/// callbacks affect only the time that the run takes. Without `threads` the run uses several where that is faster by
+/// the clock, at most one for each processor of the process.
 #[pyfunction]
 #[pyo3(signature = (plan, threads, progress=None, samples=None))]
 fn simulate(
@@ -206,7 +206,7 @@ fn simulate(
         let mut count = 0;
         let mut look = |all: &Samples| {
             let mut fresh = fresh.lock().expect("no holder panics");
-            // What was not yet told waits for the next time, so that nothing is copied that nobody takes.
+            // Samples that were not passed yet wait for the next call, so that none are copied needlessly.
             if fresh.is_none() {
                 *fresh = Some(all.after(count));
                 count = all.time_s.len();
@@ -222,7 +222,7 @@ fn simulate(
     (PyOutcome(outcome), raised)
 }
 
-/// An entry of a list: name in files, name as people read it, what it does, family, module of the code.
+/// An entry of a list: name in files, readable name, summary, family, module of the code.
 type Entry = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 /// The entry of each protocol.
@@ -237,7 +237,7 @@ fn protocol_families() -> Vec<&'static str> {
     anabranch_proto::protocols::Family::ALL.map(anabranch_proto::protocols::Family::title).to_vec()
 }
 
-/// On what terms the protocol of this name serves connections, as statements; None if there is no such protocol.
+/// The properties of the protocol of this name as statements that hold or not; None if there is no such protocol.
 #[pyfunction]
 fn protocol_terms(name: &str) -> Option<BTreeMap<&'static str, bool>> {
     let protocol = Protocol::named(name)?;

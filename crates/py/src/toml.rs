@@ -1,4 +1,4 @@
-//! TOML as values of Python.
+//! TOML texts as Python values.
 
 use anabranch_scenario::{Value, read_values};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::network::value_error;
 
-/// What a TOML text holds: its tables as dicts in the order of the file.
+/// Reads a TOML text; its tables become dicts in the order of the file.
 #[pyfunction]
 fn read_toml<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
     let table = py.detach(|| read_values(text)).map_err(value_error)?;

@@ -1,4 +1,4 @@
-//! A topology manager: requests for paths, kept while links fail and return.
+//! A topology manager, which maintains the paths of requests while links fail and return.
 
 use std::sync::Arc;
 
@@ -10,16 +10,17 @@ use pyo3::prelude::*;
 use crate::network::{PyNetwork, value_error};
 use crate::paths::sharing_named;
 
-/// Number, publisher, links, group, whether there is a way back, table and fill of the filters there and back.
+/// A record: number, publisher, links, group, whether there is a way back, table and fill of the forward and reverse
+/// filters.
 type Record = (u64, u32, Vec<u32>, u32, bool, Option<(u8, f64)>, Option<(u8, f64)>);
 
-/// Paths of many requests on one network.
+/// The paths of many requests on one network.
 #[pyclass(name = "TopologyManager", module = "anabranch._core")]
 pub struct PyTopologyManager(TopologyManager);
 
 #[pymethods]
 impl PyTopologyManager {
-    /// `sharing` is "links" or "nodes"; the links named in `without` count as shared by nobody.
+    /// Makes a manager. `sharing` is "links" or "nodes"; the links named in `without` do not count as shared.
     #[new]
     fn new(network: &PyNetwork, sharing: &str, without: Vec<String>, seed: u64) -> PyResult<Self> {
         let network: &Arc<Network> = &network.0;

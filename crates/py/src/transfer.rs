@@ -17,35 +17,35 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::watch::LOOK;
 
-/// A value that cannot be.
+/// A `ValueError` for an invalid value.
 fn wrong(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What the system or a peer refuses.
+/// An `OSError` for a refusal by the system or a peer.
 fn failed(error: impl ToString) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
 
-/// Waits for what runs, while the keyboard is looked at now and then.
+/// Waits for an event of a running task, and checks for Ctrl-C from time to time.
 fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) -> PyResult<Option<E>> {
     py.check_signals()?;
     Ok(py.detach(|| running.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.wait(LOOK)))
 }
 
-/// Ends what runs.
+/// Stops a running task.
 fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) {
     py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
 }
 
-/// A directory or a file that is shared until this is stopped or gone.
+/// A shared directory or file; it is shared until this object is stopped or deleted.
 #[pyclass(module = "anabranch._core", frozen)]
 struct Share(Mutex<Option<Running<ShareEvent>>>);
 
 #[pymethods]
 impl Share {
-    /// Shares `path` at these addresses, as who the certificate and its key say; as who is kept in one file, which is
-    /// made if it is not there, if there is no key.
+    /// Shares `path` at these addresses, with the identity of the certificate and its key. Without a key, the identity
+    /// is kept in one file, which is made if it does not exist.
     #[new]
     fn new(
         path: PathBuf,
@@ -64,13 +64,13 @@ impl Share {
         Ok(Self(Mutex::new(Some(Running::start(|events| share(service, events)).map_err(failed)?))))
     }
 
-    /// Shares no more.
+    /// Stops sharing.
     fn stop(&self, py: Python<'_>) {
         stop(py, &self.0);
     }
 
-    /// What has happened, within some milliseconds: that it is shared at a URL, or that an address has taken bytes, and
-    /// whether it has a file whole now.
+    /// The next event within some milliseconds: a URL at which the path is shared, or an address with the bytes that it
+    /// has received, and whether it now has a whole file.
     #[allow(clippy::type_complexity)]
     fn wait(&self, py: Python<'_>) -> PyResult<Option<(Option<String>, Option<(String, u64, bool)>)>> {
         match wait(py, &self.0)? {
@@ -85,7 +85,7 @@ impl Share {
     }
 }
 
-/// A fetch, which goes on until this is stopped or gone.
+/// A fetch, which continues until this object is stopped or deleted.
 #[pyclass(module = "anabranch._core", frozen)]
 struct Fetch {
     running: Mutex<Option<Running<Result<Fetched, FetchError>>>>,
@@ -94,7 +94,7 @@ struct Fetch {
 
 #[pymethods]
 impl Fetch {
-    /// Fetches the file at these URLs, each with the groups of the paths to it, to `target`.
+    /// Fetches a file to `target` from these URLs, each with the groups of the paths to it.
     #[new]
     fn new(
         sources: Vec<(String, Vec<u32>)>,
@@ -117,12 +117,12 @@ impl Fetch {
         Ok(Self { running: Mutex::new(Some(Running::start(work).map_err(failed)?)), progress })
     }
 
-    /// Leaves it at what has come.
+    /// Stops the fetch, and keeps what has arrived.
     fn stop(&self, py: Python<'_>) {
         stop(py, &self.running);
     }
 
-    /// What came of it, once it is over: (hash, bytes, bytes that were there before, bytes of each source).
+    /// The result of a completed fetch: (hash, bytes, bytes that were present before, bytes of each source).
     #[allow(clippy::type_complexity)]
     fn wait(&self, py: Python<'_>) -> PyResult<Option<(String, u64, u64, Vec<u64>)>> {
         match wait(py, &self.running)? {
@@ -135,7 +135,7 @@ impl Fetch {
         }
     }
 
-    /// How far it is: the size of the file if it is known, bytes that were there before, and a row for each source.
+    /// The progress: the size of the file if it is known, bytes that were present before, and a row for each source.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<(Option<u64>, u64, Bound<'py, PyList>)> {
         let state = self.progress.state();
         let sources = state.sources.iter().map(|source| row(py, source)).collect::<PyResult<Vec<_>>>()?;
@@ -143,14 +143,14 @@ impl Fetch {
     }
 }
 
-/// Where a file is to be fetched from.
+/// A source from which a file is to be fetched.
 fn wanted(url: &str, groups: &[u32]) -> PyResult<Wanted> {
     let url: Url = url.parse().map_err(wrong)?;
     let name = url.path.parse().map_err(wrong)?;
     Ok(Wanted { url, name, groups: groups.to_vec() })
 }
 
-/// What people know a source by.
+/// The readable name of a source.
 fn label(url: &Url) -> String {
     if url.host.contains(':') { format!("[{}]:{}", url.host, url.port) } else { format!("{}:{}", url.host, url.port) }
 }
@@ -185,7 +185,7 @@ fn path_row<'py>(py: Python<'py>, path: &PathReport) -> PyResult<Bound<'py, PyDi
     Ok(row)
 }
 
-/// The name of the file that a URL is of; None if it names none.
+/// The name of the file in a URL; None if the URL names none.
 #[pyfunction]
 fn url_name(url: &str) -> PyResult<Option<String>> {
     let url: Url = url.parse().map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! Rates of the greatest utility, their prices and certificate; the algorithms that shift weights.
+//! Rates of the greatest utility, with prices and certificate; algorithms that shift weights.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn floats<'py>(py: Python<'py>, values: &[f64]) -> Floats<'py> {
     values.to_vec().into_pyarray(py)
 }
 
-/// Rates and prices of the greatest utility.
+/// The rates of the greatest utility and the prices of links.
 #[pyclass(frozen, name = "Priced", module = "anabranch._core")]
 pub struct PyPriced(Priced);
 
@@ -35,7 +35,7 @@ impl PyPriced {
         floats(py, &self.0.connection_rates)
     }
 
-    /// Of each link for a unit of rate; infinite for capacity 0.
+    /// The price of each link for a unit of rate; infinite for capacity 0.
     #[getter]
     fn link_prices<'py>(&self, py: Python<'py>) -> Floats<'py> {
         floats(py, &self.0.link_prices)
@@ -52,7 +52,7 @@ impl PyPriced {
     }
 }
 
-/// What a check of rates and prices found.
+/// The result of a check of rates and prices.
 #[pyclass(frozen, name = "PriceCertificate", module = "anabranch._core")]
 pub struct PyPriceCertificate(PriceCertificate);
 
@@ -72,7 +72,7 @@ impl PyPriceCertificate {
         self.0.bad_price
     }
 
-    /// Where the residual is: ("cheap" or "dear", path), ("idle", link), or None.
+    /// The place of the greatest residual: ("cheap" or "dear", path), ("idle", link), or None.
     #[getter]
     fn worst(&self) -> Option<(&'static str, usize)> {
         match self.0.worst {
@@ -88,7 +88,7 @@ impl PyPriceCertificate {
         self.0.gap
     }
 
-    /// Of each path: the dearest link on it, -1 if its demand is met, -2 if nothing holds it back.
+    /// The number of the dearest link on each path, -1 if its demand is met, -2 if it has no bottleneck.
     #[getter]
     fn bottlenecks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         bottleneck_numbers(&self.0.bottlenecks).into_pyarray(py)
@@ -118,7 +118,7 @@ impl PyPriceCertificate {
 checked_getters!(PyPriceCertificate);
 path_getters!(PyPriceCertificate);
 
-/// Weighted alpha fair rates and prices; alpha 1 is proportional fairness.
+/// Computes weighted alpha-fair rates and prices; alpha 1 is proportional fairness.
 #[pyfunction(name = "alpha_fair")]
 fn solve_alpha_fair(py: Python<'_>, problem: &PyProblem, alpha: f64) -> PyResult<PyPriced> {
     py.detach(|| alpha_fair(problem.shared(), alpha)).map(PyPriced).map_err(value_error)
@@ -145,18 +145,18 @@ fn check_prices(
     Ok(PyPriceCertificate(py.detach(|| certify_prices(problem, alpha, rates, prices, tolerance))))
 }
 
-/// What both algorithms tell after each step.
+/// Adds the methods that both algorithms have.
 macro_rules! trace {
     ($name:ident) => {
         #[pymethods]
         impl $name {
-            /// One step.
+            /// Makes one step.
             fn advance(&mut self, py: Python<'_>) {
                 let Self { algorithm, problem } = self;
                 py.detach(|| algorithm.advance(problem));
             }
 
-            /// Steps done.
+            /// Number of steps so far.
             #[getter]
             fn steps(&self) -> usize {
                 self.trace().steps
@@ -168,25 +168,25 @@ macro_rules! trace {
                 self.trace().change
             }
 
-            /// Of each path.
+            /// The rate of each path.
             #[getter]
             fn rates<'py>(&self, py: Python<'py>) -> Floats<'py> {
                 floats(py, &self.trace().rates)
             }
 
-            /// Of each path: its part of its connection, for the next step.
+            /// The part of its connection's weight that each path has in the next step.
             #[getter]
             fn weights<'py>(&self, py: Python<'py>) -> Floats<'py> {
                 floats(py, &self.trace().weights)
             }
 
-            /// Of each path, as the last step met it.
+            /// The price of each path in the last step.
             #[getter]
             fn path_prices<'py>(&self, py: Python<'py>) -> Floats<'py> {
                 floats(py, &self.trace().path_prices)
             }
 
-            /// Of each link, as the last step met it.
+            /// The price of each link in the last step.
             #[getter]
             fn link_prices<'py>(&self, py: Python<'py>) -> Floats<'py> {
                 floats(py, &self.trace().link_prices)
@@ -201,14 +201,14 @@ macro_rules! trace {
     };
 }
 
-/// Rates that follow prices, step by step.
+/// The algorithm in which rates follow prices, step by step.
 #[pyclass(name = "WeightAdjustment", module = "anabranch._core")]
 pub struct PyWeightAdjustment {
     algorithm: WeightAdjustment,
     problem: Arc<Problem>,
 }
 
-/// Weights that follow rates, step by step.
+/// The algorithm in which weights follow rates, step by step.
 #[pyclass(name = "WeightAllocation", module = "anabranch._core")]
 pub struct PyWeightAllocation {
     algorithm: WeightAllocation,
@@ -220,7 +220,8 @@ trace!(PyWeightAllocation);
 
 #[pymethods]
 impl PyWeightAllocation {
-    /// Steps until no weight changes by `least` or `most` are done in all; says whether it came to that.
+    /// Makes steps until no weight changes by `least` or there have been `most` in total; returns whether weights
+    /// stopped changing.
     fn run(&mut self, py: Python<'_>, least: f64, most: usize) -> PyResult<bool> {
         if least.is_nan() || least <= 0.0 {
             return Err(value_error(format!("least is {least}; it must be positive")));
@@ -236,7 +237,7 @@ impl PyWeightAllocation {
     }
 }
 
-/// Algorithm 1 of [cao2012] before its first step.
+/// Makes algorithm 1 of [cao2012], before its first step.
 #[pyfunction]
 #[pyo3(signature = (problem, rates, gamma, rise=1.0, floor=1e-6))]
 fn weight_adjustment(
@@ -251,7 +252,7 @@ fn weight_adjustment(
     Ok(PyWeightAdjustment { algorithm: algorithm.map_err(value_error)?, problem })
 }
 
-/// Algorithm 2 of [cao2012] before its first step.
+/// Makes algorithm 2 of [cao2012], before its first step.
 #[pyfunction]
 #[pyo3(signature = (problem, weights, floor=1e-12))]
 fn weight_allocation(

@@ -1,4 +1,4 @@
-//! Long work, called off by Ctrl-C, by what it is told to, or because it takes more memory than it may.
+//! Long work that Ctrl-C, an exception of its callback or the limit on memory can cancel.
 
 use std::panic::resume_unwind;
 use std::sync::Mutex;
@@ -10,39 +10,39 @@ use pyo3::prelude::*;
 
 use crate::memory::too_much;
 
-/// How often progress is told and the keyboard looked at.
+/// Time between two calls of the callback and checks for Ctrl-C.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// What work asks now and then: whether it is to go on.
+/// A function that work calls from time to time; it returns whether the work should continue.
 pub(crate) type GoesOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Does `work` while `tell` is called some times a second.
+/// Runs `work`, and calls `tell` several times a second.
 ///
-/// At Ctrl-C, at whatever `tell` raises, or over the limit of memory, work is not to go on. Gives what the work came
-/// to, and what was raised.
+/// After Ctrl-C, an exception of `tell`, or an excess over the memory limit, work should not continue. Returns the
+/// result of the work, and the exception.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     tell: impl FnMut(Python<'_>) -> PyResult<()> + Send,
     work: impl FnOnce(GoesOn<'_>) -> T + Send,
 ) -> (T, Option<PyErr>) {
-    // Where Python says nothing of its threads, this is as good as the main one.
+    // If Python does not tell, this thread is treated as the main one.
     if sees_keyboard(py).unwrap_or(true) { beside(py, tell, work) } else { here(py, tell, work) }
 }
 
-/// Whether this is the thread that Python lets look at the keyboard.
+/// Whether this is the thread in which Python checks for Ctrl-C.
 fn sees_keyboard(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     Ok(threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?))
 }
 
-/// Does `work` on a thread of its own, while this one looks at the keyboard.
+/// Runs `work` on a separate thread, while this one checks for Ctrl-C.
 fn beside<T: Send>(
     py: Python<'_>,
     mut tell: impl FnMut(Python<'_>) -> PyResult<()>,
     work: impl FnOnce(GoesOn<'_>) -> T + Send,
 ) -> (T, Option<PyErr>) {
     let is_called_off = AtomicBool::new(false);
-    // Nothing is ever sent: that the other end is gone says that the work is over, well or not.
+    // Nothing is ever sent: when the other end is gone, the work is over, successfully or not.
     let (end, receive) = channel::<()>();
     let receive = Mutex::new(receive);
     let mut raised = None;
@@ -67,14 +67,14 @@ fn beside<T: Send>(
     (answer, raised)
 }
 
-/// What a thread needs to know that tells of its own work.
+/// The state of a thread that calls the callback during its own work.
 struct Telling<F> {
     tell: F,
     last: Instant,
     raised: Option<PyErr>,
 }
 
-/// Does `work` on this thread: it need not be kept free, and to begin another takes as long as much of a small run.
+/// Runs `work` on this thread, which need not be free for Ctrl-C; starting another takes long relative to a small run.
 fn here<T: Send>(
     py: Python<'_>,
     tell: impl FnMut(Python<'_>) -> PyResult<()> + Send,
@@ -82,7 +82,7 @@ fn here<T: Send>(
 ) -> (T, Option<PyErr>) {
     let telling = Mutex::new(Telling { tell, last: Instant::now(), raised: None });
     let goes_on = || {
-        // Another thread of the work may be telling just now.
+        // Another thread of the work may be calling the callback just now.
         let Ok(mut own) = telling.try_lock() else { return true };
         if own.raised.is_none() && own.last.elapsed() >= LOOK {
             own.last = Instant::now();

@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use crate::fair::{PyProblem, StartArgument};
 use crate::network::value_error;
 
-/// The adaptive water-filler, pass by pass.
+/// The adaptive water-filler, which runs pass by pass.
 #[pyclass(name = "AdaptiveWaterFiller", module = "anabranch._core")]
 pub struct PyAdaptiveWaterFiller(AdaptiveWaterFiller);
 
 #[pymethods]
 impl PyAdaptiveWaterFiller {
-    /// One pass.
+    /// Makes one pass.
     fn advance(&mut self, py: Python<'_>) {
         py.detach(|| self.0.pass());
     }
@@ -31,14 +31,14 @@ impl PyAdaptiveWaterFiller {
         self.0.has_met_all()
     }
 
-    /// Of each path, after the last pass; they overload nothing.
+    /// The rates of paths after the last pass; no link is overloaded.
     #[getter]
     fn path_rates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         py.detach(|| self.0.path_rates()).into_pyarray(py)
     }
 }
 
-/// The adaptive water-filler on a problem, ready for the first pass.
+/// Makes an adaptive water-filler for a problem, ready for the first pass.
 #[pyfunction]
 fn adaptive_water_filler(
     py: Python<'_>,
@@ -56,7 +56,7 @@ fn one_pass<'py>(py: Python<'py>, problem: &PyProblem) -> Bound<'py, PyArray1<f6
     py.detach(|| approximate_water_filler(problem.shared())).into_pyarray(py)
 }
 
-/// Max-min fair rates of subflows as connections of their own.
+/// Max-min fair rates of subflows, each treated as a separate connection.
 #[pyfunction(name = "water_filling")]
 fn filled<'py>(py: Python<'py>, problem: &PyProblem) -> Bound<'py, PyArray1<f64>> {
     py.detach(|| water_filling(problem.shared())).into_pyarray(py)

@@ -1,19 +1,21 @@
-//! ABC router: lets so many packets of ABC sources go unbraked that these come to a target rate [goyal2020].
+//! ABC router: brakes enough packets of ABC sources to bring their rate to a target [goyal2020].
 //!
 //! ```text
 //! target = eta capacity - capacity / delta (wait - target wait)+              paper
 //! target = eta sent     + capacity / delta min(0, target wait - wait)         code
 //! f      = target / (2 sent), 0 to 1                   the share of packets that accelerate their source
-//! tokens = min(tokens + f, most), for each packet sent; with more than 1, one goes and the packet stays as it is
+//! tokens = min(tokens + f, most), for each packet sent; if there is more than 1, the packet uses one and is not braked
 //! ```
 //!
-//! sent is the rate of packets that left in the last T, this one included. An acceleration makes the source send two
-//! packets and a brake none, so half of sent keeps a rate. Routers only ever turn an acceleration into a brake: the
-//! tightest on a path wins. A brake is the mark CE here, and an acceleration ECT(1), as in the authors' code.
+//! The value `sent` is the rate of packets that left in the last T, including the present one. An acceleration makes
+//! the source send two packets and a brake none, so accelerating half of the sent packets keeps a rate. Routers only
+//! turn an acceleration into a brake: the tightest router on a path decides. A brake is the mark CE here, and an
+//! acceleration is ECT(1), as in the authors' code.
 //!
-//! In their code the wait is not that of the packet, but of what waits over the capacity; and each packet that could have
-//! gone while there was none brings 0.49 tokens, which is a parameter of its own. Where a link may send at some instants
-//! only, its capacity is what it could send in the last T. Packets that are not ECT(1) pass as they are.
+//! In the authors' code the wait is not that of the packet, but the backlog divided by the capacity. Besides, each
+//! packet that an idle link could have sent yields 0.49 tokens, which is a parameter here. If a link may send only at
+//! some instants, its capacity is the rate of its opportunities in the last T. The router does not change packets that
+//! are not ECT(1).
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Bytes, Rate, Span, Time};
@@ -26,13 +28,13 @@ use super::fifo::Fifo;
 use super::meter::Meter;
 use super::read;
 
-/// The most packets that wait if nothing else is said, as in the authors' experiments.
+/// Default limit on waiting packets, as in the authors' experiments.
 const PACKETS: u32 = 250;
 
-/// Tokens for a packet that could have gone while there was none, in the authors' code.
+/// Tokens for a packet that an idle link could have sent, in the authors' code.
 const UNUSED: f64 = 0.49;
 
-/// Bytes of such a packet.
+/// Size of such a packet in bytes.
 const FULL_PACKET: f64 = 1500.0;
 
 /// Parameters of an ABC router.
@@ -40,27 +42,28 @@ const FULL_PACKET: f64 = 1500.0;
 #[schemars(rename = "AbcQueueParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How the target rate is found.
+    /// Formula of the target rate.
     pub form: Form,
-    /// The part of the capacity that is the target of an empty queue (eta); over 0 and at most 1.
+    /// Target utilisation with an empty queue (eta); over 0 and at most 1.
     #[serde(deserialize_with = "read::share")]
     #[schemars(range(min = 0, max = 1))]
     pub utilisation: f64,
-    /// In this time a queue is to be gone that waits too long (delta): over two thirds of the longest round trip.
+    /// Time in which the router drains a queue whose wait is too long (delta): over two thirds of the longest round
+    /// trip.
     #[serde(deserialize_with = "read::span")]
     pub drain: SpanText,
-    /// Packets may wait for so long (`d_t`).
+    /// Target wait of packets (`d_t`).
     #[serde(deserialize_with = "read::span_or_none")]
     pub target: SpanText,
-    /// Rates are those of the last such time (T).
+    /// Averaging time of the rates (T).
     #[serde(deserialize_with = "read::span")]
     pub window: SpanText,
-    /// The most accelerations saved up; 1 or more.
+    /// Greatest number of accelerations saved up; 1 or more.
     #[serde(deserialize_with = "read::count")]
     #[schemars(range(min = 1))]
     pub tokens: u32,
-    /// Tokens for each 1,500 bytes that could have gone while nothing waited, 0 to 1; if left out, none in the paper's
-    /// form and 0.49 in the code's.
+    /// Tokens for each 1,500 bytes that an idle link could have sent, 0 to 1. By default 0 for the paper's form and
+    /// 0.49 for the code's.
     #[serde(deserialize_with = "read::some_probability", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
     pub unused: Option<f64>,
@@ -82,7 +85,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Tokens for each packet that could have gone while there was none.
+    /// Tokens for each packet that an idle link could have sent.
     fn for_unused(&self) -> f64 {
         self.unused.unwrap_or(match self.form {
             Form::Paper => 0.0,
@@ -91,14 +94,14 @@ impl Parameters {
     }
 }
 
-/// How the target rate is found.
+/// The formula of the target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AbcForm")]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// From the capacity and the wait of the packet, as printed.
+    /// The formula from the capacity and the wait of the packet, as printed in the paper.
     Paper,
-    /// From what was sent and an estimate of the wait, as in the authors' code.
+    /// The formula from the sent rate and an estimate of the wait, as in the authors' code.
     Code,
 }
 
@@ -116,13 +119,13 @@ struct Abc {
     parameters: Parameters,
     limits: Limits,
     fifo: Fifo,
-    /// Packets of ABC sources.
+    /// Rate of sent packets of ABC sources.
     sent: Meter,
     tokens: f64,
 }
 
 impl Abc {
-    /// The share of packets that accelerate, for rates in bits a second and a wait in seconds.
+    /// Share of packets that accelerate, for rates in bit/s and a wait in seconds.
     fn share(&self, capacity: f64, sent: f64, wait: f64) -> f64 {
         let late = (wait - self.parameters.target.0.seconds()).max(0.0);
         let base = match self.parameters.form {
@@ -133,7 +136,7 @@ impl Abc {
         (0.5 * target / sent).clamp(0.0, 1.0)
     }
 
-    /// How long a packet has waited, in seconds, as the form has it.
+    /// Wait of a packet in seconds, according to the form.
     fn wait(&self, item: &Item, now: Time, capacity: f64) -> f64 {
         if self.parameters.form == Form::Code && capacity > 0.0 {
             8.0 * (self.fifo.bytes() + u64::from(item.bytes)) as f64 / capacity

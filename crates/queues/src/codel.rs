@@ -2,16 +2,16 @@
 //! (RFC 8289) [nichols2018].
 //!
 //! A packet that leaves is over target if it waited `target` or longer and more than one full packet is left behind it.
-//! When all packets of an `interval` were, CoDel drops one, and from then on another at
+//! If all packets of an `interval` were over target, CoDel drops one, and then another at the times
 //!
 //! ```text
-//! t <- t + interval / sqrt(count)      count: packets dropped since it began
+//! t <- t + interval / sqrt(count)      count: packets dropped since dropping began
 //! ```
 //!
-//! so that the rate of a TCP falls linearly with time, until a packet is not over target. If it has to begin again
-//! soon, it goes on with nearly the count that it had.
+//! so that the rate of a TCP falls linearly with time, until a packet is not over target. If dropping begins again
+//! soon, it continues with nearly the former count.
 //!
-//! A packet that can be marked is marked instead of dropped, and leaves. A full packet is the largest that came so far.
+//! CoDel marks a packet instead of dropping it where possible. A full packet is the largest that has arrived so far.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Bytes, Rate, Span, Time};
@@ -23,7 +23,7 @@ use super::discipline::{Discipline, Item, Limits};
 use super::fifo::Fifo;
 use super::read;
 
-/// So many intervals after its last drop CoDel begins anew from a count of 1 [nichols2018, sec. 5.5].
+/// Number of intervals after the last drop at which CoDel starts again from a count of 1 [nichols2018, sec. 5.5].
 const RECENT_INTERVALS: u64 = 16;
 
 /// Parameters of CoDel [nichols2018, sec. 4].
@@ -31,10 +31,10 @@ const RECENT_INTERVALS: u64 = 16;
 #[schemars(rename = "CoDelParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How long packets may wait all the time; 1 us to 100 s.
+    /// Acceptable wait of packets in a standing queue; 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub target: SpanText,
-    /// How long they may wait for longer than that, about a round trip; 1 us to 100 s.
+    /// Longest time for which packets may exceed the target, about a round trip; 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub interval: SpanText,
 }
@@ -77,22 +77,22 @@ impl Discipline for Codel {
     }
 }
 
-/// What all queues of a discipline go by.
+/// The settings that all queues of a discipline share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) target: Span,
     pub(super) interval: Span,
-    /// Bytes of the largest packet so far.
+    /// Size of the largest packet so far, in bytes.
     pub(super) full_packet: u32,
 }
 
 impl Settings {
-    /// Learns from a packet how large packets are.
+    /// Updates the size of a full packet from a packet.
     pub(super) fn see(&mut self, item: &Item) {
         self.full_packet = self.full_packet.max(item.bytes);
     }
 
-    /// When the next is dropped after one at `time`, as the `count`th.
+    /// Time of the next drop after one at `time`, which was number `count`.
     fn next_drop(&self, time: Time, count: u32) -> Time {
         let span = self.interval.0 as f64 / f64::from(count.max(1)).sqrt();
         Time(time.0.saturating_add(span as u64))
@@ -102,19 +102,19 @@ impl Settings {
 /// CoDel's control of one queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// When packets will have been over target for an interval, if they are.
+    /// Time from which packets will have been over target for an interval; `None` if they are below target.
     overdue_at: Option<Time>,
     is_dropping: bool,
-    /// When it drops the next, while it is dropping.
+    /// Time of the next drop, while CoDel is dropping.
     next_drop: Time,
-    /// Packets dropped or marked since it began.
+    /// Number of packets dropped or marked since dropping began.
     count: u32,
-    /// What `count` was when it began.
+    /// Value of `count` when dropping began.
     first_count: u32,
 }
 
 impl Control {
-    /// The next packet to send of `fifo`, `None` only if nothing is left.
+    /// Returns the next packet to send of `fifo`; `None` only if nothing is left.
     pub(super) fn dequeue(
         &mut self,
         now: Time,
@@ -155,7 +155,7 @@ impl Control {
         self.is_dropping = true;
     }
 
-    /// Takes the first packet, and says whether all were over target for an interval.
+    /// Removes the first packet; returns it, and whether packets were over target for an interval.
     fn take(&mut self, now: Time, fifo: &mut Fifo, settings: &Settings) -> Option<(Item, bool)> {
         let Some(item) = fifo.pop() else {
             self.overdue_at = None;

@@ -1,38 +1,38 @@
-//! What a queue discipline is to whoever drives a link: packets come, packets leave, some are dropped.
+//! The interface between a queue discipline and the driver of a link: packets arrive, packets leave, some are dropped.
 
 use anabranch_core::{Bytes, Rate, Span, Time};
 
 /// The ECN field of a packet [ramakrishnan2001, sec. 5].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// Its source does not understand marks: it has to be dropped instead.
+    /// ECN is not supported: the packet has to be dropped instead of marked.
     #[default]
     NotEct,
-    /// Its source understands a mark as it would a loss.
+    /// ECN is supported, and the source reacts to a mark as to a loss.
     Ect0,
-    /// Its source understands the share of marked packets [deschepper2023, sec. 2.3].
+    /// ECN is supported, and the source reacts to the share of marked packets [deschepper2023, sec. 2.3].
     Ect1,
-    /// Marked.
+    /// The packet is marked: it met congestion.
     Ce,
 }
 
 /// A packet as a queue sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Whatever the driver knows it by.
+    /// Number of the packet in the driver.
     pub packet: u32,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// Packets of one subflow in one direction have the same.
+    /// Number that packets of one subflow in one direction have in common.
     pub flow: u32,
-    /// Its ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// When it came; set by the queue that takes it in.
+    /// Time of arrival; the queue sets it.
     pub arrived: Time,
 }
 
 impl Item {
-    /// Marks it if it can be marked, and says whether it could.
+    /// Marks the packet if possible; returns whether it is marked.
     pub(super) fn mark(&mut self) -> bool {
         let can = self.ecn != Ecn::NotEct;
         if can {
@@ -41,36 +41,39 @@ impl Item {
         can
     }
 
-    /// How long it has waited.
+    /// Time for which the packet has waited.
     pub(super) fn wait(&self, now: Time) -> Span {
         Span(now.0.saturating_sub(self.arrived.0))
     }
 }
 
-/// What is queued at a link, and in which order it leaves.
+/// A queue discipline: the packets that wait at a link, and the order in which they leave.
 ///
-/// A packet in transmission is no longer in the queue. Times never go back from call to call. Capacities are 0 or more.
+/// A packet in transmission is no longer in the queue. Times never decrease from call to call. Capacities are 0 or
+/// more.
 pub trait Discipline: Send {
-    /// A packet comes. What there is no room for, it or others thrown out for it, goes to `dropped`.
+    /// Adds a packet. If there is no room, this packet or others that give way to it go to `dropped`.
     fn enqueue(&mut self, now: Time, item: Item, capacity: Rate, dropped: &mut Vec<Item>);
 
-    /// The link is free: what it sends next, with its ECN field perhaps changed; `None` only if nothing is left.
+    /// Removes the packet that the free link sends next, perhaps with a changed ECN field; returns `None` only if
+    /// nothing is left.
     ///
-    /// What is dropped on the way goes to `dropped`.
+    /// Packets that the discipline drops meanwhile go to `dropped`.
     fn dequeue(&mut self, now: Time, capacity: Rate, dropped: &mut Vec<Item>) -> Option<Item>;
 
-    /// While nothing waited, the link could have sent so many bytes; told before it is free for what comes next.
+    /// Reports the bytes that the link could have sent while nothing waited. The driver calls it before the link serves
+    /// the next packet.
     fn on_unused(&mut self, _bytes: f64) {}
 
-    /// How long a while is that capacities are of, at a link that may send at some instants only; `None` for the present.
+    /// Averaging time of the capacities at a link that may send only at some instants; `None` for the present capacity.
     fn measured_over(&self) -> Option<Span> {
         None
     }
 
-    /// What waits.
+    /// Bytes that wait.
     fn backlog(&self) -> Bytes;
 
-    /// How many packets wait.
+    /// Number of packets that wait.
     fn len(&self) -> usize;
 
     /// Whether nothing waits.
@@ -79,23 +82,23 @@ pub trait Discipline: Send {
     }
 }
 
-/// The most that may wait, whatever the discipline; the packet in transmission is not counted.
+/// Limits on the packets and bytes that wait, for any discipline; the packet in transmission does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// In packets.
+    /// Greatest number of packets; `None` for no limit.
     pub packets: Option<u32>,
-    /// In bytes.
+    /// Greatest number of bytes; `None` for no limit.
     pub bytes: Option<Bytes>,
 }
 
 impl Limits {
-    /// Whether so much may wait.
+    /// Whether this many packets and bytes may wait.
     pub(super) fn allow(&self, packets: usize, bytes: u64) -> bool {
         self.packets.is_none_or(|most| packets as u64 <= u64::from(most))
             && self.bytes.is_none_or(|most| bytes <= most.0)
     }
 
-    /// The same, or so many packets if nothing is limited.
+    /// These limits, or a limit of `packets` if nothing is limited.
     pub(super) fn or_packets(self, packets: u32) -> Self {
         if self == Self::default() { Self { packets: Some(packets), bytes: None } } else { self }
     }

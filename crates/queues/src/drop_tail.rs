@@ -1,15 +1,15 @@
-//! Drop-tail: packets leave as they came; what there is no room for is dropped.
+//! Drop-tail: packets leave in the order of arrival, and packets for which there is no room are dropped.
 //!
 //! ```text
 //! let in if    packets waiting + 1 <= limit    or    bytes waiting + its bytes <= limit
 //! ```
 //!
-//! The limit is the `queue` of the link, in packets or in bytes; without one, all are let in. Within a limit in bytes a
-//! small packet may find room where a large one did not. Nothing is ever marked.
+//! The limit is the `queue` of the link, in packets or in bytes; without one, all packets are let in. Within a limit in
+//! bytes a small packet may find room where a large one did not. Drop-tail never marks packets.
 //!
-//! Losses come in a row when the queue is full, and those whose packets come just after one has left are spared each
-//! time: where round trips are all alike, who loses is a matter of phase and not of share [floyd1992]. Jitter at sources
-//! (`jitter` of the run's transport) breaks such patterns.
+//! Losses come in a row when the queue is full, and a source whose packets arrive just after a departure loses none:
+//! with equal round trips, phase decides who loses packets, and not rate [floyd1992]. Jitter at sources (`jitter` of
+//! the run's transport) breaks such patterns.
 
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub(super) fn discipline(_: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<d
     Box::new(Marking::new(Unmarked, limits))
 }
 
-/// Nothing is ever marked.
+/// The rule of drop-tail, which never marks a packet.
 struct Unmarked;
 
 impl Rule for Unmarked {

@@ -6,10 +6,10 @@
 //!                deficit <- 0 if nothing is left
 //! ```
 //!
-//! So flows that always have packets waiting differ by no more than a quantum and a full packet in what they sent. With
-//! a quantum of a full packet or more every turn sends something.
+//! So the numbers of bytes sent by flows that always have packets waiting differ by at most a quantum and a full
+//! packet. With a quantum of at least a full packet every turn sends something.
 //!
-//! What is over the limit is dropped at the end of the longest queue, in packets [shreedhar1996].
+//! Packets over the limit are dropped at the end of the longest queue, counted in packets [shreedhar1996].
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ use super::read;
 #[schemars(rename = "DrrParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Bytes that a flow may send in its turn, besides what is left over; 1 B to 1 GB. A full packet or more.
+    /// Bytes that a flow may send in its turn, besides the rest of earlier turns; 1 B to 1 GB. A full packet or more.
     #[serde(deserialize_with = "read::size")]
     pub quantum: BytesText,
 }
@@ -57,14 +57,14 @@ struct Drr {
     flows: Flows,
     /// All flows with packets, in the order of their turns.
     active: VecDeque<Slot>,
-    /// In bytes, by slot.
+    /// Deficits in bytes, by slot.
     deficits: Vec<u64>,
-    /// Whether the first has got the quantum of its turn.
+    /// Whether the first flow has received the quantum of its turn.
     has_begun: bool,
 }
 
 impl Drr {
-    /// Sends the next packet of the flow whose turn it is, if its deficit allows.
+    /// Removes the next packet of the flow whose turn it is, if its deficit allows.
     fn send(&mut self, slot: Slot) -> Option<Item> {
         let deficit = &mut self.deficits[slot as usize];
         if !self.has_begun {

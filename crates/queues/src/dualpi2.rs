@@ -1,28 +1,26 @@
-//! DualPI2: a queue of low latency for ECT(1) and CE beside a classic one, coupled (RFC 9332)
-//! [deschepper2023].
+//! DualPI2: a low-latency queue for ECT(1) and CE coupled with a classic queue (RFC 9332) [deschepper2023].
 //!
-//! At every update, with d the longer of the times that the first packets of the two queues have waited, d' the one
-//! before,
+//! Let d be the longer of the waits of the first packets in the two queues at an update, and d' its value at the update
+//! before:
 //!
 //! ```text
 //! p <- p + alpha (d - target) + beta (d - d')     0 to sqrt(most), most = min(1, 1 / k^2)
 //! pC  = p^2                                       classic packets: dropped, or marked if ECT(0)
-//! pCL = k p                                       packets of low latency: marked with probability max(pL, pCL)
-//! pL  = 0 to 1 as a packet waited threshold to threshold + ramp; 0 if no other is behind it
+//! pCL = k p                                       low-latency packets: marked with probability max(pL, pCL)
+//! pL  = 0 to 1 as the wait goes from threshold to threshold + ramp; 0 if no other packet is behind
 //! ```
 //!
 //! A classic source sends about 1 / sqrt(pC) packets in a round trip and a scalable one 2 / pCL, so that with k = 2
-//! both get about the same rate [deschepper2023, sec. 2.1]. When pCL comes to 1 there is too much for marks: then
-//! packets of either queue are dropped with probability pC, whether they can be marked or not [deschepper2023, app.
-//! A.2].
+//! both get about the same rate [deschepper2023, sec. 2.1]. When pCL reaches 1, marks no longer suffice: then packets
+//! of either queue are dropped with probability pC, whether they can be marked or not [deschepper2023, app. A.2].
 //!
-//! Packets are chosen as in the RFC: each adds its probability to a sum, and the one that takes the sum over 1 is
+//! Packets are chosen as in the RFC: each adds its probability to a sum, and the packet with which the sum exceeds 1 is
 //! chosen.
 //!
-//! Updates are made when the next packet comes or leaves: until then the queues are as they were.
+//! Updates are computed when the next packet arrives or leaves: until then the queues do not change.
 //!
-//! differs: the limit is that of the link; if it has none, 250 ms at the largest capacity so far, but room for two
-//! packets of 1,500 bytes.
+//! differs: the limit is that of the link; a link without a limit has room for 250 ms at the largest capacity so far,
+//! and at least for two packets of 1,500 bytes.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Bytes, Rate, Span, Time};
@@ -37,10 +35,10 @@ use super::fifo::Fifo;
 use super::periods::Periods;
 use super::read;
 
-/// Seconds at the link's capacity that may wait where it has no limit [deschepper2023, app. A.1].
+/// Seconds of transmission that may wait at a link without a limit [deschepper2023, app. A.1].
 const LIMIT: f64 = 0.25;
 
-/// Bytes that may then wait at least.
+/// Least limit in bytes at such a link.
 const LEAST_LIMIT: f64 = 3000.0;
 
 /// Parameters of DualPI2 [deschepper2023, app. A.1].
@@ -48,37 +46,37 @@ const LEAST_LIMIT: f64 = 3000.0;
 #[schemars(rename = "DualPi2Parameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The delay that it aims at for classic packets; 1 us to 100 s.
+    /// Target delay of classic packets; 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub target: SpanText,
-    /// The time between updates (Tupdate); 1 us to 100 s.
+    /// Time between updates (Tupdate); 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub update: SpanText,
-    /// What a delay over the target adds to the probability at an update, in 1/s; 0 to 1000.
+    /// Gain for the excess of the delay over the target, in 1/s; 0 to 1000.
     #[serde(deserialize_with = "read::gain")]
     #[schemars(range(min = 0, max = 1000))]
     pub alpha: f64,
-    /// What a delay that grew adds, in 1/s; 0 to 1000.
+    /// Gain for the growth of the delay, in 1/s; 0 to 1000.
     #[serde(deserialize_with = "read::gain")]
     #[schemars(range(min = 0, max = 1000))]
     pub beta: f64,
-    /// The coupling factor (k): by how much marks of low latency are likelier; over 0 and at most 100.
+    /// Coupling factor of the marking probability of low-latency packets (k); over 0 and at most 100.
     #[serde(deserialize_with = "coupling")]
     #[schemars(range(max = 100), extend("exclusiveMinimum" = 0))]
     pub coupling: f64,
-    /// How long packets of low latency may wait before some are marked (minTh); at most 100 s.
+    /// Least wait of low-latency packets at which some are marked (minTh); at most 100 s.
     #[serde(deserialize_with = "read::span_or_none")]
     pub threshold: SpanText,
-    /// How much longer until all are marked (range); at most 100 s, 0 s for a step.
+    /// Additional wait from which on all are marked (range); at most 100 s, 0 s for a step.
     #[serde(deserialize_with = "read::span_or_none")]
     pub ramp: SpanText,
-    /// Which queue sends when both have packets.
+    /// Scheduler that chooses a queue when both have packets.
     pub scheduler: Scheduler,
-    /// The share of the capacity that classic packets get at least, under `weighted`; over 0 and at most 1.
+    /// Least share of the capacity for classic packets under `weighted`; over 0 and at most 1.
     #[serde(deserialize_with = "read::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub classic_share: f64,
-    /// By how much packets of low latency count as having waited longer, under `time-shift`; at most 100 s.
+    /// Time that is added to the wait of low-latency packets under `time-shift`; at most 100 s.
     #[serde(deserialize_with = "read::span_or_none")]
     pub time_shift: SpanText,
 }
@@ -129,7 +127,7 @@ struct DualPi2 {
 #[derive(Default)]
 struct Lane {
     fifo: Fifo,
-    /// Probabilities of packets since the last that was chosen.
+    /// Sum of the probabilities of packets since the last that was chosen.
     sum: f64,
 }
 
@@ -148,21 +146,21 @@ impl Lane {
 /// The controller.
 #[derive(Clone, Debug, Default)]
 struct Control {
-    /// p.
+    /// Base probability p.
     base: f64,
-    /// The delay at the last update, in seconds.
+    /// Delay at the last update, in seconds.
     delay: f64,
-    /// Whether p is as large as it may be.
+    /// Whether p has its greatest value.
     is_overloaded: bool,
 }
 
-/// The most that p may be: then pCL is 1, or pC is.
+/// The greatest value of p, at which either pCL or pC is 1.
 fn most_base(parameters: &Parameters) -> f64 {
     (1.0 / parameters.coupling).min(1.0)
 }
 
 impl Control {
-    /// An update, with the delay in seconds.
+    /// Makes an update, with the delay in seconds.
     fn update(&mut self, delay: f64, parameters: &Parameters) {
         let Parameters { target, alpha, beta, .. } = *parameters;
         let change = alpha * (delay - target.0.seconds()) + beta * (delay - self.delay);
@@ -172,12 +170,12 @@ impl Control {
         self.delay = delay;
     }
 
-    /// pC.
+    /// Drop probability pC of classic packets.
     fn classic(&self) -> f64 {
         self.base * self.base
     }
 
-    /// pCL, not more than 1.
+    /// Coupled marking probability pCL, at most 1.
     fn coupled(&self, coupling: f64) -> f64 {
         (coupling * self.base).min(1.0)
     }
@@ -197,7 +195,7 @@ impl DualPi2 {
         }
     }
 
-    /// Makes up for the updates that are due.
+    /// Makes the updates that are due.
     fn catch_up(&mut self, now: Time) {
         self.periods.skip_old(now);
         while let Some(at) = self.periods.due(now) {
@@ -206,18 +204,18 @@ impl DualPi2 {
         }
     }
 
-    /// Whether a packet more may wait.
+    /// Whether one more packet may wait.
     fn has_room(&self, item: &Item) -> bool {
         let bytes = self.backlog().0 + u64::from(item.bytes);
         if self.limits == Limits::default() {
-            // A packet that is larger than all that may wait would never pass.
+            // A packet that is larger than the limit would never pass.
             self.len() == 0 || bytes as f64 <= (LIMIT * self.largest_capacity.0 / 8.0).max(LEAST_LIMIT)
         } else {
             self.limits.allow(self.len() + 1, bytes)
         }
     }
 
-    /// pL.
+    /// Native marking probability pL.
     fn native(&self, wait: Span) -> f64 {
         let Parameters { threshold, ramp, .. } = self.parameters;
         let over = wait.0.saturating_sub(threshold.0.0);
@@ -230,7 +228,7 @@ impl DualPi2 {
         }
     }
 
-    /// Lets a packet of low latency pass, perhaps marked; `None` if it has to be dropped.
+    /// Passes a low-latency packet, perhaps marked; returns `None` if it has to be dropped.
     fn pass_low_latency(&mut self, now: Time, mut item: Item) -> Option<Item> {
         let is_overloaded = self.control.is_overloaded;
         if is_overloaded && self.low_latency.chooses(self.control.classic()) {
@@ -244,7 +242,7 @@ impl DualPi2 {
         Some(item)
     }
 
-    /// Lets a classic packet pass, perhaps marked; `None` if it has to be dropped.
+    /// Passes a classic packet, perhaps marked; returns `None` if it has to be dropped.
     fn pass_classic(&mut self, mut item: Item) -> Option<Item> {
         let is_chosen = self.classic.chooses(self.control.classic());
         let passes = !is_chosen || !self.control.is_overloaded && item.mark();

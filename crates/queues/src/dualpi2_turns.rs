@@ -1,4 +1,4 @@
-//! Which of the two queues of DualPI2 sends next [deschepper2023, app. A.1].
+//! The scheduler of DualPI2, which chooses the queue that sends next [deschepper2023, app. A.1].
 
 use anabranch_core::{Span, Time};
 use schemars::JsonSchema;
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::discipline::Item;
 use super::fifo::Fifo;
 
-/// Which queue sends when both have packets.
+/// The scheduler that chooses a queue when both have packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "DualPi2Scheduler")]
 pub enum Scheduler {
-    /// Weighted round robin: low latency, but for the share of classic packets.
+    /// Weighted round robin: the low-latency queue sends, except for the share of classic packets.
     #[default]
     Weighted,
-    /// The one whose first packet has waited longer, after a shift in favour of low latency.
+    /// The queue whose first packet has waited longer sends, after a shift in favour of low latency.
     TimeShift,
 }
 
-/// Whose turn it is.
+/// The state of the scheduler.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     scheduler: Scheduler,
@@ -34,7 +34,7 @@ impl Turns {
         Self { scheduler, classic_share, time_shift, owed: 0.0 }
     }
 
-    /// Whether the queue of low latency sends next; the other if that one is empty.
+    /// Whether the low-latency queue sends next; the other queue sends if that one is empty.
     pub(super) fn is_for_low_latency(&self, now: Time, low_latency: &Fifo, classic: &Fifo) -> bool {
         if low_latency.is_empty() || classic.is_empty() {
             return classic.is_empty();
@@ -45,7 +45,7 @@ impl Turns {
         }
     }
 
-    /// Keeps account of what the two queues sent while both had packets.
+    /// Accounts for a sent packet, if both queues had packets.
     pub(super) fn account(&mut self, item: &Item, is_low_latency: bool, are_both_waiting: bool) {
         let bytes = f64::from(item.bytes);
         if !are_both_waiting {

@@ -1,12 +1,12 @@
-//! ECN ramp: a packet is marked with a probability that is what waits relative to a threshold, for LGC and LGCC.
+//! ECN ramp: marks packets with a probability of the backlog divided by a threshold, for LGC and LGCC.
 //!
 //! ```text
 //! p = min(1, bytes waiting / threshold)      [teymoori2023, eq. 17]
 //! ```
 //!
-//! That is RED with a lower threshold of nothing, a largest probability of 1 and an average that is the queue itself, but
-//! without RED's count since the last mark: each packet is marked by itself. So the share of marked packets tells sources
-//! how much waits. Packets that cannot be marked are let in: only the limits of the link drop.
+//! This is RED with a lower threshold of 0, a greatest probability of 1 and the queue itself as the average, but
+//! without RED's count since the last mark: each packet is marked independently. So the share of marked packets tells
+//! sources the backlog. Packets that cannot be marked are let in: only the limits of the link drop packets.
 
 use anabranch_core::Bytes;
 use anabranch_core::quantity::BytesText;
@@ -25,13 +25,13 @@ use super::read;
 #[schemars(rename = "EcnRampParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Bytes that wait, the packet that comes not counted, from which on all are marked (`max_th`); 1 B to 1 GB.
+    /// Backlog in bytes, without the arriving packet, from which on all packets are marked (`max_th`); 1 B to 1 GB.
     #[serde(deserialize_with = "read::size")]
     pub threshold: BytesText,
 }
 
 impl Default for Parameters {
-    /// As in the paper's experiments.
+    /// The parameters of the paper's experiments.
     fn default() -> Self {
         Self { threshold: BytesText(Bytes(75_000)) }
     }
@@ -41,7 +41,7 @@ pub(super) fn discipline(parameters: &Parameters, limits: Limits, random: ChaCha
     Box::new(Marking::new(Ramp { threshold: parameters.threshold.0.0 as f64, random }, limits))
 }
 
-/// Marks at random, the more the more bytes wait.
+/// The rule of the ECN ramp, which marks packets at random by the backlog.
 struct Ramp {
     threshold: f64,
     random: ChaCha8Rng,

@@ -1,7 +1,7 @@
-//! ECN step: a packet that finds K packets or more waiting is marked, as switches for DCTCP do [bensley2017, sec. 3.1].
+//! ECN step: marks a packet that finds K packets or more waiting, as switches for DCTCP do [bensley2017, sec. 3.1].
 //!
-//! That is RED with both thresholds at K and an average that is the queue itself [alizadeh2010, sec. 3.1]. Packets that
-//! cannot be marked are let in: only the limits of the link drop.
+//! This is RED with both thresholds at K and the queue itself as the average [alizadeh2010, sec. 3.1]. Packets that
+//! cannot be marked are let in: only the limits of the link drop packets.
 
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -17,8 +17,8 @@ use super::read;
 #[schemars(rename = "EcnStepParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Packets that wait, from which on those that come are marked (K); 1 or more. 65 is for 10 Gbit/s and 20 for
-    /// 1 Gbit/s [alizadeh2010].
+    /// Number of waiting packets from which on arriving packets are marked (K); 1 or more. 65 is for 10 Gbit/s and 20
+    /// for 1 Gbit/s [alizadeh2010].
     #[serde(deserialize_with = "read::count")]
     #[schemars(range(min = 1))]
     pub threshold: u32,
@@ -34,7 +34,7 @@ pub(super) fn discipline(parameters: &Parameters, limits: Limits, _: ChaCha8Rng)
     Box::new(Marking::new(Step { threshold: parameters.threshold as usize }, limits))
 }
 
-/// Marks what finds so many packets waiting.
+/// The rule of the ECN step, which marks a packet that finds enough packets waiting.
 struct Step {
     threshold: usize,
 }

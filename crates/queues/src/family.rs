@@ -1,15 +1,15 @@
-//! Families of queue disciplines: those that are alike, as documentation lists them.
+//! Families of similar queue disciplines, as the documentation lists them.
 
-/// What queue disciplines of one family have in common; in the order in which documentation lists them.
+/// A family of similar queue disciplines; the order is that of the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// Packets leave in the order in which they came.
+    /// Disciplines in which packets leave in the order of arrival.
     Arrival,
-    /// Packets are dropped or marked before the queue is full.
+    /// Disciplines that drop or mark packets before the queue is full.
     Early,
-    /// Marks tell sources more than that there is a queue.
+    /// Disciplines whose marks tell sources more than the existence of a queue.
     Marks,
-    /// Each flow has a queue, and these take turns.
+    /// Disciplines with a queue for each flow, which take turns.
     Turns,
 }
 
@@ -17,7 +17,7 @@ impl Family {
     /// All families in their order.
     pub const ALL: [Self; 4] = [Self::Arrival, Self::Early, Self::Marks, Self::Turns];
 
-    /// Its name as people read it.
+    /// The name of the family in documentation.
     pub fn title(self) -> &'static str {
         match self {
             Self::Arrival => "First in, first out",

@@ -1,4 +1,4 @@
-//! First in, first out: what most disciplines are made of.
+//! First-in first-out queues, of which most disciplines are made.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use anabranch_core::{Span, Time};
 
 use super::discipline::{Item, Limits};
 
-/// Packets in the order in which they came, and their bytes.
+/// Packets in the order of arrival, and the sum of their bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fifo {
     items: VecDeque<Item>,
@@ -20,7 +20,7 @@ impl Fifo {
         self.items.push_back(Item { arrived: now, ..item });
     }
 
-    /// Puts a packet behind all others if there is room; otherwise it is dropped.
+    /// Puts a packet behind all others if there is room; otherwise drops it.
     pub(super) fn push_within(&mut self, now: Time, item: Item, limits: &Limits, dropped: &mut Vec<Item>) {
         if self.has_room(&item, limits) {
             self.push(now, item);
@@ -29,27 +29,27 @@ impl Fifo {
         }
     }
 
-    /// Whether a packet more would be within limits.
+    /// Whether there is room for one more packet within limits.
     pub(super) fn has_room(&self, item: &Item, limits: &Limits) -> bool {
         limits.allow(self.len() + 1, self.bytes + u64::from(item.bytes))
     }
 
-    /// Takes the first.
+    /// Removes the first packet.
     pub(super) fn pop(&mut self) -> Option<Item> {
         self.items.pop_front().inspect(|item| self.bytes -= u64::from(item.bytes))
     }
 
-    /// Takes the last.
+    /// Removes the last packet.
     pub(super) fn pop_last(&mut self) -> Option<Item> {
         self.items.pop_back().inspect(|item| self.bytes -= u64::from(item.bytes))
     }
 
-    /// The first.
+    /// The first packet.
     pub(super) fn first(&self) -> Option<&Item> {
         self.items.front()
     }
 
-    /// How long the first has waited; 0 if there is none.
+    /// Wait of the first packet; 0 if there is none.
     pub(super) fn wait(&self, now: Time) -> Span {
         self.first().map_or(Span(0), |item| item.wait(now))
     }

@@ -1,4 +1,4 @@
-//! A queue for each flow that has packets waiting, and whose is the longest.
+//! Queues for all flows that have packets waiting, with quick access to the longest.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -36,21 +36,21 @@ impl Hasher for Mixed {
     }
 }
 
-/// By this a queue is known while it is not empty; then it may become the queue of another flow.
+/// The number of a queue while it is not empty; afterwards another flow may get the number.
 pub(super) type Slot = u32;
 
 const NONE: Slot = Slot::MAX;
 
 /// The queues of all flows that have packets waiting.
 ///
-/// Queues of the same length are kept in a list, so that one of the longest is found at once [shreedhar1996 drops
-/// from the longest].
+/// Queues of the same length form a list, so that one of the longest is found at once; [shreedhar1996] drops from the
+/// longest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
     slots: HashMap<u32, Slot, BuildHasherDefault<Mixed>>,
     queues: Vec<FlowQueue>,
     free: Vec<Slot>,
-    /// For each length in packets the first of the queues that have it.
+    /// For each length in packets, the first queue with that length.
     by_length: Vec<Slot>,
     longest: usize,
     packets: usize,
@@ -61,16 +61,16 @@ pub(super) struct Flows {
 struct FlowQueue {
     flow: u32,
     fifo: Fifo,
-    /// Its neighbours among the queues of its length.
+    /// The neighbours of a queue among those of its length.
     before: Slot,
     after: Slot,
 }
 
 impl Flows {
-    /// Puts a packet into the queue of its flow, and drops packets until all is within limits.
+    /// Puts a packet into the queue of its flow, and drops packets until all are within limits.
     ///
-    /// Says which queue is no longer empty, if one is. Packets are dropped at the end of the longest queue, of its
-    /// flow's if that is as long as any. So no queue becomes empty by it, except that the packet at hand may be
+    /// Returns the queue that is no longer empty, if there is one. Packets are dropped at the end of the longest queue,
+    /// with preference for that of the packet's flow. So no queue becomes empty, except that the arriving packet may be
     /// refused.
     pub(super) fn push(&mut self, now: Time, item: Item, limits: &Limits, dropped: &mut Vec<Item>) -> Option<Slot> {
         if !limits.allow(1, u64::from(item.bytes)) {
@@ -89,7 +89,7 @@ impl Flows {
         (was_empty && self.slots.get(&item.flow) == Some(&slot)).then_some(slot)
     }
 
-    /// Takes the first packet of a queue.
+    /// Removes the first packet of a queue.
     pub(super) fn pop(&mut self, slot: Slot) -> Option<Item> {
         self.take(slot, Fifo::pop)
     }
@@ -99,7 +99,7 @@ impl Flows {
         self.queue(slot).first().map(|item| u64::from(item.bytes))
     }
 
-    /// Queues that there ever were at a time: slots are below.
+    /// Greatest number of queues that ever existed at a time; slots are below it.
     pub(super) fn slots(&self) -> usize {
         self.queues.len()
     }
@@ -116,7 +116,7 @@ impl Flows {
         &self.queues[slot as usize].fifo
     }
 
-    /// The queue of a flow, empty if it had none.
+    /// The queue of a flow; empty if the flow had none.
     fn slot_of(&mut self, flow: u32) -> Slot {
         *self.slots.entry(flow).or_insert_with(|| {
             if let Some(slot) = self.free.pop() {
@@ -128,7 +128,7 @@ impl Flows {
         })
     }
 
-    /// Takes a packet out of a queue; if it is the last, the flow has no queue any more.
+    /// Removes a packet from a queue; with its last packet the flow loses its queue.
     fn take(&mut self, slot: Slot, take: impl FnOnce(&mut Fifo) -> Option<Item>) -> Option<Item> {
         let item = self.change(slot, take)?;
         self.packets -= 1;
@@ -140,7 +140,7 @@ impl Flows {
         Some(item)
     }
 
-    /// Changes a queue by one packet, and puts it among those of its new length.
+    /// Changes a queue by one packet, and moves it to the list of its new length.
     fn change<R>(&mut self, slot: Slot, change: impl FnOnce(&mut Fifo) -> R) -> R {
         self.unlink(slot);
         let result = change(&mut self.queues[slot as usize].fifo);

@@ -1,12 +1,11 @@
-//! FQ-CoDel: flows in hashed queues take turns, sparse ones first, with CoDel in each (RFC 8290)
-//! [hoeiland2018].
+//! FQ-CoDel: flows in hashed queues take turns, sparse ones first, with CoDel in each queue (RFC 8290) [hoeiland2018].
 //!
 //! A flow's packets go to one of `queues` queues, by a hash. Queues have credits in bytes; a queue sends while its
-//! credits are positive, and then goes to the end of the old queues with `quantum` more. A queue that becomes active is
-//! put among the new ones, which come before the old; once it has spent its credits, or is empty, it is old. An old
-//! queue that is empty is no longer active.
+//! credits are positive, and then goes to the end of the old queues with `quantum` more credits. A queue that becomes
+//! active is added to the new queues, which come before the old. Once it has spent its credits, or is empty, it is old.
+//! An old queue that is empty is no longer active.
 //!
-//! What is over the limit is dropped at the head of the queue with the most bytes: half of its packets, 64 at most
+//! Packets over the limit are dropped at the head of the queue with the most bytes: half of its packets, but at most 64
 //! [hoeiland2018, sec. 4.1].
 
 use std::collections::VecDeque;
@@ -24,30 +23,30 @@ use super::fifo::Fifo;
 use super::flows::mix;
 use super::read;
 
-/// Packets that may wait where the link has no limit [hoeiland2018, sec. 5.2.3].
+/// Limit in packets where the link has none [hoeiland2018, sec. 5.2.3].
 const LIMIT: u32 = 10_240;
 
-/// The most packets that are dropped at once for want of room [hoeiland2018, sec. 5.2.8].
+/// Greatest number of packets that are dropped at once because there is no room [hoeiland2018, sec. 5.2.8].
 const BATCH: usize = 64;
 
-/// The most queues.
+/// Greatest number of queues.
 const MOST_QUEUES: u32 = 65_536;
 
-/// Parameters of FQ-CoDel [hoeiland2018, sec. 5.2]. Where a link has no limit, 10,240 packets may wait.
+/// Parameters of FQ-CoDel [hoeiland2018, sec. 5.2]. If a link has no limit, 10,240 packets may wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FqCoDelParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How long packets may wait all the time; 1 us to 100 s.
+    /// Acceptable wait of packets in a standing queue; 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub target: SpanText,
-    /// How long they may wait for longer than that, about a round trip; 1 us to 100 s.
+    /// Longest time for which packets may exceed the target, about a round trip; 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub interval: SpanText,
     /// Bytes that a queue may send in its turn; 1 B to 1 GB.
     #[serde(deserialize_with = "read::size")]
     pub quantum: BytesText,
-    /// Queues to which flows are hashed; 1 to 65536.
+    /// Number of queues to which flows are hashed; 1 to 65536.
     #[serde(deserialize_with = "queue_count")]
     #[schemars(range(min = 1, max = 65536))]
     pub queues: u32,
@@ -86,12 +85,12 @@ struct FqCodel {
     settings: Settings,
     quantum: i64,
     limits: Limits,
-    /// Of the hash.
+    /// Seed of the hash.
     seed: u64,
-    /// For each hash the number of its queue, once it has been used.
+    /// For each hash, the number of its queue once it has been used.
     numbers: Vec<Option<u32>>,
     queues: Vec<FlowQueue>,
-    /// Active queues in the order of their turns; the new come before the old.
+    /// Active queues in the order of their turns; the new queues come before the old.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: usize,
@@ -102,7 +101,7 @@ struct FqCodel {
 struct FlowQueue {
     fifo: Fifo,
     control: Control,
-    /// In bytes.
+    /// Credits in bytes.
     credits: i64,
     is_active: bool,
 }
@@ -117,13 +116,13 @@ impl FqCodel {
         })
     }
 
-    /// Forgets a packet that left.
+    /// Updates the sums after a packet left.
     fn forget(&mut self, item: &Item) {
         self.packets -= 1;
         self.bytes -= u64::from(item.bytes);
     }
 
-    /// Drops from the queue with the most bytes; of several with none, from one that has packets.
+    /// Drops from the queue with the most bytes; if no queue has bytes, from one that has packets.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Item>) {
         let size = |queue: &&mut FlowQueue| (queue.fifo.bytes(), queue.fifo.len());
         let fattest = self.queues.iter_mut().max_by_key(size).expect("a packet waits somewhere");
@@ -135,7 +134,7 @@ impl FqCodel {
         }
     }
 
-    /// The next active queue, if its credits are positive. Otherwise it gets some, and its turn is over.
+    /// The next active queue, if its credits are positive. Otherwise the queue gets credits, and its turn is over.
     fn turn(&mut self) -> Option<Turn> {
         let (is_new, number) = match (self.new.front(), self.old.front()) {
             (Some(&number), _) => (true, number),
@@ -159,7 +158,8 @@ impl FqCodel {
 
     /// Gives all queues at once the credits of the turns in which none of them could send.
     ///
-    /// Only for when all are old and none has credits: with a small quantum there may be many such turns.
+    /// This is valid only when all queues are old and none has credits; with a small quantum there may be many such
+    /// turns.
     fn skip_turns(&mut self) {
         let debt = self.old.iter().map(|&number| -self.queues[number as usize].credits).min().unwrap_or(0);
         let credits = debt.max(0) / self.quantum * self.quantum;
@@ -169,7 +169,7 @@ impl FqCodel {
     }
 }
 
-/// What comes of the turn of a queue.
+/// The result of the turn of a queue.
 enum Turn {
     Sends { is_new: bool, number: u32 },
     IsOver,

@@ -1,7 +1,8 @@
-//! All queue disciplines: an entry in the list below makes one known to the scenario file, its schema and the tests.
+//! All queue disciplines: an entry in the list below adds one to the scenario file, its schema and the tests.
 //!
-//! A [`Discipline`] is what waits at one link and in which order it leaves. It sees neither the link nor the clock:
-//! whoever drives the link tells it the time, hands it packets and asks for the next.
+//! A [`Discipline`] holds the packets that wait at one link and determines the order in which they leave. It sees
+//! neither the link nor the clock: the driver of the link passes it the time and the packets, and asks for the next
+//! packet.
 
 mod abc;
 mod codel;
@@ -40,37 +41,41 @@ pub use discipline::{Discipline, Ecn, Item, Limits};
 pub use dualpi2::Scheduler;
 pub use family::Family;
 
-/// Makes [`QueueDiscipline`] and [`QUEUES`] of a list: variant, module, name in files, name that people read, family, what it
-/// does.
+/// Makes [`QueueDiscipline`] and [`QUEUES`] from a list of variant, module, name in files, readable name, family and
+/// summary.
 ///
-/// The module has `discipline`, and `Parameters`, which derive what [`QueueDiscipline`] derives and have defaults.
+/// The module has `discipline`, and `Parameters`, which derive the traits that [`QueueDiscipline`] derives and have
+/// defaults.
 macro_rules! queues {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $parameters:ident): $name:literal, $title:literal,
         $family:ident, $does:literal;)*) => {
         $(pub use $module::Parameters as $parameters;)*
 
-        /// A queue discipline with its parameters, written `discipline = "codel"` or `discipline.red = { min = 5, max = 15 }`.
+        /// A queue discipline with its parameters, written `discipline = "codel"` or `discipline.red = { min = 5, max =
+        /// 15 }`.
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         pub enum QueueDiscipline {
             $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
         }
 
-        /// The name of each discipline in files, the name that people read, what it does, its family, and its module here.
+        /// The name of each discipline in files, its readable name, its summary, its family, and its module in this
+        /// crate.
         pub const QUEUES: [(&str, &str, &str, Family, &str); [$($name),*].len()] =
             [$(($name, $title, $does, Family::$family, stringify!($module))),*];
 
         impl QueueDiscipline {
-            /// Its name in files: `drop-tail`.
+            /// The name in files: `drop-tail`.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
             }
 
-            /// Its name as people read it: `Drop-tail`.
+            /// The readable name: `Drop-tail`.
             pub fn title(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $title,)* }
             }
 
-            /// The queue of a link, empty: within `limits`, or those that the discipline itself has if there are none.
+            /// Makes an empty queue for a link, within `limits`, or within the discipline's default limits if there are
+            /// none.
             ///
             /// `random` is for this queue alone.
             pub fn discipline(&self, limits: Limits, random: ChaCha8Rng) -> Box<dyn Discipline> {
@@ -84,33 +89,33 @@ macro_rules! queues {
 }
 
 queues! {
-    /// ABC router: brakes so many packets that sources come to a target rate [goyal2020].
+    /// ABC router: brakes enough packets to bring their sources to a target rate [goyal2020].
     Abc(abc, AbcQueueParameters): "abc", "ABC router", Marks,
         "tells ABC sources by each packet to speed up or to slow down [goyal2020]";
-    /// CoDel: drops or marks when packets have waited too long for too long [nichols2018].
+    /// CoDel: drops or marks when the wait of packets has been too long for too long [nichols2018].
     Codel(codel, CodelParameters): "codel", "CoDel", Early,
         "drops or marks at the head while packets wait longer than a target [nichols2018]";
-    /// Drop-tail: first in, first out; drops what there is no room for.
+    /// Drop-tail: first in, first out; drops packets for which there is no room.
     DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail", Arrival,
-        "first in, first out; drops what there is no room for";
+        "first in, first out; drops packets for which there is no room";
     /// Deficit round robin: flows take turns, each with a quantum of bytes [shreedhar1996].
     Drr(drr, DrrParameters): "drr", "DRR", Turns,
         "flows take turns, each with a quantum of bytes [shreedhar1996]";
-    /// DualPI2: a queue of low latency beside a classic one, coupled [deschepper2023].
+    /// DualPI2: a low-latency queue coupled with a classic queue [deschepper2023].
     DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2", Marks,
-        "two queues whose marks and drops are coupled, for ECT(1) and for the others [deschepper2023]";
-    /// ECN ramp: marks with a probability that grows with what waits, for LGC and LGCC [teymoori2023].
+        "two queues with coupled marks and drops, for ECT(1) and for other packets [deschepper2023]";
+    /// ECN ramp: marks with a probability that grows with the backlog, for LGC and LGCC [teymoori2023].
     EcnRamp(ecn_ramp, EcnRampParameters): "ecn-ramp", "ECN ramp", Marks,
-        "marks at random, the more the more waits, for LGC and LGCC [teymoori2023]";
-    /// ECN step: marks what finds so many packets waiting, for DCTCP [bensley2017].
+        "marks with a probability that grows with the backlog, for LGC and LGCC [teymoori2023]";
+    /// ECN step: marks packets that find a given number waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step", Marks,
-        "marks what finds so many packets waiting, for DCTCP [bensley2017]";
+        "marks packets that find a given number waiting, for DCTCP [bensley2017]";
     /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
     FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel", Turns,
         "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
-    /// PIE: drops or marks at random on arrival, so that the delay comes to a target [pan2017].
+    /// PIE: drops or marks at random on arrival to keep the delay at a target [pan2017].
     Pie(pie, PieParameters): "pie", "PIE", Early,
-        "drops or marks at random on arrival, so that the delay comes to a target [pan2017]";
+        "drops or marks at random on arrival to keep the delay at a target [pan2017]";
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
     Red(red, RedParameters): "red", "RED", Early,
         "drops or marks at random on arrival, by the average queue [floyd1993]";
@@ -126,7 +131,7 @@ impl Default for QueueDiscipline {
 }
 
 impl QueueDiscipline {
-    /// The discipline of this name with its default parameters.
+    /// Returns the discipline of this name with its default parameters.
     pub fn named(name: &str) -> Option<Self> {
         Choice::named(name)
     }

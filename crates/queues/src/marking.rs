@@ -1,17 +1,17 @@
-//! First in, first out within the limits of a link, with a rule that marks packets as they come.
+//! First-in first-out queues within the limits of a link, with a rule that marks packets on arrival.
 
 use anabranch_core::{Bytes, Rate, Time};
 
 use super::discipline::{Discipline, Item, Limits};
 use super::fifo::Fifo;
 
-/// Which packets are marked when they come.
+/// A rule that marks packets on arrival.
 pub(super) trait Rule: Send {
-    /// Marks a packet that comes, or leaves it as it is, by what waits before it.
+    /// Marks an arriving packet, or leaves it unchanged, depending on the packets before it.
     fn mark(&mut self, item: &mut Item, waiting: &Fifo);
 }
 
-/// A queue that drops only what there is no room for.
+/// A queue that drops only packets for which there is no room.
 pub(super) struct Marking<R> {
     rule: R,
     limits: Limits,

@@ -1,10 +1,10 @@
-//! How much has left in the last while.
+//! A meter of the rate at which packets left in a recent window.
 
 use std::collections::VecDeque;
 
 use anabranch_core::{Span, Time};
 
-/// Packets of the last `window`, by when they left.
+/// The packets of the last `window`, by time of departure.
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     window: Span,
@@ -17,13 +17,13 @@ impl Meter {
         Self { window, packets: VecDeque::new(), bytes: 0 }
     }
 
-    /// A packet leaves.
+    /// Records the departure of a packet.
     pub(super) fn add(&mut self, now: Time, bytes: u32) {
         self.bytes += u64::from(bytes);
         self.packets.push_back((now, bytes));
     }
 
-    /// Bits a second over the window that ends now.
+    /// Rate over the window that ends now, in bit/s.
     pub(super) fn rate(&mut self, now: Time) -> f64 {
         while let Some((_, bytes)) = self.packets.pop_front_if(|(at, _)| now.0.saturating_sub(at.0) >= self.window.0) {
             self.bytes -= u64::from(bytes);

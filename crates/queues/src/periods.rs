@@ -1,11 +1,11 @@
-//! Updates at equal periods, made up for when a packet comes or leaves, so that nobody has to wait for a timer.
+//! Periodic updates without a timer: they are made up for when a packet arrives or leaves.
 
 use anabranch_core::{Span, Time};
 
-/// The most updates that are made up for at once. What would have been before does not count any more.
+/// Greatest number of updates that are made up for at once. Earlier updates no longer matter.
 const MOST: u64 = 1024;
 
-/// When the next update is due.
+/// The time of the next periodic update.
 #[derive(Clone, Debug)]
 pub(super) struct Periods {
     period: u64,
@@ -13,16 +13,16 @@ pub(super) struct Periods {
 }
 
 impl Periods {
-    /// The first update is due after the first period.
+    /// Updates with this period; the first is due after one period.
     pub(super) fn new(period: Span) -> Self {
         let period = period.0.max(1);
         Self { period, next: Some(Time(period)) }
     }
 
-    /// Leaves out updates that were due so long ago that more than 1,024 others follow until now.
+    /// Skips all but the last 1,024 updates that are due.
     ///
-    /// Packets neither came nor left since. So the control that is updated has been at rest, or at a bound, for long:
-    /// with the periods of the RFCs 1,024 of them take 15 seconds.
+    /// Packets neither arrived nor left since then. So the control has been at rest, or at a bound, for long: with the
+    /// periods of the RFCs, 1,024 updates take 15 seconds.
     pub(super) fn skip_old(&mut self, now: Time) {
         if let Some(next) = self.next {
             let more = now.0.saturating_sub(next.0) / self.period;
@@ -30,7 +30,7 @@ impl Periods {
         }
     }
 
-    /// The time of the next update, if it is due; it counts as made.
+    /// The time of the next update, if it is due; the update then counts as made.
     pub(super) fn due(&mut self, now: Time) -> Option<Time> {
         let due = self.next.filter(|&next| next <= now)?;
         self.next = due.0.checked_add(self.period).map(Time);

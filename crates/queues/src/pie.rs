@@ -1,21 +1,22 @@
-//! PIE, proportional integral controller enhanced: drops or marks at random on arrival, so that the delay comes to a
-//! target (RFC 8033) [pan2017].
+//! PIE, proportional integral controller enhanced: drops or marks at random on arrival to keep the delay at a target
+//! (RFC 8033) [pan2017].
 //!
-//! At every update, with d the delay now and d' the one before,
+//! Let d be the delay at an update, and d' the delay at the update before:
 //!
 //! ```text
 //! p <- p + s(p) (alpha (d - target) + beta (d - d'))      s(p): 1/2048, 1/512, 1/128, 1/32, 1/8, 1/2, 1 as p reaches
 //!                                                               0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1
 //! ```
 //!
-//! and a packet that comes is dropped with probability p; or marked, if it can be and p is not over `most_marked`. None
-//! is while a burst is allowed, while the delay was below half the target and p is below 0.2, or while no more than two
-//! full packets wait. A full packet is the largest that came so far.
+//! An arriving packet is dropped with probability p, or marked if it can be marked and p is at most `most_marked`. No
+//! packet is dropped while a burst is allowed, while the delay was below half the target and p is below 0.2, or while
+//! at most two full packets wait. A full packet is the largest that has arrived so far.
 //!
-//! Updates are made when the next packet comes or leaves: until then the queue is as it was.
+//! Updates are computed when the next packet arrives or leaves: until then the queue does not change.
 //!
-//! differs: the delay is what waits by the capacity of the link, which is known here [pan2017, sec. 5.2 estimates it].
-//! None of the optional parts: no de-randomisation, no cap on how fast p rises, no switching off [pan2017, sec. 5].
+//! differs: the delay is the backlog divided by the capacity of the link, which is known here [pan2017, sec. 5.2
+//! estimates it]. The optional parts are absent: no de-randomisation, no cap on the growth of p, no switching off
+//! [pan2017, sec. 5].
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Bytes, Rate, Span, Time};
@@ -29,16 +30,16 @@ use super::fifo::Fifo;
 use super::periods::Periods;
 use super::read;
 
-/// Below each of these probabilities changes are divided by so much [pan2017, sec. 4.2].
+/// Divisors of changes of p, each below the given probability [pan2017, sec. 4.2].
 const SCALES: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
 
-/// By this p falls at an update when nothing waits and nothing waited [pan2017, sec. 4.2].
+/// Factor by which p falls at an update when nothing waits and nothing waited [pan2017, sec. 4.2].
 const DECAY: f64 = 0.98;
 
 /// Below this p a short delay keeps packets from being dropped [pan2017, sec. 4.1].
 const SMALL: f64 = 0.2;
 
-/// Seconds that a delay counts as at most: a link without capacity makes it infinite.
+/// Greatest delay in seconds; a link without capacity makes the delay infinite.
 const LONGEST: f64 = 1e6;
 
 /// Parameters of PIE [pan2017, sec. 4].
@@ -46,25 +47,25 @@ const LONGEST: f64 = 1e6;
 #[schemars(rename = "PieParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The delay that it aims at (`QDELAY_REF`); 1 us to 100 s.
+    /// Target delay (`QDELAY_REF`); 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub target: SpanText,
-    /// The time between updates (`T_UPDATE`); 1 us to 100 s.
+    /// Time between updates (`T_UPDATE`); 1 us to 100 s.
     #[serde(deserialize_with = "read::span")]
     pub update: SpanText,
-    /// What a delay over the target adds to the probability at an update, in 1/s; 0 to 1000.
+    /// Gain for the excess of the delay over the target, in 1/s; 0 to 1000.
     #[serde(deserialize_with = "read::gain")]
     #[schemars(range(min = 0, max = 1000))]
     pub alpha: f64,
-    /// What a delay that grew adds, in 1/s; 0 to 1000.
+    /// Gain for the growth of the delay, in 1/s; 0 to 1000.
     #[serde(deserialize_with = "read::gain")]
     #[schemars(range(min = 0, max = 1000))]
     pub beta: f64,
-    /// How long a burst may last before anything is dropped (`MAX_BURST`); at most 100 s.
+    /// Duration of a burst before any packet is dropped (`MAX_BURST`); at most 100 s.
     #[serde(deserialize_with = "read::span_or_none")]
     pub burst: SpanText,
-    /// The probability over which packets are dropped even if they can be marked (`mark_ecnth`) [pan2017, sec. 5.1];
-    /// 0 to 1.
+    /// Probability above which packets are dropped even if they can be marked (`mark_ecnth`) [pan2017, sec. 5.1]; 0 to
+    /// 1.
     #[serde(deserialize_with = "read::probability")]
     #[schemars(range(min = 0, max = 1))]
     pub most_marked: f64,
@@ -104,7 +105,7 @@ struct Pie {
 }
 
 impl Pie {
-    /// Makes up for the updates that are due.
+    /// Makes the updates that are due.
     fn catch_up(&mut self, now: Time, capacity: Rate) {
         self.periods.skip_old(now);
         while self.periods.due(now).is_some() {
@@ -112,7 +113,7 @@ impl Pie {
         }
     }
 
-    /// Whether the packet that comes is to be marked or dropped.
+    /// Whether the arriving packet is to be marked or dropped.
     fn chooses(&mut self) -> bool {
         let is_short = self.fifo.bytes() <= 2 * u64::from(self.full_packet);
         !is_short && !self.control.is_lenient() && self.random.random::<f64>() < self.control.probability
@@ -145,7 +146,7 @@ impl Discipline for Pie {
     }
 }
 
-/// Seconds in which so much is sent.
+/// Transmission time of a backlog, in seconds.
 fn delay(bytes: u64, capacity: Rate) -> f64 {
     if bytes == 0 { 0.0 } else { (8.0 * bytes as f64 / capacity.0).min(LONGEST) }
 }
@@ -154,9 +155,9 @@ fn delay(bytes: u64, capacity: Rate) -> f64 {
 struct Control {
     parameters: Parameters,
     probability: f64,
-    /// The delay at the last update, in seconds.
+    /// Delay at the last update, in seconds.
     delay: f64,
-    /// What is left of the burst that is allowed.
+    /// Rest of the burst that is allowed.
     burst: Span,
 }
 
@@ -165,7 +166,7 @@ impl Control {
         Self { parameters: parameters.clone(), probability: 0.0, delay: 0.0, burst: parameters.burst.0 }
     }
 
-    /// Whether it lets everything in for now.
+    /// Whether the controller lets everything in for now.
     fn is_lenient(&self) -> bool {
         self.burst > Span(0) || self.is_short(self.delay) && self.probability < SMALL
     }
@@ -174,7 +175,7 @@ impl Control {
         delay < 0.5 * self.parameters.target.0.seconds()
     }
 
-    /// An update, with the delay in seconds.
+    /// Makes an update, with the delay in seconds.
     fn update(&mut self, delay: f64) {
         let Parameters { target, update, alpha, beta, burst, .. } = self.parameters;
         let change = alpha * (delay - target.0.seconds()) + beta * (delay - self.delay);

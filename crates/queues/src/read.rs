@@ -1,4 +1,4 @@
-//! Parameters that several disciplines read from files, with the values they may have.
+//! Readers for parameters that several disciplines have in files, with checks of their ranges.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 const SECONDS_100: u64 = 100_000_000_000_000;
 
-/// `value` if `is_good`; otherwise what it must be.
+/// Returns `value` if `is_good`; otherwise an error with the valid range.
 fn checked<T: Display, E: Error>(value: T, is_good: bool, range: &str) -> Result<T, E> {
     if is_good { Ok(value) } else { Err(E::custom(format!("it is {value}; it must be {range}"))) }
 }
@@ -44,7 +44,7 @@ pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
     checked(value, value > 0.0 && value <= 1.0, "over 0 and at most 1")
 }
 
-/// Reads a probability that may be left out.
+/// Reads a probability that may be absent.
 pub(super) fn some_probability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     probability(deserializer).map(Some)
 }

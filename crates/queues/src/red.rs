@@ -2,20 +2,21 @@
 //!
 //! ```text
 //! avg <- (1 - wq) avg + wq q      when a packet finds q > 0 packets waiting
-//! avg <- (1 - wq)^m avg           when it finds none, and m typical packets could have been sent since there was one
+//! avg <- (1 - wq)^m avg           when it finds none; m: typical packets that the link could have sent while idle
 //! pb = 0                                       avg < min
 //!      maxp (avg - min) / (max - min)          min <= avg < max
 //!      maxp + (1 - maxp) (avg - max) / max     max <= avg < 2 max, if gentle
 //!      1                                       otherwise
-//! pa = pb / (1 - count pb)        count: packets let in since the last mark, or since avg came to min
+//! pa = pb / (1 - count pb)        count: packets let in since the last mark, or since avg reached min
 //! ```
 //!
-//! A packet is marked with probability pa, or dropped if it cannot be marked: so there are 1 to 1 / pb packets from
-//! mark to mark, each number as likely as the others [floyd1993, sec. 7].
+//! A packet is marked with probability pa, or dropped if it cannot be marked. So the distance from mark to mark is 1 to
+//! 1 / pb packets, each number with equal probability [floyd1993, sec. 7].
 //!
-//! differs: the paper's pseudo-code counts the packet at hand too, except for the first; its section 7 does not, and
-//! only then are the numbers equally likely. A packet that can be marked is never dropped for the average, however
-//! large; the limits of the link drop. The queue is what waits, without the packet in transmission.
+//! differs: the paper's pseudo-code also counts the present packet, except for the first; its section 7 does not, and
+//! only then are the numbers equally likely. A packet that can be marked is never dropped because of the average,
+//! however large; the limits of the link drop packets. The queue consists of the waiting packets, without the packet in
+//! transmission.
 
 use anabranch_core::quantity::BytesText;
 use anabranch_core::{Bytes, Rate, Time};
@@ -28,19 +29,19 @@ use super::discipline::{Discipline, Item, Limits};
 use super::fifo::Fifo;
 use super::read;
 
-/// Parameters of RED; thresholds as in its paper, with the largest probability that its authors advised later.
+/// Parameters of RED: the thresholds of its paper, and the greatest probability that its authors recommended later.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RedParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Average packets below which nothing is marked (`min_th`); over 0 and at most 1e9.
+    /// Average queue in packets below which nothing is marked (`min_th`); over 0 and at most 1e9.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub min: f64,
-    /// Average packets from which on all are marked, or the probability rises faster if `gentle` (`max_th`); more than
-    /// `min`, and three times as much if left out.
+    /// Average queue in packets from which on all are marked, or from which on the probability rises faster if `gentle`
+    /// (`max_th`); more than `min`, by default three times as much.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub max: f64,
-    /// The probability with which packets are marked as the average comes to `max` (`max_p`); over 0 and at most 1.
+    /// Marking probability as the average reaches `max` (`max_p`); over 0 and at most 1.
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub max_probability: f64,
     /// The weight of the present queue in the average (`w_q`); over 0 and at most 1.
@@ -48,7 +49,7 @@ pub struct Parameters {
     pub weight: f64,
     /// Whether the probability rises to 1 between `max` and twice that, instead of at once.
     pub gentle: bool,
-    /// The size of a typical packet, by which it is reckoned how many an idle link could have sent; 1 B to 1 GB.
+    /// Size of a typical packet, for the number of packets that an idle link could have sent; 1 B to 1 GB.
     pub typical_packet: BytesText,
 }
 
@@ -65,7 +66,7 @@ impl Default for Parameters {
     }
 }
 
-/// As in a file, before the thresholds are compared.
+/// The parameters as in a file, before the check of the thresholds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Written {
@@ -159,13 +160,13 @@ impl Discipline for Red {
     }
 }
 
-/// The average queue, and what it means for the packet that comes.
+/// The average queue, and the marking probability that follows from it.
 struct Average {
     parameters: Parameters,
-    /// In packets.
+    /// Average queue in packets.
     packets: f64,
     empty_since: Time,
-    /// Packets let in since the last mark, or since the average came to `min`.
+    /// Number of packets let in since the last mark, or since the average reached `min`.
     let_in: u64,
 }
 
@@ -174,7 +175,7 @@ impl Average {
         Self { parameters: parameters.clone(), packets: 0.0, empty_since: Time(0), let_in: 0 }
     }
 
-    /// A packet comes and finds so many waiting.
+    /// Updates the average for an arriving packet that finds `waiting` packets.
     fn observe(&mut self, now: Time, waiting: usize, capacity: Rate) {
         let weight = self.parameters.weight;
         if waiting > 0 {
@@ -187,7 +188,7 @@ impl Average {
         }
     }
 
-    /// The probability with which this packet is marked (pa); it is counted as let in.
+    /// The probability with which this packet is marked (pa); the packet counts as let in.
     fn chance(&mut self) -> f64 {
         if self.packets < self.parameters.min {
             self.let_in = 0;
@@ -199,7 +200,7 @@ impl Average {
         if rest > probability { probability / rest } else { 1.0 }
     }
 
-    /// pb.
+    /// Marking probability pb.
     fn probability(&self) -> f64 {
         let Parameters { min, max, max_probability, gentle, .. } = self.parameters;
         if self.packets < min {

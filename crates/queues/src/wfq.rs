@@ -1,14 +1,15 @@
 //! Weighted fair queueing, self-clocked: packets leave in the order of finish tags [golestani1994].
 //!
 //! ```text
-//! F = max(V, F of the flow's packet before) + bytes      V: F of the packet that left last
+//! F = max(V, F of the flow's previous packet) + bytes      V: F of the packet that left last
 //! ```
 //!
-//! A flow that has packets waiting has its tags above V, one after the other without gaps. So it is enough to know the
-//! tag of each flow's first packet. Two flows that always have packets waiting differ by no more than a full packet of
-//! either in what they sent [golestani1994].
+//! The tags of a flow that has packets waiting are above V and follow each other without gaps. So it is enough to know
+//! the tag of each flow's first packet. The numbers of bytes sent by two flows that always have packets waiting differ
+//! by at most a full packet of each [golestani1994].
 //!
-//! All flows have the same weight. What is over the limit is dropped at the end of the longest queue, in packets.
+//! All flows have the same weight. Packets over the limit are dropped at the end of the longest queue, counted in
+//! packets.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -34,16 +35,17 @@ pub(super) fn discipline(_: &Parameters, limits: Limits, _: ChaCha8Rng) -> Box<d
 struct Wfq {
     limits: Limits,
     flows: Flows,
-    /// The tag of the packet that left last (V), in bytes.
+    /// Tag of the packet that left last (V), in bytes.
     finish: u64,
-    /// The first packet of each flow: its tag, when it was tagged, and the flow. Equal tags leave in order of tagging.
+    /// First packet of each flow: its tag, the order of tagging, and the flow. Packets with equal tags leave in the
+    /// order of tagging.
     firsts: BinaryHeap<Reverse<(u64, u64, Slot)>>,
-    /// Packets tagged so far.
+    /// Number of packets tagged so far.
     tagged: u64,
 }
 
 impl Wfq {
-    /// Tags the first packet of a flow, if it has one, after a tag.
+    /// Tags the first packet of a flow, if it has one, starting from `after`.
     fn tag(&mut self, slot: Slot, after: u64) {
         if let Some(bytes) = self.flows.next_bytes(slot) {
             self.firsts.push(Reverse((after.saturating_add(bytes), self.tagged, slot)));

@@ -1,8 +1,9 @@
 //! The BLAKE3 tree of a file down to its chunks [oconnor2021, sec. 2.1].
 //!
-//! BLAKE3 hashes a file as a binary tree over blocks of 1 KiB. A chunk here is an aligned power of two of these, hence a
-//! subtree; its digest is the chaining value of that subtree. From the digests of all chunks follows the root, the very hash
-//! that `b3sum` prints: who trusts the root can verify the list, and then each chunk alone, in whatever order they come.
+//! BLAKE3 hashes a file as a binary tree over blocks of 1 KiB. A chunk here is an aligned power of two of these blocks,
+//! hence a subtree; its digest is the chaining value of that subtree. The root follows from the digests of all chunks,
+//! and is the same hash that `b3sum` prints. A receiver that trusts the root can verify the list of digests, and then
+//! each chunk alone, in any order.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -12,26 +13,26 @@ use blake3::hazmat::{HasherExt, Mode, left_subtree_len, merge_subtrees_non_root,
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Bytes of the chunks of files that are not very large.
+/// Least size of a chunk in bytes.
 pub const LEAST_CHUNK: u64 = 256 << 10;
 
-/// Bytes of the largest chunks.
+/// Greatest size of a chunk in bytes.
 pub const MOST_CHUNK: u64 = 16 << 20;
 
-/// The most chunks of a file: so its list of digests has at most 8 MiB.
+/// Greatest number of chunks of a file, so that its list of digests has at most 8 MiB.
 pub const MOST_CHUNKS: u64 = 1 << 18;
 
-/// The largest file in bytes: 4 TiB.
+/// Greatest size of a file in bytes: 4 TiB.
 pub const MOST_SIZE: u64 = MOST_CHUNK * MOST_CHUNKS;
 
-/// Bytes of a digest.
+/// Size of a digest in bytes.
 pub const DIGEST: usize = 32;
 
 /// The BLAKE3 hash of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Root(pub [u8; DIGEST]);
 
-/// The digests of the chunks of a file; they fit its root.
+/// The digests of the chunks of a file, in agreement with its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digests {
     size: u64,
@@ -39,7 +40,7 @@ pub struct Digests {
     chunks: Vec<[u8; DIGEST]>,
 }
 
-/// Why digests are not those of a file.
+/// The reason why digests are not those of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)]
 pub enum DigestsError {
@@ -51,27 +52,27 @@ pub enum DigestsError {
     Root(Root),
 }
 
-/// Bytes of each chunk of a file but the last: the least power of two from [`LEAST_CHUNK`] on that makes no more than
-/// [`MOST_CHUNKS`] of them.
+/// Size of each chunk of a file except the last: the least power of two from [`LEAST_CHUNK`] on for which there are at
+/// most [`MOST_CHUNKS`].
 pub fn chunk_bytes(size: u64) -> u64 {
     size.div_ceil(MOST_CHUNKS).max(LEAST_CHUNK).next_power_of_two()
 }
 
-/// How many chunks a file of so many bytes has.
+/// Number of chunks of a file of `size` bytes.
 pub fn chunk_count(size: u64) -> u64 {
     size.div_ceil(chunk_bytes(size))
 }
 
 /// The digest of a chunk that begins `offset` bytes into a file of `size` bytes.
 fn digest(size: u64, offset: u64, bytes: &[u8]) -> [u8; DIGEST] {
-    // The only chunk of a file is its root, which BLAKE3 tells from the rest of the tree.
+    // The only chunk of a file is its root, which BLAKE3 hashes differently from the rest of the tree.
     if size <= chunk_bytes(size) {
         return *blake3::hash(bytes).as_bytes();
     }
     blake3::Hasher::new().set_input_offset(offset).update(bytes).finalize_non_root()
 }
 
-/// The chaining value of the subtree over `bytes` bytes, two chunks or more, from its two halves.
+/// The chaining values of the two halves of the subtree over `bytes` bytes, which has two chunks or more.
 fn halves(chunks: &[[u8; DIGEST]], bytes: u64, chunk: u64) -> ([u8; DIGEST], [u8; DIGEST]) {
     let left = left_subtree_len(bytes);
     let (first, second) = chunks.split_at((left / chunk) as usize);
@@ -87,7 +88,7 @@ fn subtree(chunks: &[[u8; DIGEST]], bytes: u64, chunk: u64) -> [u8; DIGEST] {
     merge_subtrees_non_root(&left, &right, Mode::Hash)
 }
 
-/// The root of a file over its chunks.
+/// The root of a file, from its chunks.
 fn root(chunks: &[[u8; DIGEST]], size: u64) -> Root {
     match chunks {
         [] => Root(*blake3::hash(b"").as_bytes()),
@@ -100,10 +101,10 @@ fn root(chunks: &[[u8; DIGEST]], size: u64) -> Root {
 }
 
 impl Digests {
-    /// The digests of a file of `size` bytes, read whole.
+    /// The digests of a file of `size` bytes, which is read completely.
     ///
     /// # Errors
-    /// If it cannot be read, has another size or is larger than [`MOST_SIZE`].
+    /// Returns an error if the file cannot be read, has another size or is larger than [`MOST_SIZE`].
     pub fn of(size: u64, mut file: impl Read) -> io::Result<Self> {
         if size > MOST_SIZE {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, DigestsError::TooLarge(size)));
@@ -124,10 +125,10 @@ impl Digests {
         Ok(Self { size, root: root(&chunks, size), chunks })
     }
 
-    /// The digests of the file with this root, as a peer lists them one after the other.
+    /// The digests of the file with this root, from a peer's list of consecutive digests.
     ///
     /// # Errors
-    /// If they are too many or too few, or not those of this file.
+    /// Returns an error if there are too many or too few, or they are not those of this file.
     pub fn listed(size: u64, expected: Root, list: &[u8]) -> Result<Self, DigestsError> {
         let count = Self::list_bytes(size)? / DIGEST;
         let (chunks, rest) = list.as_chunks::<DIGEST>();
@@ -140,20 +141,20 @@ impl Digests {
         Ok(Self { size, root: expected, chunks: chunks.to_vec() })
     }
 
-    /// How many bytes the list of a file of `size` bytes has.
+    /// Size of the list of a file of `size` bytes.
     ///
     /// # Errors
-    /// If the file is larger than [`MOST_SIZE`].
+    /// Returns an error if the file is larger than [`MOST_SIZE`].
     pub fn list_bytes(size: u64) -> Result<usize, DigestsError> {
         if size > MOST_SIZE { Err(DigestsError::TooLarge(size)) } else { Ok(chunk_count(size) as usize * DIGEST) }
     }
 
-    /// One after the other, as [`Self::listed`] takes them.
+    /// The list of consecutive digests, which [`Self::listed`] takes.
     pub fn list(&self) -> &[u8] {
         self.chunks.as_flattened()
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -163,7 +164,7 @@ impl Digests {
         self.root
     }
 
-    /// How many chunks it has.
+    /// Number of chunks.
     pub fn len(&self) -> u32 {
         self.chunks.len() as u32
     }
@@ -173,14 +174,14 @@ impl Digests {
         self.chunks.is_empty()
     }
 
-    /// Where a chunk begins, and how many bytes it has; `None` if there is no such chunk.
+    /// Offset and size of a chunk; `None` if there is no such chunk.
     pub fn extent(&self, chunk: u32) -> Option<(u64, usize)> {
         let bytes = chunk_bytes(self.size);
         let offset = u64::from(chunk) * bytes;
         (chunk < self.len()).then(|| (offset, (self.size - offset).min(bytes) as usize))
     }
 
-    /// Whether these bytes are a chunk of the file.
+    /// Whether these bytes are the given chunk of the file.
     pub fn fit(&self, chunk: u32, bytes: &[u8]) -> bool {
         self.extent(chunk).is_some_and(|(offset, length)| {
             bytes.len() == length && digest(self.size, offset, bytes) == self.chunks[chunk as usize]

@@ -1,52 +1,52 @@
-//! What a fetcher writes down to go on after a crash: which chunks lie whole and verified in the unfinished file.
+//! The journal with which a fetcher can continue after a crash: it lists the verified chunks of the unfinished file.
 //!
-//! A header, then a record for each chunk, in the order in which they came. A record is written after the chunk itself
-//! has reached the disk, so that what the journal names is there. A crash may leave half a record at the end: what comes
-//! after the last whole one is forgotten.
+//! It consists of a header and a record for each chunk, in the order of arrival. A record is written after the chunk
+//! itself has reached the disk, so that every chunk in the journal is there. A crash may leave half a record at the
+//! end: everything after the last whole record is ignored.
 //!
 //! ```text
 //! header   magic (16) | size (8) | hash of the file (32) | check (8)
 //! record   chunk (4) | check (4)
 //! ```
 //!
-//! Numbers are little-endian; a check is the beginning of the BLAKE3 hash, keyed by the hash of the file, of what stands
-//! before it.
+//! Numbers are little-endian. A check is the beginning of the BLAKE3 hash, keyed by the hash of the file, of the
+//! preceding bytes of the header or record.
 
 use thiserror::Error;
 
 use crate::digests::{DIGEST, MOST_SIZE, Root, chunk_count};
 
-/// What a journal begins with.
+/// First bytes of a journal.
 const MAGIC: [u8; 16] = *b"anabranch-part1\n";
 
-/// Bytes of a header.
+/// Size of a header in bytes.
 pub const HEADER: usize = 64;
 
-/// Bytes of a record.
+/// Size of a record in bytes.
 pub const RECORD: usize = 8;
 
-/// What a journal says.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Its hash.
+    /// Hash of the file.
     pub root: Root,
-    /// The chunks that are there, in the order in which they came; some perhaps more than once.
+    /// The chunks that are present, in the order of arrival; some may occur more than once.
     pub chunks: Vec<u32>,
-    /// How many bytes of the journal are good: what follows is to be cut off before it is written on.
+    /// Number of valid bytes of the journal; the rest has to be removed before new records are written.
     pub good: usize,
 }
 
-/// Why a file is not a journal.
+/// The reason why a file is not a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JournalError {
-    /// It is something else, or the header was not written to its end.
+    /// The file is something else, or its header is incomplete.
     #[error("it is not the journal of an unfinished file, or its beginning is damaged; remove it to begin anew")]
     Header,
 }
 
-/// The first bytes of a check over `bytes`.
+/// The first bytes of a check of `bytes`.
 fn check<const N: usize>(root: Root, bytes: &[u8]) -> [u8; N] {
     let hash = blake3::keyed_hash(&root.0, bytes);
     *hash.as_bytes().first_chunk().expect("a check is no longer than a hash")
@@ -72,10 +72,10 @@ pub fn record(root: Root, chunk: u32) -> [u8; RECORD] {
     record
 }
 
-/// Reads a journal as far as it is good.
+/// Reads the valid part of a journal.
 ///
 /// # Errors
-/// If not even its header is.
+/// Returns an error if the header is invalid.
 pub fn read(bytes: &[u8]) -> Result<Journal, JournalError> {
     let head: &[u8; HEADER] = bytes.first_chunk().ok_or(JournalError::Header)?;
     let size = u64::from_le_bytes(*head[16..].first_chunk().expect("a header has a size"));

@@ -1,12 +1,12 @@
-//! Files in verified chunks from several sources at once: what is asked of whom, what is said, what is kept.
+//! Files in verified chunks from several sources at once: requests, answers, schedules and journals.
 //!
-//! Nothing here sends, reads or waits: a driver with sockets and files does, and brings what came of it.
+//! The crate does not send, read or wait. A driver with sockets and files does, and reports the results.
 //!
 //! - [`Name`]: the name of a shared file, which cannot lead out of the shared directory;
-//! - [`Digests`]: the BLAKE3 tree of a file down to its chunks, so that each is verified the moment it comes;
-//! - [`Request`], [`Answer`]: what fetchers and sharers say to each other, with a limit on all of it;
-//! - [`Schedule`]: which chunk is asked of which source, and which is taken from a slow one;
-//! - [`journal`]: what a fetcher writes down to go on after a crash.
+//! - [`Digests`]: the BLAKE3 tree of a file down to its chunks, so that each chunk is verified on arrival;
+//! - [`Request`], [`Answer`]: the messages of fetchers and sharers, with limits on their sizes;
+//! - [`Schedule`]: the source from which each chunk is requested, and chunks that are taken over from slow sources;
+//! - [`journal`]: the journal with which a fetcher can continue after a crash.
 
 #![forbid(unsafe_code)]
 

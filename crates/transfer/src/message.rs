@@ -1,7 +1,7 @@
-//! What fetchers and sharers say to each other, and the limits on it.
+//! The messages of fetchers and sharers, and limits on them.
 //!
-//! Every request goes over a stream of its own and gets one answer, behind which bytes may follow. A message is its length
-//! in two bytes, little-endian, and its fields as postcard writes them.
+//! Every request uses a separate stream and gets one answer, which bytes may follow. A message consists of its length
+//! in two bytes, little-endian, and its fields in the encoding of postcard.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -9,110 +9,110 @@ use thiserror::Error;
 
 use crate::digests::Root;
 
-/// The most bytes of a message after its length.
+/// Greatest size of a message after its length, in bytes.
 pub const MOST_MESSAGE: usize = 4096;
 
-/// What a fetcher asks for.
+/// A request of a fetcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// To send under this protocol from now on.
+    /// A request to send under this protocol from now on.
     Control {
-        /// By its name in scenario files.
+        /// Name of the protocol in scenario files.
         protocol: String,
     },
-    /// To take paths of the same group for ones that share links.
+    /// A statement that paths of the same group share links.
     Groups {
-        /// The number of each open path in QUIC, which is the same at both ends, and that of its group.
+        /// The number of each open path in QUIC, which is the same at both ends, and the number of its group.
         groups: Vec<(u32, u32)>,
     },
-    /// What there is by this name.
+    /// A request for information about a file.
     Look {
-        /// As a [`crate::Name`]; the sharer checks it.
+        /// The file's [`crate::Name`]; the sharer checks it.
         name: String,
     },
-    /// The digests of a file that was looked for before; they follow the answer.
+    /// A request for the digests of a known file; they follow the answer.
     Digests {
-        /// Its hash.
+        /// Hash of the file.
         root: Root,
     },
-    /// A chunk of a file that was looked for before; it follows the answer.
+    /// A request for a chunk of a known file; the chunk follows the answer.
     Chunk {
-        /// The hash of the file.
+        /// Hash of the file.
         root: Root,
-        /// Which of its chunks.
+        /// Number of the chunk.
         chunk: u32,
     },
-    /// To know that the fetcher has a file whole that was looked for before.
+    /// A statement that the fetcher now has the whole of a known file.
     Have {
-        /// Its hash.
+        /// Hash of the file.
         root: Root,
     },
 }
 
-/// What a sharer says to it.
+/// An answer of a sharer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// So be it.
+    /// The sharer has complied.
     Done,
-    /// There is such a file.
+    /// The file exists.
     Found {
-        /// Its bytes.
+        /// Size of the file in bytes.
         size: u64,
-        /// Its hash.
+        /// Hash of the file.
         root: Root,
     },
-    /// It is being looked at; another answer follows.
+    /// The sharer is reading the file; another answer follows.
     Working,
-    /// Here it comes.
+    /// The requested bytes follow.
     Follows,
-    /// It will not be.
+    /// The sharer refuses the request.
     Refused(Refusal),
 }
 
-/// Why a sharer does not do what was asked.
+/// The reason why a sharer refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 pub enum Refusal {
-    /// No file is shared by this name, or it may not be read.
+    /// No file is shared under this name, or it may not be read.
     #[error("it shares no such file")]
     NoSuchFile,
-    /// The name is none.
+    /// The name is invalid.
     #[error("{0}")]
     Name(String),
-    /// It cannot be read now.
+    /// The file cannot be read now.
     #[error("it cannot read the file now")]
     NotNow,
-    /// It is not what it was when it was looked for.
+    /// The file has changed since the fetcher requested information about it.
     #[error("the file has changed since; fetch it anew")]
     Changed,
-    /// Nothing was looked for by this hash, or it has no such chunk.
+    /// No information was requested about a file with this hash, or the file has no such chunk.
     #[error("it was asked for what it does not have")]
     Unknown,
-    /// It does not send under this protocol.
+    /// The sharer does not send under this protocol.
     #[error("{0}")]
     Control(String),
-    /// The fetcher asks for more at a time than it may.
+    /// The fetcher exceeds the limit on simultaneous requests.
     #[error("it was asked for too much at a time")]
     TooMuch,
-    /// The request is none.
+    /// The request is malformed.
     #[error("it did not understand the request; both sides need the same version")]
     Malformed,
 }
 
-/// Why bytes are not a message.
+/// The reason why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MessageError {
-    /// It is longer than messages may be.
+    /// The message exceeds the greatest length.
     #[error("a message of {0} bytes; it may have {MOST_MESSAGE}")]
     TooLong(usize),
-    /// Its fields cannot be read.
+    /// The fields cannot be read.
     #[error("a message that cannot be read; both sides need the same version")]
     Malformed,
 }
 
-/// A message with its length before it.
+/// Encodes a message, preceded by its length.
 ///
 /// # Errors
-/// If it is too long.
+/// Returns an error if the message is too long.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, MessageError> {
     let body = postcard::to_stdvec(message).map_err(|_| MessageError::Malformed)?;
     let length = u16::try_from(body.len()).ok().filter(|&length| usize::from(length) <= MOST_MESSAGE);
@@ -120,19 +120,19 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, MessageError> {
     Ok([&length.to_le_bytes()[..], &body].concat())
 }
 
-/// How many bytes of a message follow its length.
+/// Reads the length of a message: the number of bytes that follow.
 ///
 /// # Errors
-/// If they are too many.
+/// Returns an error if the message is too long.
 pub fn length(bytes: [u8; 2]) -> Result<usize, MessageError> {
     let length = usize::from(u16::from_le_bytes(bytes));
     if length > MOST_MESSAGE { Err(MessageError::TooLong(length)) } else { Ok(length) }
 }
 
-/// The message that follows its length.
+/// Decodes a message from the bytes after its length.
 ///
 /// # Errors
-/// If it cannot be read, or something is left over.
+/// Returns an error if the message cannot be read, or bytes are left over.
 pub fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, MessageError> {
     match postcard::take_from_bytes(body) {
         Ok((message, [])) => Ok(message),

@@ -1,24 +1,24 @@
-//! Names of shared files: paths below the shared directory, and never out of it.
+//! Names of shared files: relative paths that cannot lead out of the shared directory.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The longest name in bytes.
+/// Greatest length of a name in bytes.
 pub const MOST_BYTES: usize = 1024;
 
-/// The most directories on the way to a file, itself included.
+/// Greatest number of parts of a name: its directories and the file itself.
 pub const MOST_PARTS: usize = 64;
 
-/// The name of a shared file: parts with `/` between them, as they lie below the shared directory.
+/// The name of a shared file: its path below the shared directory, with `/` between the parts.
 ///
-/// No part is empty, `.` or `..`, and none has a backslash, a colon or a control character, so that a name means the same
-/// file on every system and leads nowhere else.
+/// No part is empty, `.` or `..`, and no part contains a backslash, a colon or a control character, so that a name
+/// means the same file on every system and leads nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(String);
 
-/// What is wrong with a name.
+/// The reason why a name is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)]
 pub enum NameError {
@@ -43,12 +43,12 @@ pub enum NameError {
 }
 
 impl Name {
-    /// As text, with `/` between its parts.
+    /// The name as text, with `/` between its parts.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its parts, of which the last is the file's own name.
+    /// The parts of the name; the last one is the file's own name.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }

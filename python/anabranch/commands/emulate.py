@@ -33,10 +33,10 @@ Needs Linux, root, and the program ip (iproute2).
 """
 
 LOOK_S = 0.02
-"""How often it is seen whether programs have ended."""
+"""The time between two checks whether programs have ended."""
 
 PATIENCE_S = 2.0
-"""So long programs may take to end that are asked to."""
+"""The time that programs have to end after a request."""
 
 NOT_VALID = 3
 """Exit code: the lab was not what the scenario describes."""

@@ -44,7 +44,7 @@ Prints a row for each path: its connection, its number of links, and its nodes. 
 or through other paths of the group; a congestion control must couple them.
 
 Connections are those of --demands, of the input, or with --sources and --target one from each source to one receiver:
-these are numbered together, as a topology manager answers who asks for an item that several sources have.
+these are numbered together, as in a topology manager's answer to a request for an item that several sources have.
 """
 
 DEFAULT_ROWS = 20

@@ -22,18 +22,18 @@ addresses or interfaces of this machine, with a path over each. Ctrl-C ends both
 """
 
 LOOK_S = 0.1
-"""How often the keyboard is looked at."""
+"""The time between two checks for Ctrl-C."""
 
 TIME_S = 10.0
-"""How long is measured if nothing else is said."""
+"""The default duration of a measurement."""
 
 STREAMS = 8
-"""Enough for a path of 16 MB: a stream has 2 MB under way at most."""
+"""The default number of streams, enough for a path of 16 MB: a stream has at most 2 MB in flight."""
 
 
 CONTROLS = _core.live_controls() if _core.HAS_LIVE else []
 MOST_STREAMS = _core.MOST_PERF_STREAMS if _core.HAS_LIVE else None
-"""What the build allows, if it has a live part."""
+"""The most streams that the build allows, if it has a live part."""
 
 
 def command(

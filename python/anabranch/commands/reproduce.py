@@ -38,7 +38,7 @@ OUTSIDE = 3
 """Exit code: a reproduction is outside its band."""
 
 DIGITS = 4
-"""Of the numbers printed."""
+"""The significant digits of printed numbers."""
 
 
 def command(

@@ -24,7 +24,7 @@ FEW = 40
 """The most points of a line with markers."""
 
 APART = 0.08
-"""How far lines stand beside each other at a name, of the way to the next name."""
+"""The distance of lines beside each other at a name, relative to the distance of names."""
 
 FEW_PLACES = 8
 """The most numbers that are written along a logarithmic axis."""

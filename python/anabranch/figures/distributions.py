@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS_APART = 0.2
-"""How far markers are from each other along a curve, of the diagonal of a panel."""
+"""The distance of markers along a curve, relative to the diagonal of a panel."""
 
 
 def draw_distributions(

@@ -1,4 +1,4 @@
-"""How far granted rates are from fair over time: mean and percentiles over the connections."""
+"""The distance of granted rates from fair over time: mean and percentiles over the connections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINEAR = 1.0
 """The percentage within which the axis is linear; it is logarithmic beyond."""
 
 OVER = {"connection": "over the connections that are granted a rate", "link": "over the bottlenecks of the fair rates"}
-"""What is summed up, in words."""
+"""The words for what is summed up."""
 
 TICKS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILLED = 0.84
-"""How much of its room a group takes."""
+"""The part of its room that a group takes."""
 
 
 def draw_grouped(

@@ -115,4 +115,4 @@ def _draw_means(panel: Axes, means: pl.DataFrame, run: str, values: tuple[str, s
 SEEDS = "line: mean over the seeds; band: least to greatest of them"
 
 STEP = ("time_s", "end_s", "optimal_bps")
-"""Of the optimum: from when until when it is so much."""
+"""The columns of the optimum: start and end of an interval, and the rate in it."""

@@ -32,7 +32,7 @@ MOST_LINES = len(COLOURS)
 """The most lines that a reader can distinguish in a panel."""
 
 WIDTHS = (2.8, 2.3, 1.9, 1.6, 1.3, 1.1, 0.9)
-"""Of the lines in the order of drawing: where several lie on each other, all are seen."""
+"""The widths of lines in the order of drawing: where several lie on each other, all are visible."""
 
 IN_A_ROW = 3
 """The most panels side by side."""

@@ -117,11 +117,11 @@ class Result:
 
     @property
     def residual(self) -> float | None:
-        """How far granted rates were from fair at the last sample at which a connection was there; 0 is exactly fair.
+        """The distance of granted rates from fair at the last sample with a connection; 0 is exactly fair.
 
-        The largest shortfall of a subflow from its best bottleneck: 0 at every fair allocation, of which there may be
-        several over several paths. None if fairness was not recorded, if no connection is granted a rate, or if some
-        protocol keeps windows: their rates are estimates, which queues at full links raise above the capacity.
+        It is the largest shortfall of a subflow from its best bottleneck: 0 at every fair allocation, of which there
+        may be several over several paths. None if fairness was not recorded, if no connection is granted a rate, or if
+        some protocol keeps windows: their rates are estimates, which queues at full links raise above the capacity.
         """
         if not self.series.has("run", "residual"):
             return None

@@ -69,7 +69,7 @@ class Settings:
     at_once : int
         Number of jobs that run at a time.
     token : str, optional
-        What everybody must know who asks for anything.
+        The token that every request must contain.
     memory : str, optional
         The most that a job may take; 70 % of what is free when it begins if not given.
     """

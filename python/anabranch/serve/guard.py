@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY_BYTES = 4 << 20
-"""Of a request; the largest scenarios in use have some hundred kilobytes."""
+"""The most bytes in the body of a request; the largest scenarios in use have some hundred kilobytes."""
 
 MOST_REQUESTS = 300
-"""Under way at a time, streams of events among them."""
+"""The most simultaneous requests, including streams of events."""
 
 COOKIE = "anabranch_token_"
-"""Before the port: browsers send cookies to all ports of a computer, and each may be that of another server."""
+"""The name of a cookie before the port: browsers send cookies to all ports, and each may be another server's."""
 
 YEAR_S = 365 * 24 * 3600
 SAFE = "GET"

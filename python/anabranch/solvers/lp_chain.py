@@ -42,7 +42,7 @@ COARSE = 0.1
 """A level below this share of its unit is solved for again in a smaller unit."""
 
 RETREATS = (0.0, 1e-9, 1e-8, 1e-7)
-"""By how much, relatively, frozen rates may give way where rounding has made a program infeasible."""
+"""The relative amounts by which frozen rates may fall where rounding has made a program infeasible."""
 
 AGREEMENT = 1e-6
 """The rates must be those at which the connections froze, to this relative accuracy."""

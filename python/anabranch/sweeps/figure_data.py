@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.quantity import SweepFigure
 
 PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
-"""Of a box."""
+"""The quantiles that a box shows."""
 
 STEPS = 2_000
 """A curve with more steps is drawn with as many, each so high that it takes in several."""

@@ -57,9 +57,9 @@ class Sample(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     count: int = Field(ge=1, le=MOST_SAMPLES)
-    """How many sets of values."""
+    """The number of sets of values."""
     seed: int = Field(default=1, ge=0, le=MOST_SEED)
-    """Of the draws."""
+    """The seed of the draws."""
     design: Literal["random", "latin-hypercube"] = "latin-hypercube"
     """Independent draws, or such that each value's draws are spread evenly."""
 
@@ -75,7 +75,7 @@ class Repeat(Strict):
     step: int = Field(default=5, ge=1)
     """The number of seeds that are added at a time."""
     of: tuple[SweepQuantity, ...] = ()
-    """What is to be sure; the numbers of all tables if not given."""
+    """The quantities whose intervals must be small; the numbers of all tables if not given."""
 
     @model_validator(mode="after")
     def _is_a_range(self) -> Repeat:

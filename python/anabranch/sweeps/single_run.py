@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anabranch.sweeps.points import Point
 
 KEY_BYTES = 10
-"""Of the hash that a point has, written in twice as many digits."""
+"""The bytes of the hash of a point, which is written in twice as many digits."""
 
 TOGETHER = ("connections", "subflows", "links", "waits")
 """The tables that are kept for many runs together; the others may be large, and are read from the runs' folders."""

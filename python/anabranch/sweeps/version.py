@@ -19,10 +19,10 @@ MODULES = (
     *("runs/columns.py", "runs/derived.py", "runs/result.py", "runs/scenario.py", "runs/series.py"),
     *("runs/simulate.py", "runs/table_files.py", "runs/tables.py"),
 )
-"""What results go through, besides the compiled module."""
+"""The files that determine results, besides the compiled module."""
 
 NAME_BYTES = 10
-"""Of the hash that names a run, written in twice as many digits."""
+"""The bytes of the hash that names a run, which is written in twice as many digits."""
 
 
 @cache

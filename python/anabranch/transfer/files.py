@@ -23,7 +23,7 @@ MOST_GROUP = 2**32 - 1
 """The greatest number of a group of paths."""
 
 LOOK_S = 0.1
-"""How long is between two looks at how far a fetch is, in seconds."""
+"""The time between two looks at the progress of a fetch, in seconds."""
 
 
 @dataclass(frozen=True)

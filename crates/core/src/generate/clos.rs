@@ -1,4 +1,4 @@
-//! Folded Clos networks of data centres: the fat tree of three layers and the leaf-spine of two.
+//! Folded Clos networks of data centres: the three-layer fat tree and the two-layer leaf-spine network.
 
 use crate::id::NodeId;
 use crate::network::Network;
@@ -9,12 +9,12 @@ use super::link::LinkKind;
 
 /// A k-ary fat tree [alfares2008, sec. 2.2]: k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores.
 ///
-/// Core `core{i}.{j}` meets aggregation switch `agg{pod}.{i}` of every pod; every `edge{pod}.{e}` meets every
-/// `agg{pod}.{a}` of its pod. With `hosts`, k/2 hosts `h{pod}.{e}.{n}` hang on each edge switch, k^3/4 in all.
-/// Each of the two layers of switch links, and that of the host links, has k^3/4 two-way links.
+/// Core `core{i}.{j}` is linked to aggregation switch `agg{pod}.{i}` of every pod; every `edge{pod}.{e}` is linked to
+/// every `agg{pod}.{a}` of its pod. With `hosts`, each edge switch has k/2 hosts `h{pod}.{e}.{n}`, k^3/4 in total. Each
+/// of the two layers of switch links, and the layer of host links, has k^3/4 two-way links.
 ///
 /// # Errors
-/// `k` is odd or under 2, the tree is too large, or a capacity that cannot be.
+/// Returns an error if `k` is odd or under 2, the tree is too large, or a capacity is invalid.
 pub fn fat_tree(k: usize, switch: LinkKind, hosts: Option<LinkKind>) -> Result<Network, GenerateError> {
     let checks = Checks("fat tree");
     checks.require(k >= 2 && k.is_multiple_of(2), "k", k, "it must be even and 2 or more")?;
@@ -51,22 +51,22 @@ pub fn fat_tree(k: usize, switch: LinkKind, hosts: Option<LinkKind>) -> Result<N
 /// The size and links of a leaf-spine network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeafSpineParameters {
-    /// Switches that carry hosts.
+    /// Number of leaves, the switches that carry hosts.
     pub leaves: usize,
-    /// Switches that join the leaves.
+    /// Number of spines, the switches that join the leaves.
     pub spines: usize,
-    /// May be zero.
+    /// Number of hosts on each leaf; may be zero.
     pub hosts_per_leaf: usize,
-    /// Links from leaf to spine.
+    /// Kind of the links from leaf to spine.
     pub uplink: LinkKind,
-    /// Links from host to leaf.
+    /// Kind of the links from host to leaf.
     pub host: LinkKind,
 }
 
-/// Every `leaf{l}` joined to every `spine{s}`, and hosts `h{l}.{n}` on each leaf.
+/// A leaf-spine network: every `leaf{l}` is joined to every `spine{s}` and has hosts `h{l}.{n}`.
 ///
 /// # Errors
-/// No leaves or spines, too many nodes or links, or a capacity that cannot be.
+/// Returns an error if there are no leaves or spines, too many nodes or links, or an invalid capacity.
 pub fn leaf_spine(parameters: &LeafSpineParameters) -> Result<Network, GenerateError> {
     let &LeafSpineParameters { leaves, spines, hosts_per_leaf, uplink, host } = parameters;
     let checks = Checks("leaf-spine");

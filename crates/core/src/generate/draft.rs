@@ -1,4 +1,4 @@
-//! A network being generated, after its parameters were checked.
+//! A network under construction, after the check of its parameters.
 
 use crate::id::{LinkId, NodeId};
 use crate::network::{Network, NetworkBuilder};
@@ -16,7 +16,7 @@ impl Draft {
         Self::default()
     }
 
-    /// Makes room for so many more nodes and two-way links.
+    /// Reserves memory for this many more nodes and two-way links.
     pub(super) fn reserve(&mut self, nodes: usize, links: usize) {
         self.builder.reserve(nodes, 2 * links);
     }
@@ -25,12 +25,12 @@ impl Draft {
         self.builder.node(name, None).expect("generated names are unique")
     }
 
-    /// `count` nodes, named by their numbers.
+    /// Adds `count` nodes, named by their numbers.
     pub(super) fn nodes(&mut self, count: usize, name: impl Fn(usize) -> String) -> Vec<NodeId> {
         (0..count).map(|n| self.node(&name(n))).collect()
     }
 
-    /// A two-way link; the id is that of the way from `a` to `b`, the way back has the next.
+    /// Adds a two-way link; returns the id of the link from `a` to `b`. The link back has the next id.
     pub(super) fn join(&mut self, a: NodeId, b: NodeId, kind: LinkKind) -> LinkId {
         let (there, _) =
             self.builder.two_way(None, a, b, kind.capacity, kind.delay).expect("ends differ and kinds were checked");
@@ -42,7 +42,7 @@ impl Draft {
     }
 }
 
-/// What the tests of generators ask of a network.
+/// Assertions about networks that the tests of generators share.
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -55,7 +55,7 @@ pub(super) mod tests {
         network.parts().iter().all(|&part| part == 0)
     }
 
-    /// Nodes and two-way links; every link has a twin of the same capacity and delay.
+    /// The numbers of nodes and two-way links; asserts that every link has a twin of the same capacity and delay.
     pub(in crate::generate) fn size(network: &Network) -> (usize, usize) {
         for link in network.links() {
             let twin = network.link(link.twin.expect("generated links are two-way"));
@@ -68,7 +68,7 @@ pub(super) mod tests {
         network.links_from(node).len()
     }
 
-    /// Nodes and links, to tell whether two networks are the same.
+    /// The nodes and links, to tell whether two networks are equal.
     pub(in crate::generate) fn shape(network: &Network) -> (&[Node], &[Link]) {
         (network.nodes(), network.links())
     }

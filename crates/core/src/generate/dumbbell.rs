@@ -12,12 +12,12 @@ use super::draft::Draft;
 use super::error::{Checks, GenerateError};
 use super::link::LinkKind;
 
-/// `pairs` hosts on either side of one bottleneck: 2 pairs + 2 nodes, 2 pairs + 1 two-way links.
+/// A dumbbell with `pairs` hosts on either side of one bottleneck: 2 pairs + 2 nodes, 2 pairs + 1 two-way links.
 ///
-/// Hosts `s0`, `s1`, ... hang on router `left`, `t0`, `t1`, ... on router `right`.
+/// Hosts `s0`, `s1`, ... are attached to router `left`, and `t0`, `t1`, ... to router `right`.
 ///
 /// # Errors
-/// No pairs, too many, or a capacity that cannot be.
+/// Returns an error for no pairs, too many, or an invalid capacity.
 pub fn dumbbell(pairs: usize, access: LinkKind, bottleneck: LinkKind) -> Result<Network, GenerateError> {
     let checks = Checks("dumbbell");
     checks.at_least(1, "pairs", pairs)?;

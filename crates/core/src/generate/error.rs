@@ -1,4 +1,4 @@
-//! What a generator refuses, and the checks that its parameters pass first.
+//! The errors of generators, and the checks of their parameters.
 
 use std::fmt::Display;
 
@@ -7,12 +7,12 @@ use thiserror::Error;
 use super::link::{DelayRule, LinkKind, LinkRule};
 use crate::units::{Rate, Short};
 
-/// So many nodes, links or connections may be made: those of the largest networks in use pass.
+/// Upper limit on the number of nodes, links or connections, above those of the largest networks in use.
 ///
-/// They have 11,000 routers and 200 hosts on each stub router: 2 million nodes, and 4 million one-way links.
+/// Such a network has 11,000 routers and 200 hosts on each stub router: 2 million nodes, and 4 million one-way links.
 pub(super) const MOST: usize = 5_000_000;
 
-/// Parameters from which no network or demands can be made.
+/// The reason why no network or demands can be made from given parameters.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum GenerateError {
@@ -24,12 +24,12 @@ pub enum GenerateError {
     TooLarge { generator: &'static str, count: usize, what: &'static str },
 }
 
-/// The checks of one generator, known by its name.
+/// The checks of one generator, identified by its name.
 #[derive(Clone, Copy)]
 pub(super) struct Checks(pub(super) &'static str);
 
 impl Checks {
-    /// An error that names `parameter` and its value, unless `good`.
+    /// Returns an error that names `parameter` and its value, unless `good`.
     pub(super) fn require(
         self,
         good: bool,
@@ -52,23 +52,23 @@ impl Checks {
         self.require(value > 0.0 && value.is_finite(), parameter, Short(value), "it must be positive and finite")
     }
 
-    /// A demand in bit/s that is not zero.
+    /// Checks that a demand is positive and in range.
     pub(super) fn demand(self, parameter: &'static str, rate: Rate) -> Result<(), GenerateError> {
         let good = rate.is_amount() && rate.0 > 0.0;
         self.require(good, parameter, Short(rate.0), "it must be positive and at most 1e100")
     }
 
-    /// A probability that is not zero, since nothing would be drawn.
+    /// Checks a probability, which must not be zero, since nothing would be drawn.
     pub(super) fn probability(self, parameter: &'static str, value: f64) -> Result<(), GenerateError> {
         self.require(value > 0.0 && value <= 1.0, parameter, Short(value), "it must be over 0 and at most 1")
     }
 
-    /// There are not too many; counts that overflowed come in as `usize::MAX`.
+    /// Checks that a number is not too great; overflowed counts are passed as `usize::MAX`.
     pub(super) fn number(self, count: usize, what: &'static str) -> Result<(), GenerateError> {
         if count <= MOST { Ok(()) } else { Err(GenerateError::TooLarge { generator: self.0, count, what }) }
     }
 
-    /// Nodes, and two links for each two-way link, are not too many.
+    /// Checks that the numbers of nodes, and of links (two for each two-way link), are not too great.
     pub(super) fn size(self, nodes: usize, two_way_links: usize) -> Result<(), GenerateError> {
         self.number(nodes, "nodes")?;
         self.number(two_way_links.saturating_mul(2), "links")

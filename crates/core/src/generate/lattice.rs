@@ -6,10 +6,10 @@ use super::draft::Draft;
 use super::error::{Checks, GenerateError};
 use super::link::LinkKind;
 
-/// `nodes` nodes in a circle, as many two-way links: `n0`, `n1`, ...
+/// A ring of `nodes` nodes `n0`, `n1`, ... with as many two-way links.
 ///
 /// # Errors
-/// Fewer than three nodes, too many, or a capacity that cannot be.
+/// Returns an error for fewer than three nodes, too many, or an invalid capacity.
 pub fn ring(nodes: usize, link: LinkKind) -> Result<Network, GenerateError> {
     let checks = Checks("ring");
     checks.at_least(3, "nodes", nodes)?;
@@ -24,13 +24,13 @@ pub fn ring(nodes: usize, link: LinkKind) -> Result<Network, GenerateError> {
     Ok(draft.build())
 }
 
-/// Nodes `n{row}.{column}`, each joined to its neighbours in its row and column; `wrapped`, a torus.
+/// A grid of nodes `n{row}.{column}`, each joined to its neighbours in its row and column; if `wrapped`, a torus.
 ///
 /// An open grid has rows (columns - 1) + columns (rows - 1) two-way links, a torus 2 rows columns.
 ///
 /// # Errors
-/// No rows or columns, fewer than three of either in a torus (where neighbours would coincide), too many, or a
-/// capacity that cannot be.
+/// Returns an error for no rows or columns, fewer than three of either in a torus (where neighbours would coincide),
+/// too many, or an invalid capacity.
 pub fn grid(rows: usize, columns: usize, wrapped: bool, link: LinkKind) -> Result<Network, GenerateError> {
     let checks = Checks(if wrapped { "torus" } else { "grid" });
     let least = if wrapped { 3 } else { 1 };
@@ -38,7 +38,7 @@ pub fn grid(rows: usize, columns: usize, wrapped: bool, link: LinkKind) -> Resul
     checks.at_least(least, "columns", columns)?;
     checks.link_kind("link", link)?;
     let nodes = rows.saturating_mul(columns);
-    // An open one has a link less in each row and column.
+    // An open grid has one link less in each row and column.
     let missing = if wrapped { 0 } else { rows.saturating_add(columns) };
     checks.size(nodes, nodes.saturating_mul(2).saturating_sub(missing))?;
 

@@ -1,4 +1,4 @@
-//! The kinds of generated links: what they carry and how long they take.
+//! The kinds of generated links: their capacities and delays.
 
 use rand::{Rng, RngExt};
 
@@ -7,39 +7,39 @@ use crate::units::{Rate, Span};
 /// Capacity and delay of a kind of link, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkKind {
-    /// What each direction carries.
+    /// Capacity of each direction.
     pub capacity: Rate,
     /// Propagation delay of each direction.
     pub delay: Span,
 }
 
-/// Capacity of a kind of link whose delays differ, and the rule that makes them.
+/// Capacity of a kind of link whose delays differ, and the rule that makes the delays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkRule {
-    /// What each direction carries.
+    /// Capacity of each direction.
     pub capacity: Rate,
-    /// How the delay of a link comes about; both directions have the same.
+    /// The rule for the delay of a link; both directions have the same delay.
     pub delay: DelayRule,
 }
 
-/// How the delay of a generated link comes about.
+/// The rule for the delay of a generated link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayRule {
-    /// All links have the same.
+    /// The same delay for all links.
     Fixed(Span),
-    /// Each two-way link draws its own, both ends of the range included.
+    /// A delay drawn for each two-way link, uniformly from a range that includes both ends.
     Uniform {
-        /// The shortest.
+        /// Shortest delay.
         least: Span,
-        /// The longest.
+        /// Longest delay.
         most: Span,
     },
-    /// This much for each unit of the link's length; the generator says what the unit is.
+    /// A delay of this much for each unit of the link's length; the generator defines the unit.
     PerLength(Span),
 }
 
 impl LinkRule {
-    /// The link of this kind with `length`; draws from `rng` only if the rule draws.
+    /// A link of this kind with `length`; draws from `rng` only if the rule is random.
     pub(super) fn draw(&self, length: f64, rng: &mut impl Rng) -> LinkKind {
         let delay = match self.delay {
             DelayRule::Fixed(delay) => delay,

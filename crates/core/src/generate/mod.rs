@@ -1,7 +1,7 @@
-//! Networks and demands made by rule and seed.
+//! Generators of networks and demands, by rule and seed.
 //!
-//! Every generator is a pure function of its parameters and, if it draws, of a seed: the same arguments give the same
-//! nodes and links in the same order. Every generated link is two-way: two links that are each other's twin.
+//! Every generator is a pure function of its parameters and, if it is random, of a seed: the same arguments give the
+//! same nodes and links in the same order. Every generated link is two-way: two links that are each other's twin.
 //!
 //! | family | generators |
 //! |---|---|

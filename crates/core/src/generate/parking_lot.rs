@@ -1,4 +1,4 @@
-//! The parking lot: one long connection across hops, each of which it shares with cross traffic.
+//! The parking lot: one long connection across several hops, each of which it shares with cross traffic.
 //!
 //! ```text
 //!           s0.0          s1.0
@@ -14,13 +14,14 @@ use super::draft::Draft;
 use super::error::{Checks, GenerateError};
 use super::link::LinkKind;
 
-/// `hops` bottlenecks in a row between `source` and `target`, and `cross_pairs` pairs of hosts for each hop.
+/// A parking lot with `hops` bottlenecks in a row between `source` and `target`, and `cross_pairs` pairs of hosts for
+/// each hop.
 ///
-/// Hop h joins routers `r{h}` and `r{h + 1}`; its pair k is host `s{h}.{k}` before and `t{h}.{k}` behind it.
-/// That makes hops + 1 routers and 2 (1 + `hops * cross_pairs`) hosts with an access link each.
+/// Hop h joins routers `r{h}` and `r{h + 1}`; its pair k is host `s{h}.{k}` before and `t{h}.{k}` behind it. This makes
+/// hops + 1 routers and 2 (1 + `hops * cross_pairs`) hosts with an access link each.
 ///
 /// # Errors
-/// No hops, too many hosts, or a capacity that cannot be.
+/// Returns an error for no hops, too many hosts, or an invalid capacity.
 pub fn parking_lot(
     hops: usize,
     cross_pairs: usize,

@@ -1,11 +1,11 @@
-//! Random regular graphs: every node has the same degree, and nothing else is decided.
+//! Random regular graphs: graphs in which every node has the same degree, and which are random otherwise.
 //!
-//! Each node has d points; two points of different nodes that are not yet joined are paired at random until none is
-//! left, and the graph is dropped if that gets stuck [steger1999]. For d = o(n^(1/3)) every d-regular graph comes out
-//! with nearly the same probability [kim2003]. On 6 nodes, where that says nothing yet, the rarest kind of 3-regular
-//! graph comes 4 % too often (measured). A graph that is not connected is dropped too.
+//! Each node has d points. Two points of different nodes that are not yet joined are paired at random until no point is
+//! left, and the graph is discarded if that gets stuck [steger1999]. For d = o(n^(1/3)) every d-regular graph has
+//! nearly the same probability [kim2003]. On 6 nodes, where this asymptotic result does not apply, the rarest kind of
+//! 3-regular graph comes 4 % too often (measured). A graph that is not connected is discarded too.
 //!
-//! A degree over half of what is possible is drawn as the complement of a graph of small degree.
+//! A graph with more than half of the greatest degree is drawn as the complement of a graph of small degree.
 
 use rand::{Rng, RngExt};
 
@@ -17,17 +17,17 @@ use super::draft::Draft;
 use super::error::{Checks, GenerateError};
 use super::link::LinkKind;
 
-/// Graphs drawn before giving up. Only degree 2 needs more than a few: its graph is one circle with a probability of
-/// about 1.9 / sqrt(nodes).
+/// Number of attempts to draw a graph. Only degree 2 needs more than a few: its graph is one circle with a probability
+/// of about 1.9 / sqrt(nodes).
 const TRIES: u32 = 1000;
 
-/// Of more nodes too many graphs would be drawn.
+/// Greatest number of nodes for degree 2; more would need too many attempts.
 const MOST_OF_DEGREE_TWO: usize = 100_000;
 
-/// A connected graph of nodes `n0`, `n1`, ... with `degree` links each and none parallel.
+/// A connected graph of nodes `n0`, `n1`, ... with `degree` links each, none of them parallel.
 ///
 /// # Errors
-/// No connected graph of that degree exists or was found, or a capacity that cannot be.
+/// Returns an error if no connected graph of that degree exists or was found, or a capacity is invalid.
 pub fn random_regular(nodes: usize, degree: usize, link: LinkKind, seed: u64) -> Result<Network, GenerateError> {
     let checks = Checks("random regular");
     checks.at_least(2, "nodes", nodes)?;
@@ -67,10 +67,10 @@ fn draw(nodes: usize, degree: usize, rng: &mut impl Rng) -> Option<Graph> {
     }
 }
 
-/// Random pairs among those allowed, until no point is left; `None` if none is allowed before.
+/// Pairs allowed points at random until no point is left; `None` if no allowed pair is left before.
 fn pair_points(nodes: usize, degree: usize, rng: &mut impl Rng) -> Option<Graph> {
     let mut graph = Graph { neighbours: vec![Vec::with_capacity(degree); nodes] };
-    // Each node once for each point it has left.
+    // Each node appears once for each of its free points.
     let mut points: Vec<usize> = (0..nodes).flat_map(|n| std::iter::repeat_n(n, degree)).collect();
     while !points.is_empty() {
         let (i, j) = draw_pair(&graph, &points, rng)?;
@@ -81,9 +81,9 @@ fn pair_points(nodes: usize, degree: usize, rng: &mut impl Rng) -> Option<Graph>
     Some(graph)
 }
 
-/// Two points that may be paired, each such pair with the same probability; `None` if there is none.
+/// Two points that may be paired, drawn with the same probability for each such pair; `None` if there is none.
 fn draw_pair(graph: &Graph, points: &[usize], rng: &mut impl Rng) -> Option<(usize, usize)> {
-    // Drawing and refusing is quick while most pairs are allowed; otherwise the pairs are counted out.
+    // Drawing and refusing is fast while most pairs are allowed; otherwise the allowed pairs are listed.
     const DRAWS: usize = 64;
     for _ in 0..DRAWS {
         let (i, j) = (rng.random_range(0..points.len()), rng.random_range(0..points.len()));
@@ -96,7 +96,7 @@ fn draw_pair(graph: &Graph, points: &[usize], rng: &mut impl Rng) -> Option<(usi
     (!allowed.is_empty()).then(|| allowed[rng.random_range(0..allowed.len())])
 }
 
-/// Who is joined to whom.
+/// The pairs of joined nodes.
 struct Graph {
     neighbours: Vec<Vec<usize>>,
 }
@@ -129,7 +129,7 @@ impl Graph {
         reached == self.neighbours.len()
     }
 
-    /// Links in the order of their lower and then their higher end.
+    /// The network of the graph, with links in the order of their lower and then their higher end.
     fn network(&self, link: LinkKind) -> Network {
         let mut draft = Draft::new();
         let nodes = draft.nodes(self.neighbours.len(), |n| format!("n{n}"));

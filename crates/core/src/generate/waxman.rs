@@ -1,13 +1,13 @@
-//! Waxman's random graph: nodes at random on a square, near ones more likely joined [waxman1988].
+//! Waxman's random graph: nodes at random on a square, and near nodes are more likely to be joined [waxman1988].
 //!
 //! Two nodes at distance d are joined with probability `alpha exp(-d / (beta L))`.
 //!
 //! differs: L is the diagonal of the unit square, sqrt(2), not the distance of the farthest two nodes, so that the
-//! probability of a link does not depend on the other nodes; and alpha is the factor in front, as in most later
-//! papers and in GT-ITM, where the paper has beta there.
+//! probability of a link does not depend on the other nodes. Besides, alpha is the factor in front, as in most later
+//! papers and in GT-ITM, where the paper has beta.
 //!
-//! A graph that comes out in several parts is not drawn again, which would favour dense graphs and for many
-//! parameters never end: the parts are joined by the fewest links of the least total length.
+//! A graph that is not connected is not drawn again, which would favour dense graphs and for many parameters never end.
+//! Instead its parts are joined by the fewest links of the least total length.
 
 use rand::{Rng, RngExt};
 
@@ -21,7 +21,7 @@ use super::link::LinkRule;
 
 const CHECKS: Checks = Checks("Waxman");
 
-/// The time to draw a graph grows with the square.
+/// Greatest number of nodes, since the time to draw a graph grows with the square of the number.
 const MOST_NODES: usize = 100_000;
 
 /// Size, probabilities and links of a Waxman graph.
@@ -29,9 +29,9 @@ const MOST_NODES: usize = 100_000;
 pub struct WaxmanParameters {
     /// Number of nodes.
     pub nodes: usize,
-    /// The probability at distance zero; over 0 and at most 1.
+    /// Probability of a link at distance zero; over 0 and at most 1.
     pub alpha: f64,
-    /// How far links reach, as a part of the diagonal; positive.
+    /// Reach of the links, as a part of the diagonal; positive.
     pub beta: f64,
     /// Capacity and delay of the links; the unit of length is the side of the square.
     pub link: LinkRule,
@@ -40,7 +40,7 @@ pub struct WaxmanParameters {
 /// A connected Waxman graph of nodes `n0`, `n1`, ...
 ///
 /// # Errors
-/// No nodes, too many, or probabilities or a link rule that cannot be.
+/// Returns an error for no nodes, too many, invalid probabilities or an invalid link rule.
 pub fn waxman(parameters: &WaxmanParameters, seed: u64) -> Result<Network, GenerateError> {
     CHECKS.at_least(1, "nodes", parameters.nodes)?;
     CHECKS.probability("alpha", parameters.alpha)?;
@@ -65,7 +65,7 @@ pub fn waxman(parameters: &WaxmanParameters, seed: u64) -> Result<Network, Gener
     Ok(draft.build())
 }
 
-/// A place on the unit square.
+/// A point on the unit square.
 type Point = (f64, f64);
 
 fn distance(a: Point, b: Point) -> f64 {
@@ -73,7 +73,7 @@ fn distance(a: Point, b: Point) -> f64 {
 }
 
 /// # Errors
-/// Too many, as soon as there are.
+/// Returns an error as soon as there are too many edges.
 fn draw_edges(
     parameters: &WaxmanParameters,
     points: &[Point],
@@ -84,7 +84,7 @@ fn draw_edges(
     for (a, &here) in points.iter().enumerate() {
         for (b, &there) in points.iter().enumerate().skip(a + 1) {
             let draw: f64 = rng.random();
-            // alpha bounds the probability, and spares most exponentials where it is small.
+            // The value alpha bounds the probability, and saves most exponentials where it is small.
             if draw < parameters.alpha && draw < parameters.alpha * (-distance(here, there) / reach).exp() {
                 edges.push((a, b));
             }
@@ -94,9 +94,10 @@ fn draw_edges(
     Ok(edges)
 }
 
-/// The shortest edges that join the parts left by `edges` into one: a least spanning tree of the parts.
+/// The shortest edges that join the parts left by `edges` into one: a minimum spanning tree of the parts.
 ///
-/// Prim's algorithm, in time quadratic in the nodes: the part of node 0 grows by the nearest other part.
+/// It uses Prim's algorithm, in time quadratic in the number of nodes: the part of node 0 grows by the nearest other
+/// part.
 fn edges_between_parts(points: &[Point], edges: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut neighbours = vec![Vec::new(); points.len()];
     for &(a, b) in edges {
@@ -104,7 +105,7 @@ fn edges_between_parts(points: &[Point], edges: &[(usize, usize)]) -> Vec<(usize
         neighbours[b].push(a);
     }
     let mut joined = vec![false; points.len()];
-    // For each node outside: the nearest node inside, and how far it is.
+    // For each node outside the part: the nearest node inside, and its distance.
     let mut nearest = vec![(f64::INFINITY, 0); points.len()];
     let mut added = Vec::new();
     let mut entry = Some(0);

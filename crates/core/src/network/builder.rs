@@ -1,4 +1,4 @@
-//! How a network comes about: node by node and link by link, each checked as it comes.
+//! The construction of a network, node by node and link by link, with a check of each.
 
 use super::index::NameIndex;
 use super::{Link, Network, NetworkError, Node, Position, check_capacity};
@@ -6,7 +6,7 @@ use crate::id::{LinkId, NodeId};
 use crate::names::FreeNames;
 use crate::units::{Rate, Span};
 
-/// Collects nodes and links, and checks each as it comes.
+/// A collection of nodes and links that checks each when it is added.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkBuilder {
     nodes: Vec<Node>,
@@ -22,7 +22,7 @@ impl NetworkBuilder {
         Self::default()
     }
 
-    /// Makes room for so many more nodes and links, which spares time where there are millions.
+    /// Reserves memory for this many more nodes and links, which saves time where there are millions.
     pub fn reserve(&mut self, nodes: usize, links: usize) {
         self.nodes.reserve(nodes);
         self.links.reserve(links);
@@ -33,7 +33,7 @@ impl NetworkBuilder {
     /// Adds a node.
     ///
     /// # Errors
-    /// The name is empty or taken, or the position is off the globe.
+    /// Returns an error if the name is empty or taken, or the position is off the globe.
     pub fn node(&mut self, name: &str, position: Option<Position>) -> Result<NodeId, NetworkError> {
         if name.is_empty() {
             return Err(NetworkError::EmptyNode(self.nodes.len()));
@@ -53,16 +53,16 @@ impl NetworkBuilder {
         Ok(id)
     }
 
-    /// The node of this name among those added so far.
+    /// Returns the node of this name among those added so far.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         self.node_names.find(name, |n| &self.nodes[n as usize].name).map(NodeId)
     }
 
-    /// Adds a one-way link. Without a name it becomes `a-b`; a second one between the same ends `a-b#2`.
+    /// Adds a one-way link. Without a name it becomes `a-b`, and a second one between the same ends becomes `a-b#2`.
     ///
     /// # Errors
-    /// The name is taken, the ends are the same node, or the capacity is negative, NaN, or finite and over
-    /// 1e100 bit/s.
+    /// Returns an error if the name is taken, the ends are the same node, or the capacity is negative, NaN, or finite
+    /// and over 1e100 bit/s.
     pub fn link(
         &mut self,
         name: Option<&str>,
@@ -88,11 +88,11 @@ impl NetworkBuilder {
         Ok(id)
     }
 
-    /// Adds a two-way link: two links that are each other's twin. The name is the first one's; the way back is
-    /// named `name~` (or after its own ends if there is no name).
+    /// Adds a two-way link, which is two links that are each other's twin. The name is that of the first link; the link
+    /// back is named `name~`, or after its own ends if there is no name.
     ///
     /// # Errors
-    /// As for [`Self::link`].
+    /// Returns an error in the cases that [`Self::link`] lists.
     pub fn two_way(
         &mut self,
         name: Option<&str>,
@@ -109,10 +109,10 @@ impl NetworkBuilder {
         Ok((there, back))
     }
 
-    /// Declares two links that were added apart to be each other's twin.
+    /// Declares two links that were added separately to be each other's twin.
     ///
     /// # Errors
-    /// They are not opposite, or one has another twin already.
+    /// Returns an error if they are not opposite, or one already has another twin.
     pub fn twins(&mut self, there: LinkId, back: LinkId) -> Result<(), NetworkError> {
         let (a, b) = (&self.links[there.index()], &self.links[back.index()]);
         let opposite = a.source == b.target && a.target == b.source;
@@ -135,7 +135,7 @@ impl NetworkBuilder {
         self.link_names.find(name, |n| &self.links[n as usize].name).is_some()
     }
 
-    /// Freezes what was added.
+    /// Builds the immutable network.
     pub fn build(self) -> Network {
         let (out_offsets, out_links) = group_by_node(self.nodes.len(), self.links.iter().map(|l| l.source));
         let (into_offsets, into_links) = group_by_node(self.nodes.len(), self.links.iter().map(|l| l.target));

@@ -1,6 +1,6 @@
-//! The network: nodes and directed links, checked when built and frozen after.
+//! The network: nodes and directed links, checked during construction and immutable afterwards.
 //!
-//! Parallel links are allowed and stay apart: a path is a list of link ids, never of nodes. A two-way link is two
+//! Parallel links are allowed and stay distinct: a path is a list of link ids, never of nodes. A two-way link is two
 //! links, each the other's `twin`.
 
 mod builder;
@@ -16,12 +16,12 @@ pub use builder::NetworkBuilder;
 
 use index::NameIndex;
 
-/// Where a node lies on the globe, in degrees.
+/// A position on the globe, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position {
-    /// -180 to 180, east positive.
+    /// Longitude, -180 to 180, east positive.
     pub longitude: f64,
-    /// -90 to 90, north positive.
+    /// Latitude, -90 to 90, north positive.
     pub latitude: f64,
 }
 
@@ -36,33 +36,33 @@ impl Position {
     }
 }
 
-/// A vertex.
+/// A vertex of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Unique in its network.
+    /// Name, unique in its network.
     pub name: String,
-    /// If the source of the network gave one.
+    /// Position, if the source of the network gave one.
     pub position: Option<Position>,
 }
 
 /// One directed link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Unique in its network.
+    /// Name, unique in its network.
     pub name: String,
-    /// Where it begins.
+    /// The node where the link begins.
     pub source: NodeId,
-    /// Where it ends; never its source.
+    /// The node where the link ends; never its source.
     pub target: NodeId,
-    /// What it can carry; zero for a link that is down, infinite for one that never binds.
+    /// Capacity; zero for a link that is down, infinite for a link that never binds.
     pub capacity: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// The way back, if the two were made as one two-way link.
+    /// The link in the opposite direction, if the two were made as one two-way link.
     pub twin: Option<LinkId>,
 }
 
-/// Nodes and links that cannot be a network.
+/// The reason why nodes and links do not make a valid network.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum NetworkError {
@@ -90,14 +90,15 @@ pub enum NetworkError {
     BadTwin(String, String),
 }
 
-/// Nodes and directed links; immutable.
+/// An immutable network of nodes and directed links.
 #[derive(Clone, Debug)]
 pub struct Network {
     nodes: Vec<Node>,
     links: Vec<Link>,
     node_names: NameIndex,
     link_names: NameIndex,
-    /// Links that leave node n, by id: `out_links[out_offsets[n]..out_offsets[n + 1]]`; `into_*` likewise.
+    /// The offsets of the nodes' links: node n has `out_links[out_offsets[n]..out_offsets[n + 1]]`, by id; `into_*`
+    /// likewise.
     out_offsets: Vec<u32>,
     out_links: Vec<LinkId>,
     into_offsets: Vec<u32>,
@@ -125,12 +126,12 @@ impl Network {
         &self.links[id.index()]
     }
 
-    /// The node of this name.
+    /// Returns the node of this name.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         self.node_names.find(name, |n| &self.nodes[n as usize].name).map(NodeId)
     }
 
-    /// The link of this name.
+    /// Returns the link of this name.
     pub fn find_link(&self, name: &str) -> Option<LinkId> {
         self.link_names.find(name, |n| &self.links[n as usize].name).map(LinkId)
     }
@@ -147,7 +148,8 @@ impl Network {
         &self.into_links[self.into_offsets[n] as usize..self.into_offsets[n + 1] as usize]
     }
 
-    /// For each node the number of its weakly connected part, counted from 0 in the order of their first nodes.
+    /// For each node the number of its weakly connected component; components are numbered from 0 in the order of their
+    /// first nodes.
     pub fn parts(&self) -> Vec<u32> {
         let mut part = vec![u32::MAX; self.nodes.len()];
         let mut stack = Vec::new();
@@ -173,19 +175,19 @@ impl Network {
         part
     }
 
-    /// A name close to `name` among the nodes, as a hint: `` (did you mean `oslo`?)``, or nothing.
+    /// A hint at a node with a name close to `name`: `` (did you mean `oslo`?)``, or nothing.
     pub fn node_hint(&self, name: &str) -> String {
         nearest(name, self.nodes.iter().map(|n| n.name.as_str()))
             .map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
     }
 
-    /// The same network with other capacities, one for each link.
+    /// This network with other capacities, one for each link.
     ///
     /// # Errors
-    /// A capacity that is negative, NaN, or finite and over 1e100 bit/s.
+    /// Returns an error for a capacity that is negative, NaN, or finite and over 1e100 bit/s.
     ///
     /// # Panics
-    /// If `capacities` has another length than the links.
+    /// If `capacities` is not as long as the list of links.
     pub fn with_capacities(mut self, capacities: &[Rate]) -> Result<Self, NetworkError> {
         assert_eq!(capacities.len(), self.links.len(), "one capacity for each link");
         for (link, &capacity) in self.links.iter_mut().zip(capacities) {

@@ -1,40 +1,42 @@
 //! Distances to one target in the network without one node.
 //!
-//! Only the nodes whose shortest path leads through the node left out move further away, and these are its descendants
-//! in the tree of shortest paths. Numbered so that every subtree is a range, they take one search of the subtree and a
-//! row of the size of the subtree; all other nodes keep their distance. Rows are made when first asked for.
+//! The distance changes only for nodes whose shortest path leads through the excluded node, and these are its
+//! descendants in the tree of shortest paths. With a numbering in which every subtree is a range, they take one search
+//! of the subtree and a row of the size of the subtree; all other nodes keep their distance. Rows are computed when
+//! they are first needed.
 
 use std::cmp::Reverse;
 
 use super::costed::{Costed, Distances, Queue, Step, UNREACHABLE};
 use crate::id::NodeId;
 
-/// Beyond so many entries (32 MiB a thread) no more rows are made: the distance in the whole network is a bound too.
+/// Greatest number of entries (32 MiB a thread); beyond it no more rows are made, and the distance in the whole network
+/// serves as a bound.
 const MOST_ENTRIES: usize = 1 << 22;
 
-/// No row was made for this node yet.
+/// Marks a node whose row has not been made yet.
 const NO_ROW: usize = usize::MAX;
 
 /// Distances to one target, in the whole network and without each of its nodes.
 pub(super) struct Avoiding {
     distances: Distances,
-    /// Whether the subtrees for this target are numbered, which they are when a row is first asked for.
+    /// Whether the subtrees for this target are numbered, which happens when a row is first needed.
     is_numbered: bool,
-    /// The number of a node in the order in which subtrees are ranges; `u32::MAX` if it cannot reach the target.
+    /// The number of each node in the order in which subtrees are ranges; `u32::MAX` if it cannot reach the target.
     number: Vec<u32>,
     /// The node of each number.
     numbered: Vec<NodeId>,
-    /// How many nodes are in the subtree of a node, itself among them.
+    /// The number of nodes in the subtree of each node, including the node itself.
     subtree: Vec<u32>,
-    /// Where the row of a node begins in `rows`.
+    /// The index in `rows` at which the row of each node begins.
     row: Vec<usize>,
     rows: Vec<u64>,
-    /// The number of the next child of a node, while they are numbered.
+    /// The number of each node's next child, during the numbering.
     next_child: Vec<u32>,
     queue: Queue,
 }
 
-/// Lower bounds for the distances in the network without one node, exact if its row could be made.
+/// Lower bounds for the distances in the network without one node; they are exact if its row could be made.
 #[derive(Clone, Copy)]
 pub(super) struct Without<'a> {
     everywhere: &'a [u64],
@@ -44,7 +46,7 @@ pub(super) struct Without<'a> {
 }
 
 impl Avoiding {
-    /// For a network of so many nodes; nothing is known before [`Self::measure`].
+    /// Memory for a network of this many nodes; no distances are known before [`Self::measure`].
     pub fn new(nodes: usize) -> Self {
         Self {
             distances: Distances::new(nodes),
@@ -59,7 +61,7 @@ impl Avoiding {
         }
     }
 
-    /// Turns to `target`; `costed` must be the same each time.
+    /// Changes the target; `costed` must be the same each time.
     pub fn measure(&mut self, costed: &Costed, target: NodeId) {
         if !self.distances.measure(costed, target) {
             return;
@@ -69,7 +71,7 @@ impl Avoiding {
         self.row.fill(NO_ROW);
     }
 
-    /// Numbers the nodes so that the target comes first and each subtree is a range that its root begins.
+    /// Numbers the nodes so that the target comes first and each subtree is a range that begins with its root.
     fn number_subtrees(&mut self, costed: &Costed) {
         self.is_numbered = true;
         self.number.fill(u32::MAX);
@@ -96,7 +98,7 @@ impl Avoiding {
         }
     }
 
-    /// Makes the row of `node`, if it can reach the target, has none yet, and there is room for one.
+    /// Makes the row of `node`, if the node can reach the target, has no row yet, and there is room for one.
     pub fn prepare(&mut self, costed: &Costed, node: NodeId) {
         if !self.is_numbered {
             self.number_subtrees(costed);
@@ -114,7 +116,7 @@ impl Avoiding {
         let number = &self.number;
         let place = |other: NodeId| number[other.index()].wrapping_sub(first) as usize;
 
-        // The node itself stands at place 0 and stays out. The others begin with the ways that leave the subtree at once.
+        // The node itself has place 0 and is excluded. The others begin with the paths that leave the subtree at once.
         let subtree = &self.numbered[first as usize..first as usize + size];
         for (&inside, nearest) in subtree.iter().zip(row.iter_mut()).skip(1) {
             let leaving = costed.steps_from(inside).iter().filter(|step| place(step.node) >= size);
@@ -147,7 +149,7 @@ impl Avoiding {
     }
 }
 
-/// The node after `node` on its shortest path with the lowest link id.
+/// The next node on the shortest path of `node` with the lowest link id.
 fn next_node(costed: &Costed, distances: &Distances, node: NodeId) -> NodeId {
     let tight = |step: &&Step| distances.of(step.node).checked_add(step.cost) == Some(distances.of(node));
     costed.steps_from(node).iter().find(tight).expect("a settled node has a shortest path").node

@@ -1,4 +1,4 @@
-//! Every path of small random networks, to check the searches against.
+//! All paths of small random networks, as a reference for the searches.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::id::{ConnectionId, LinkId, NodeId};
 use crate::network::{Network, NetworkBuilder};
 use crate::units::{Rate, Span};
 
-/// A path with what it is compared by, in the order of comparing.
+/// A path with the values by which paths are compared, in the order of comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ranked {
     pub metric: u32,
@@ -22,11 +22,11 @@ pub(super) struct Case {
     pub metrics: Vec<u32>,
 }
 
-/// `k_shortest`, `equal_cost` or `disjoint`.
+/// One of the searches `k_shortest`, `equal_cost` and `disjoint`.
 pub(super) type Search = fn(&Network, &[(NodeId, NodeId)], usize, &Metric, Progress<'_>) -> Result<Paths, SearchError>;
 
 impl Case {
-    /// What `search` finds for each pair of nodes, with every path that the pair has.
+    /// The paths that `search` finds for each pair of nodes, with all paths of the pair.
     pub fn searched(&self, search: Search, count: usize) -> Vec<(Vec<Vec<LinkId>>, Vec<Ranked>)> {
         let Self { network, metrics } = self;
         let pairs = all_pairs(network);
@@ -50,7 +50,7 @@ pub(super) fn first_to_last(search: Search, network: &Network, count: usize, met
     paths.of(ConnectionId(0)).map(|path| path.iter().map(|l| l.0).collect()).collect()
 }
 
-/// Fails if `search` finds a path against a link, or from a node to itself.
+/// Fails if `search` finds a path against the direction of a link, or from a node to itself.
 pub(super) fn assert_no_way_no_path(search: Search) {
     for network in [network(2, &[(1, 0)]), network(1, &[])] {
         assert!(first_to_last(search, &network, 2, &Metric::Hops).is_empty());
@@ -69,7 +69,7 @@ pub(super) fn network(nodes: usize, ends: &[(u32, u32)]) -> Network {
     builder.build()
 }
 
-/// Networks of 2 to 7 nodes with up to 14 links, many parallel, and metrics with many ties and zeros.
+/// Networks of 2 to 7 nodes with up to 14 links, many of them parallel, and metrics with many ties and zeros.
 pub(super) fn cases() -> impl Strategy<Value = Case> {
     let link = |nodes: u32| (0..nodes, 1..nodes, 0u32..4);
     let links = (2u32..=7).prop_flat_map(move |nodes| (Just(nodes), prop::collection::vec(link(nodes), 0..=14)));
@@ -80,7 +80,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// All pairs, each node with itself among them.
+/// All pairs of nodes, including each node with itself.
 pub(super) fn all_pairs(network: &Network) -> Vec<(NodeId, NodeId)> {
     let nodes = || (0..network.nodes().len()).map(NodeId::new);
     nodes().flat_map(|source| nodes().map(move |target| (source, target))).collect()

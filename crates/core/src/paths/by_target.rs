@@ -1,4 +1,4 @@
-//! Pairs shared out among threads by their targets, because the search for one pair rests on distances to its target.
+//! The division of pairs among threads by their targets, because the search for one pair uses distances to its target.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,10 +9,11 @@ use super::Paths;
 use super::metric::MetricError;
 use crate::id::{ConnectionId, NodeId};
 
-/// Told how many pairs were finished since its last call on the same thread; false calls the search off.
+/// A callback for progress. Its argument is the number of pairs finished since its last call on the same thread; if it
+/// returns false, the search is cancelled.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
-/// A search for paths that came to nothing.
+/// The reason why a search for paths failed.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum SearchError {
@@ -24,8 +25,8 @@ pub enum SearchError {
 
 /// Calls `find(searcher, source, target, paths)` for each pair, which pushes the pair's paths as a connection.
 ///
-/// Pairs with one target come one after the other, `piece` of them between two calls of `progress`. Each thread makes
-/// a searcher and keeps it. The paths stand in the order of `pairs`, however many threads there are.
+/// Pairs with one target are searched consecutively, with `piece` of them between two calls of `progress`. Each thread
+/// makes a searcher and keeps it. The paths are in the order of `pairs`, whatever the number of threads.
 pub(super) fn by_target<S>(
     pairs: &[(NodeId, NodeId)],
     piece: usize,
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
     use crate::id::LinkId;
 
-    /// Gives each pair one path of one link that is named by both ends.
+    /// Gives each pair one path of one link, whose number depends on both ends.
     fn number(calls: &mut u32, source: NodeId, target: NodeId, paths: &mut Paths) {
         *calls += 1;
         paths.push_connection([[LinkId(10 * source.0 + target.0)]]);
@@ -117,7 +118,7 @@ mod tests {
         let stopped = by_target(&pairs(10_000), 8, &count, || 0, number);
         assert_eq!(stopped, Err(SearchError::Cancelled));
         assert!(finished.into_inner() < 10_000);
-        // Also if only the last piece was refused.
+        // This holds also if only the last piece was refused.
         assert_eq!(by_target(&pairs(1), 8, &|_| false, || 0, number), Err(SearchError::Cancelled));
     }
 }

@@ -1,4 +1,4 @@
-//! The network with a cost for each link, laid out for searching.
+//! The network with a cost for each link, in a layout for searches.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,17 +13,18 @@ pub(super) const UNREACHABLE: u64 = u64::MAX;
 pub(super) struct Step {
     pub cost: u64,
     pub link: LinkId,
-    /// The other end.
+    /// The node at the other end.
     pub node: NodeId,
 }
 
 /// The links at each node with their costs, side by side in memory.
 pub(super) struct Costed {
     cost: Vec<u64>,
-    /// Whether all links cost the same, and something.
+    /// Whether all links have the same positive cost.
     is_even: bool,
     ends: Vec<(NodeId, NodeId)>,
-    /// Steps from node n: `out_steps[out_offsets[n]..out_offsets[n + 1]]`, by link id; `into_*` likewise.
+    /// The offsets of the nodes' steps: node n has `out_steps[out_offsets[n]..out_offsets[n + 1]]`, by link id;
+    /// `into_*` likewise.
     out_offsets: Vec<u32>,
     out_steps: Vec<Step>,
     into_offsets: Vec<u32>,
@@ -58,12 +59,12 @@ impl Costed {
         self.cost[link.index()]
     }
 
-    /// Where a link begins.
+    /// The node where a link begins.
     pub fn source(&self, link: LinkId) -> NodeId {
         self.ends[link.index()].0
     }
 
-    /// Where a link ends.
+    /// The node where a link ends.
     pub fn target(&self, link: LinkId) -> NodeId {
         self.ends[link.index()].1
     }
@@ -91,10 +92,10 @@ fn flatten<S: Iterator<Item = Step>>(groups: impl Iterator<Item = S>) -> (Vec<u3
     (offsets, steps)
 }
 
-/// Nodes that wait for their turn in a search, nearest first.
+/// The nodes that a search has yet to visit, nearest first.
 pub(super) type Queue = BinaryHeap<Reverse<(u64, NodeId)>>;
 
-/// The distances of all nodes to one target [dijkstra1959], breadth first if all links cost the same.
+/// The distances of all nodes to one target [dijkstra1959]; the search is breadth-first if all links cost the same.
 pub(super) struct Distances {
     target: Option<NodeId>,
     distance: Vec<u64>,
@@ -103,13 +104,13 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// For a network of so many nodes; nothing is known before [`Self::measure`].
+    /// Memory for a network of this many nodes; no distances are known before [`Self::measure`].
     pub fn new(nodes: usize) -> Self {
         let (distance, settled) = (vec![UNREACHABLE; nodes], Vec::with_capacity(nodes));
         Self { target: None, distance, settled, queue: Queue::new() }
     }
 
-    /// Measures the distance of every node to `target`; false if this was the target already.
+    /// Measures the distance of every node to `target`; returns false if this was already the target.
     ///
     /// `costed` must be the same each time.
     pub fn measure(&mut self, costed: &Costed, target: NodeId) -> bool {
@@ -127,7 +128,7 @@ impl Distances {
         true
     }
 
-    /// At equal costs nodes settle in the order in which they are reached.
+    /// Measures distances at equal costs: nodes settle in the order in which they are reached.
     fn spread_evenly(&mut self, costed: &Costed, target: NodeId) {
         self.settled.push(target);
         let mut next = 0;
@@ -169,7 +170,7 @@ impl Distances {
         &self.distance
     }
 
-    /// The nodes from which the target can be reached, nearest first; the target is the first.
+    /// The nodes from which the target can be reached, nearest first; the first is the target itself.
     pub fn nearest_first(&self) -> &[NodeId] {
         &self.settled
     }

@@ -1,12 +1,12 @@
-//! Paths of each pair that share no link, the cheapest such set.
+//! Paths of each pair that share no link, as the set of the least total metric.
 //!
-//! This is a flow of least cost where every link carries one unit [suurballe1974, bhandari1999]: each round sends one
-//! more unit along the shortest way in the network where used links may be undone. Potentials keep all reduced costs
-//! at zero or more, so that each round is a plain search [edmonds1972]; distances to the target are the first
-//! potentials.
+//! This is a minimum-cost flow in which every link carries one unit [suurballe1974, bhandari1999]: each round sends one
+//! more unit along the shortest path in the residual network, where used links may be undone. Potentials keep all
+//! reduced costs at zero or more, so that each round is a plain search [edmonds1972]; distances to the target are the
+//! first potentials.
 //!
-//! A link and its twin count as two: what shares a cable in opposite directions is disjoint here. (No cheapest set
-//! uses both, for the two together would only lead back.)
+//! A link and its twin count as two: paths that use a cable in opposite directions are disjoint here. No cheapest set
+//! uses both, since it would be cheaper without the two.
 
 use std::cmp::Reverse;
 
@@ -18,15 +18,15 @@ use super::metric::Metric;
 use crate::id::{LinkId, NodeId};
 use crate::network::Network;
 
-/// Up to `k` loopless paths for each pair that share no link, of the least metric in total.
+/// Finds up to `k` loopless paths for each pair that share no link, of the least total metric.
 ///
-/// As many as there are if there are fewer than `k`; none if there is no way or both nodes are the same. Of equal sets
-/// one with the fewest links in total is taken; which of those is fixed, but has no other meaning. The paths of a pair
-/// stand in the order of (metric, number of links, link ids). `progress` is told how many pairs were finished since
-/// its last call on the same thread, and calls the search off with false.
+/// If there are fewer than `k`, it finds as many as there are; it finds none if there is no path or both nodes are the
+/// same. Of equal sets it takes one with the fewest links in total; the choice among those is fixed, but has no other
+/// meaning. The paths of a pair are in the order of (metric, number of links, link ids). The argument of `progress` is
+/// the number of pairs finished since its last call on the same thread; if it returns false, the search is cancelled.
 ///
 /// # Errors
-/// A metric that cannot be, or [`SearchError::Cancelled`].
+/// Returns an error for an invalid metric, or [`SearchError::Cancelled`].
 ///
 /// # Panics
 /// If a pair has a node that is not in the network.
@@ -45,19 +45,19 @@ pub fn disjoint(
     by_target(pairs, 64, progress, || Search::new(&costed), find)
 }
 
-/// The search for the paths of one pair after the other.
+/// The search for the paths of pairs, one after the other.
 struct Search<'a> {
     costed: &'a Costed,
     distances: Distances,
-    /// Whether a link carries a unit.
+    /// Whether each link carries a unit.
     used: Vec<bool>,
-    /// Keeps `cost + potential(target) - potential(source)` at zero or more for unused links, at zero for used ones
-    /// or less.
+    /// The potential of each node. It keeps `cost + potential(target) - potential(source)` at zero or more for unused
+    /// links, and at zero or less for used ones.
     potential: Vec<u64>,
-    /// Reduced distance from the source, for the nodes in `reached`.
+    /// The reduced distance from the source, for the nodes in `reached`.
     distance: Vec<u64>,
     reached: Marks,
-    /// The link by which a node was reached, forwards or backwards.
+    /// The link by which each node was reached, forwards or backwards.
     came_by: Vec<LinkId>,
     settled: Vec<NodeId>,
     queue: Queue,
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sends up to `k` units from `source` to `target`, each on links of its own.
+    /// Sends up to `k` units from `source` to `target`, all on different links.
     fn send(&mut self, source: NodeId, target: NodeId, k: usize) {
         self.used.fill(false);
         if source == target {
@@ -97,7 +97,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The reduced distance of `target` from `source`, if there is a way; `settled` holds all nodes up to there.
+    /// The reduced distance of `target` from `source`, if there is a path; afterwards `settled` holds all nodes up to
+    /// there.
     fn search(&mut self, source: NodeId, target: NodeId) -> Option<u64> {
         self.reached.clear();
         self.settled.clear();
@@ -118,7 +119,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Goes from `node` forwards along unused links and backwards along used ones.
+    /// Searches from `node` forwards along unused links and backwards along used ones.
     fn reach_around(&mut self, node: NodeId, distance: u64) {
         let costed = self.costed;
         let here = self.potential[node.index()];
@@ -145,14 +146,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Makes the reduced costs fit the network after the links of the shortest way are turned round.
+    /// Updates the potentials to the network after the links of the shortest path are reversed.
     fn raise_potentials(&mut self, nearest: u64) {
         for &node in &self.settled {
             self.potential[node.index()] += nearest - self.distance[node.index()];
         }
     }
 
-    /// Takes the links of the way just found, and gives up those it went back on.
+    /// Uses the links of the new path, and frees those that it went back on.
     fn turn_links(&mut self, source: NodeId, target: NodeId) {
         let mut node = target;
         while node != source {
@@ -166,7 +167,7 @@ impl<'a> Search<'a> {
 
     /// Follows the units from `source` to `target`, taking used links in the order of their ids.
     ///
-    /// A cheapest flow has no circle, for all costs are positive; so each unit's path is loopless.
+    /// A cheapest flow has no cycle, since all costs are positive; so each unit's path is loopless.
     fn paths(&mut self, source: NodeId, target: NodeId) -> Vec<Vec<LinkId>> {
         let mut ranked = Vec::new();
         while let Some(first) = self.take_used(source) {

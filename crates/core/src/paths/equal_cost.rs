@@ -1,9 +1,9 @@
 //! All shortest paths of each pair, as equal-cost multipath routing (ECMP) uses them.
 //!
-//! Paths are equal if their metrics are; the number of links does not count. A link is tight if it lies on a way of
-//! the least metric, and every loopless path of tight links is one of the answers. Links of metric zero can lead round
-//! in a circle, so before the walk takes one it makes sure that the target can still be reached without going back.
-//! Hence no step leads into a dead end, and the first paths come fast even if there are astronomically many.
+//! Paths are equal if their metrics are; the number of links does not count. A link is tight if it lies on a walk of
+//! the least metric, and every loopless path of tight links is one of the answers. Links of metric zero can form a
+//! cycle, so before the search takes one it makes sure that the target can still be reached without going back. Hence
+//! no step leads into a dead end, and the first paths come fast even if there are astronomically many.
 
 use super::Paths;
 use super::by_target::{Progress, SearchError, by_target};
@@ -13,13 +13,14 @@ use super::metric::Metric;
 use crate::id::{LinkId, NodeId};
 use crate::network::Network;
 
-/// The loopless paths of the least metric of each pair in the lexicographic order of their link ids.
+/// Finds the loopless paths of the least metric of each pair, in the lexicographic order of their link ids.
 ///
-/// The first `most` of them if there are more; none if there is no way or both nodes are the same. `progress` is told
-/// how many pairs were finished since its last call on the same thread, and calls the search off with false.
+/// If there are more than `most`, it finds the first `most`; it finds none if there is no path or both nodes are the
+/// same. The argument of `progress` is the number of pairs finished since its last call on the same thread; if it
+/// returns false, the search is cancelled.
 ///
 /// # Errors
-/// A metric that cannot be, or [`SearchError::Cancelled`].
+/// Returns an error for an invalid metric, or [`SearchError::Cancelled`].
 ///
 /// # Panics
 /// If a pair has a node that is not in the network.
@@ -38,11 +39,11 @@ pub fn equal_cost(
     by_target(pairs, 64, progress, || Search::new(&costed), find)
 }
 
-/// The search for the paths of one pair after the other.
+/// The search for the paths of pairs, one after the other.
 struct Search<'a> {
     costed: &'a Costed,
     distances: Distances,
-    /// Nodes on the way with the number of links tried at each.
+    /// The nodes on the present path, with the number of links tried at each.
     way: Vec<(NodeId, usize)>,
     links: Vec<LinkId>,
     on_way: Marks,
@@ -66,7 +67,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Leaves the first `most` paths from `source` to `target` in `found`.
+    /// Puts the first `most` paths from `source` to `target` into `found`.
     fn find(&mut self, source: NodeId, target: NodeId, most: usize) {
         self.found.clear();
         self.distances.measure(self.costed, target);
@@ -106,15 +107,15 @@ impl<'a> Search<'a> {
         self.links.pop();
     }
 
-    /// Whether the step from `node` is on a way of the least metric.
+    /// Whether the step from `node` is on a walk of the least metric.
     fn is_tight(&self, node: NodeId, step: &Step) -> bool {
         self.distances.of(step.node).checked_add(step.cost) == Some(self.distances.of(node))
     }
 
-    /// Whether tight links lead from `node` to the target past all nodes on the way.
+    /// Whether tight links lead from `node` to the target past all nodes on the present path.
     ///
-    /// It is enough to find a tight link of positive metric: it leads to where no node on the way can be, for these
-    /// are as far from the target as `node` or further.
+    /// It is enough to find a tight link of positive metric: no node on the present path can be beyond it, since these
+    /// are as far from the target as `node` or farther.
     fn leads_on(&mut self, node: NodeId, target: NodeId) -> bool {
         if self.on_way.contains(node) {
             return false;

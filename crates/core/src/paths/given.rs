@@ -1,13 +1,14 @@
-//! Paths given by hand: by the nodes they visit or the links they take.
+//! Paths given by the user: by the nodes they visit or the links they take.
 
 use super::PathError;
 use crate::id::{LinkId, NodeId};
 use crate::network::Network;
 
-/// The links along nodes given by name; `place` names the path in an error.
+/// Returns the links along nodes given by name; `place` names the path in an error.
 ///
 /// # Errors
-/// An unknown node, two nodes without a link between them, or with several (name the links then).
+/// Returns an error for an unknown node, or for two nodes without a link between them or with several; in the last case
+/// the path has to be given by its links.
 pub fn links_along<S: AsRef<str>>(network: &Network, nodes: &[S], place: &str) -> Result<Vec<LinkId>, PathError> {
     let find = |node: &S| {
         let node = node.as_ref();
@@ -33,10 +34,10 @@ fn only_link(network: &Network, from: NodeId, to: NodeId, place: &str) -> Result
     }
 }
 
-/// The links of the given names; `place` names the path in an error.
+/// Returns the links of the given names; `place` names the path in an error.
 ///
 /// # Errors
-/// An unknown link. Gaps and loops are found by [`super::check_path`].
+/// Returns an error for an unknown link. [`super::check_path`] finds gaps and loops.
 pub fn links_named<S: AsRef<str>>(network: &Network, links: &[S], place: &str) -> Result<Vec<LinkId>, PathError> {
     let find = |link: &S| {
         let link = link.as_ref();

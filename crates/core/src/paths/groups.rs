@@ -1,12 +1,12 @@
-//! Groups of paths that may have a bottleneck in common: what a congestion control couples, and what it leaves alone.
+//! Groups of paths that may have a bottleneck in common; a congestion control couples the paths of one group.
 //!
-//! Two paths are adjacent if they share a directed link. A group is a connected part of that graph: if A and B share
-//! a link, and B and C another, all three are one group, though A and C share none [thomas2016, sec. IV-A]. For each
-//! link all paths that use it are joined, which takes time in proportion to the links of all paths.
+//! Two paths are adjacent if they share a directed link. A group is a connected component of that graph: if A and B
+//! share a link, and B and C another, all three are one group, though A and C share none [thomas2016, sec. IV-A]. For
+//! each link the search joins all paths that use it, which takes time in proportion to the links of all paths.
 //!
-//! differs: the definition of the paper speaks of links, its prose of links and routers. Links count unless
-//! [`Sharing::Nodes`] asks for both. The paper counts every link; here some may be left out, such as the access link of
-//! a receiver that is known to be no bottleneck.
+//! differs: the definition of the paper speaks of links, its prose of links and routers. Here only links count unless
+//! [`Sharing::Nodes`] asks for both. The paper counts every link; here some may be excluded, such as the access link of
+//! a receiver that is known not to be a bottleneck.
 
 use crate::id::{ConnectionId, LinkId};
 use crate::network::Network;
@@ -14,7 +14,7 @@ use crate::union_find::UnionFind;
 
 use super::Paths;
 
-/// What two paths must share to be of one group.
+/// The elements that two paths of one group share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
     /// A directed link.
@@ -22,17 +22,17 @@ pub enum Sharing {
     Links,
     /// A directed link, or a node that both pass through.
     ///
-    /// A path passes through a node if it comes there by a link and leaves it by another, neither of them left out. So
-    /// the ends of a path do not count: all paths of a connection have these in common.
+    /// A path passes through a node if it enters the node by one link and leaves it by another, neither of them
+    /// excluded. So the ends of a path do not count: all paths of a connection have these in common.
     Nodes,
 }
 
-/// Finds the groups of one set of paths after the other; its arrays are as long as the network and are kept.
+/// A search for the groups of several sets of paths, one after the other; it reuses arrays of the size of the network.
 #[derive(Clone, Debug)]
 pub struct GroupSearch {
     sharing: Sharing,
     left_out: Vec<bool>,
-    /// Where each link ends.
+    /// The node where each link ends.
     target: Vec<u32>,
     /// For each link, and then for each node, the last search that met it and the first path that used it there.
     holders: Vec<(u32, u32)>,
@@ -42,7 +42,7 @@ pub struct GroupSearch {
 }
 
 impl GroupSearch {
-    /// A search on `network`, where the links `without` count as shared by nobody.
+    /// A search on `network`, in which the links `without` do not count as shared.
     ///
     /// # Panics
     /// If a link of `without` is not in the network.
@@ -57,7 +57,7 @@ impl GroupSearch {
         Self { sharing, left_out, target, holders, search: 0, joined: UnionFind::default() }
     }
 
-    /// The group of each path, numbered from 0 in the order of the first path of each.
+    /// The group of each path; groups are numbered from 0 in the order of their first paths.
     ///
     /// # Panics
     /// If a path has a link that is not in the network.
@@ -70,7 +70,7 @@ impl GroupSearch {
         self.joined.sets()
     }
 
-    /// Forgets the paths of the search before.
+    /// Clears the paths of the previous search.
     fn begin(&mut self) {
         self.joined.clear();
         if self.search == u32::MAX {
@@ -80,7 +80,7 @@ impl GroupSearch {
         self.search += 1;
     }
 
-    /// Joins a path with all that share something with it.
+    /// Joins a path with all paths that share a link or node with it.
     fn add(&mut self, number: u32, path: &[LinkId]) {
         let mut comes_by_counted = false;
         let mut at = 0;
@@ -97,7 +97,7 @@ impl GroupSearch {
         }
     }
 
-    /// Joins a path with the first that used the link or node at `place`.
+    /// Joins a path with the first path that used the link or node at `place`.
     fn hold(&mut self, place: usize, number: u32) {
         let (search, first) = self.holders[place];
         if search == self.search {
@@ -108,7 +108,7 @@ impl GroupSearch {
     }
 }
 
-/// The group of every path, numbered from 0 anew for each connection.
+/// The group of every path, numbered from 0 separately for each connection.
 ///
 /// # Panics
 /// If a path or `without` has a link that is not in the network.

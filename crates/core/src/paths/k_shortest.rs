@@ -1,12 +1,14 @@
 //! The k shortest loopless paths of each pair.
 //!
-//! This is Yen's answer [yen1971] with Lawler's partition [lawler1972], made lazy. The set of all paths of a pair is
-//! divided into subspaces: a prefix of a path found before, and the links at its end that other subspaces took. The
-//! best path of each is sought only when the subspace's lower bound comes to the top; then the subspace is divided
-//! along that path. The bounds are distances to the target without the last node of the prefix (`avoiding.rs`).
+//! The search gives Yen's result [yen1971] with Lawler's partition [lawler1972], evaluated lazily. The set of all paths
+//! of a pair is divided into subspaces, each given by a prefix of a path found before and by the links at its end that
+//! other subspaces took. The best path of a subspace is searched for only when the subspace's lower bound is the least;
+//! then the subspace is divided along that path. The bounds are distances to the target without the last node of the
+//! prefix (`avoiding.rs`).
 //!
 //! Paths are in total order: by metric, then by number of links, then by the sequence of link ids, lexicographically.
-//! So the answer is the first k of a well-defined sequence, whatever the algorithm, the bounds and the threads.
+//! So the result is the first k of a well-defined sequence, whatever the algorithm, the bounds and the number of
+//! threads.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -21,13 +23,14 @@ use super::spur::{SpurSearch, Subspace};
 use crate::id::{LinkId, NodeId};
 use crate::network::Network;
 
-/// The first `k` loopless paths of each pair in the order of (metric, number of links, link ids).
+/// Finds the first `k` loopless paths of each pair in the order of (metric, number of links, link ids).
 ///
-/// All of them if there are fewer; none if there is no way or both nodes are the same. `progress` is told how many
-/// pairs were finished since its last call on the same thread, and calls the search off with false.
+/// It finds all of them if there are fewer, and none if there is no path or both nodes are the same. The argument of
+/// `progress` is the number of pairs finished since its last call on the same thread; if it returns false, the search
+/// is cancelled.
 ///
 /// # Errors
-/// A metric that cannot be, or [`SearchError::Cancelled`].
+/// Returns an error for an invalid metric, or [`SearchError::Cancelled`].
 ///
 /// # Panics
 /// If a pair has a node that is not in the network.
@@ -47,16 +50,16 @@ pub fn k_shortest(
     by_target(pairs, piece, progress, || Search::new(&costed), find)
 }
 
-/// A subspace whose best path is not known yet. In the order of the fields: least bound first.
+/// A subspace whose best path is not known yet. The order is that of the fields: least bound first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Unresolved {
-    /// The least that its paths can cost.
+    /// Lower bound on the cost of its paths.
     bound: u64,
     prefix_cost: u64,
     origin: Origin,
 }
 
-/// The best path of a subspace. In the order of the fields: best first.
+/// The best path of a subspace. The order is that of the fields: best first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Resolved {
     cost: u64,
@@ -64,16 +67,16 @@ struct Resolved {
     origin: Origin,
 }
 
-/// Where the paths of a subspace leave a path that was accepted before.
+/// The point where the paths of a subspace leave an earlier accepted path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Origin {
-    /// The number of that path; none for the set of all paths.
+    /// Number of the accepted path; none for the set of all paths.
     parent: Option<usize>,
-    /// How many of its links they have in common.
+    /// Number of links that the paths have in common with it.
     prefix: usize,
 }
 
-/// The search for the paths of one pair after the other.
+/// The search for the paths of pairs, one after the other.
 struct Search<'a> {
     costed: &'a Costed,
     source: NodeId,
@@ -83,7 +86,7 @@ struct Search<'a> {
     prefix: Marks,
     banned: Vec<LinkId>,
     unresolved: BinaryHeap<Reverse<Unresolved>>,
-    /// No more than are still wanted.
+    /// The resolved subspaces, at most as many as are still needed.
     resolved: BTreeSet<Resolved>,
     accepted: Vec<Vec<LinkId>>,
     origins: Vec<Origin>,
@@ -107,7 +110,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Leaves the first `k` paths from `source` to `target` in `accepted`.
+    /// Puts the first `k` paths from `source` to `target` into `accepted`.
     fn find(&mut self, source: NodeId, target: NodeId, k: usize) {
         (self.source, self.target) = (source, target);
         self.unresolved.clear();
@@ -135,7 +138,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Begins with the subspace of all paths.
+    /// Adds the subspace of all paths.
     fn add_all_paths(&mut self) {
         self.prefix.clear();
         self.prefix.insert(self.source);
@@ -168,14 +171,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds the subspace of the paths that go on from `node`, unless there are none.
+    /// Adds the subspace of the paths that continue from `node`, unless there are none.
     ///
-    /// `prefix` and `banned` hold what the subspace may not use.
+    /// `prefix` and `banned` hold the nodes and links that the subspace may not use.
     fn add(&mut self, node: NodeId, prefix_cost: u64, origin: Origin) {
         if self.subspace(node).first_steps().next().is_none() {
             return;
         }
-        // A shortest of all paths never comes back to its source, so its bound is exact as it is.
+        // A shortest of all paths never comes back to its source, so its bound is exact.
         if origin.parent.is_some() {
             self.avoiding.prepare(self.costed, node);
         }
@@ -185,7 +188,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Seeks the best path of a subspace, if it is among the best `wanted`.
+    /// Searches for the best path of a subspace; keeps it if it is among the best `wanted`.
     fn resolve(&mut self, subspace: Unresolved, wanted: usize) {
         let Unresolved { bound, prefix_cost, origin } = subspace;
         let worst_wanted = self.resolved.last().filter(|_| self.resolved.len() >= wanted);
@@ -195,7 +198,7 @@ impl<'a> Search<'a> {
         }
         let start = self.mark_prefix(origin);
         self.ban_links_taken(origin);
-        // Not by `self.subspace`, which would lend out the search for spurs too.
+        // Not through `self.subspace`, which would borrow the search for spurs too.
         let bounds = self.avoiding.without(start);
         let (costed, target, prefix, banned) = (self.costed, self.target, &self.prefix, self.banned.as_slice());
         let space = Subspace { costed, bounds, start, target, prefix, banned };
@@ -208,7 +211,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Puts the nodes of the prefix into `prefix`; the last of them.
+    /// Puts the nodes of the prefix into `prefix`; returns the last of them.
     fn mark_prefix(&mut self, origin: Origin) -> NodeId {
         self.prefix.clear();
         self.prefix.insert(self.source);

@@ -1,4 +1,4 @@
-//! Sets of nodes that are emptied in no time: each node holds the number of the set it was last put into.
+//! Sets of nodes that are cleared in constant time: each node holds the number of the set it was last added to.
 
 use crate::id::NodeId;
 
@@ -9,12 +9,12 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// The empty set, for a network of so many nodes.
+    /// An empty set, for a network of this many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { set_of: vec![0; nodes], current: 1 }
     }
 
-    /// Takes all nodes out.
+    /// Removes all nodes.
     pub fn clear(&mut self) {
         if self.current == u32::MAX {
             self.set_of.fill(0);
@@ -23,18 +23,18 @@ impl Marks {
         self.current += 1;
     }
 
-    /// Puts `node` in; whether it was not in before.
+    /// Adds `node`; returns whether it was absent before.
     pub fn insert(&mut self, node: NodeId) -> bool {
         let set = &mut self.set_of[node.index()];
         std::mem::replace(set, self.current) != self.current
     }
 
-    /// Takes `node` out.
+    /// Removes `node`.
     pub fn remove(&mut self, node: NodeId) {
         self.set_of[node.index()] = 0;
     }
 
-    /// Whether `node` is in.
+    /// Whether the set contains `node`.
     pub fn contains(&self, node: NodeId) -> bool {
         self.set_of[node.index()] == self.current
     }

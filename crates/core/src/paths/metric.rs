@@ -1,40 +1,42 @@
-//! What makes one path shorter than another: the metric, and the integer cost it gives each link.
+//! The metric by which paths are compared, and the integer cost that it gives each link.
 //!
-//! A search needs sums that compare exactly and in any order of adding, so the metric becomes an integer:
+//! A search needs sums that compare exactly and do not depend on the order of addition, so the metric becomes an
+//! integer:
 //!
 //! ```text
 //! cost(l) = units(l) * 2^b + 1        units(l) = round(metric(l) * 10^d)
 //! ```
 //!
-//! `b` is the number of bits that hold the number of links, so sums of costs along paths compare first by metric and
-//! then by number of links. `d` is the greatest for which the costs of all links together stay under 2^62: no path,
-//! no two paths in a row and no set of disjoint paths can overflow. Every cost is positive, whatever the metric.
+//! The value `b` is the number of bits that hold the number of links, so sums of costs along paths compare first by
+//! metric and then by number of links. The value `d` is the greatest for which the costs of all links together stay
+//! under 2^62: no path, no two consecutive paths and no set of disjoint paths can overflow. Every cost is positive,
+//! whatever the metric.
 
 use thiserror::Error;
 
 use crate::network::Network;
 use crate::units::Short;
 
-/// What makes one path shorter than another.
+/// The metric by which paths are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
     /// The number of links.
     Hops,
     /// The sum of propagation delays.
     ///
-    /// Exact to the picosecond while the delays of all links together stay under 2^60 ps / links; beyond, rounded to
-    /// 10 ps, 100 ps and so on.
+    /// It is exact to the picosecond while the sum of the delays of all links stays under 2^60 ps / links; beyond, it
+    /// is rounded to 10 ps, 100 ps and so on.
     Delay,
-    /// The sum of these, one for each link by id; each finite and 0 or more.
+    /// The sum of given values, one for each link by id; each finite and 0 or more.
     ///
-    /// They are rounded to a decimal place, the finest for which 61 bits, less those that count links, hold the sum
-    /// over all links: 14 significant digits of that sum in a network of a thousand links, 12 with a hundred
-    /// thousand. Two paths are equal if the sums of the rounded metrics are; so 0.1 + 0.2 equals 0.3, and a metric
-    /// smaller than half of that place counts as 0.
+    /// The values are rounded to a decimal place, the finest for which 61 bits, less those that count links, hold the
+    /// sum over all links. This gives 14 significant digits of that sum in a network of a thousand links, 12 with a
+    /// hundred thousand. Two paths are equal if the sums of the rounded values are; so 0.1 + 0.2 equals 0.3, and a
+    /// value smaller than half of that place counts as 0.
     Given(Vec<f64>),
 }
 
-/// Metrics that cannot be.
+/// The reason why a metric is invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum MetricError {
@@ -75,7 +77,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// The metric alone, without the count of links: may be zero.
+    /// The costs of the metric alone, without the count of links; they may be zero.
     pub fn metric_alone(&self) -> Vec<u64> {
         self.by_link.iter().map(|cost| cost >> self.hop_bits).collect()
     }
@@ -92,7 +94,7 @@ fn check(network: &Network, values: &[f64]) -> Result<(), MetricError> {
     }
 }
 
-/// The number of decimal places to which `values` can be kept so that their sum is at most `most_units` of the last.
+/// The greatest number of decimal places at which the sum of `values` is at most `most_units` of the last place.
 fn finest_place(values: &[f64], most_units: f64) -> i32 {
     let greatest = values.iter().copied().fold(0.0, f64::max);
     if greatest == 0.0 {
@@ -105,7 +107,7 @@ fn finest_place(values: &[f64], most_units: f64) -> i32 {
     places.min(300.0) as i32
 }
 
-/// `value` in units of its decimal place number `places`, which may be negative.
+/// The number of units of decimal place `places` in `value`, rounded; `places` may be negative.
 fn rounded(value: f64, places: i32) -> u64 {
     // Powers of ten are exact up to 22, their reciprocals never: so divide for the places before the point.
     let scaled = if places >= 0 { value * 10f64.powi(places) } else { value / 10f64.powi(-places) };

@@ -1,7 +1,7 @@
-//! The paths of each connection, as links in order, kept as two offset arrays.
+//! The paths of each connection, as sequences of links, stored in two offset arrays.
 //!
-//! They are given by hand (`given.rs`) or found: the k shortest, all of equal cost, or disjoint ones, by a metric.
-//! Those that share links form groups (`groups.rs`).
+//! Users give paths (`given.rs`), or a search finds them: the k shortest, all of equal cost, or disjoint ones, by a
+//! metric. Paths that share links form groups (`groups.rs`).
 
 mod avoiding;
 #[cfg(test)]
@@ -34,10 +34,10 @@ pub use leaves::fewest_hops;
 pub use metric::{Metric, MetricError};
 pub use quickest::{quickest_from, quickest_to};
 
-/// The most paths that may be asked for each connection, so that a slip does not fill the memory.
+/// Greatest number of paths for each connection, so that a mistake does not exhaust the memory.
 pub const MOST_PATHS: usize = 65_536;
 
-/// A path that cannot be.
+/// The reason why a path is invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum PathError {
@@ -66,9 +66,9 @@ pub enum PathError {
 /// Paths in the order of their connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// Paths of connection c: `connection_offsets[c]..connection_offsets[c + 1]`.
+    /// The offsets of the connections' paths: connection c has `connection_offsets[c]..connection_offsets[c + 1]`.
     connection_offsets: Vec<usize>,
-    /// Links of path p: `links[path_offsets[p]..path_offsets[p + 1]]`.
+    /// The offsets of the paths' links: path p has `links[path_offsets[p]..path_offsets[p + 1]]`.
     path_offsets: Vec<usize>,
     links: Vec<LinkId>,
 }
@@ -80,7 +80,7 @@ impl Default for Paths {
 }
 
 impl Paths {
-    /// No connections yet; add each with [`Self::push_connection`].
+    /// A list without connections; [`Self::push_connection`] adds each.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,7 +99,7 @@ impl Paths {
         self.connection_offsets.len() - 1
     }
 
-    /// Number of paths of all connections together.
+    /// Total number of paths of all connections.
     pub fn len(&self) -> usize {
         self.path_offsets.len() - 1
     }
@@ -120,12 +120,12 @@ impl Paths {
         (self.connection_offsets[c]..self.connection_offsets[c + 1]).map(|p| self.path(p))
     }
 
-    /// Where the paths of each connection begin, and the end of the last.
+    /// The index of the first path of each connection, and the end of the last.
     pub fn connection_offsets(&self) -> &[usize] {
         &self.connection_offsets
     }
 
-    /// Where the links of each path begin, and the end of the last.
+    /// The index of the first link of each path, and the end of the last.
     pub fn path_offsets(&self) -> &[usize] {
         &self.path_offsets
     }
@@ -139,7 +139,7 @@ impl Paths {
 /// Checks that `path` leads from `source` to `target` without gap or loop; `place` names it in the error.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// Returns the first fault of the path.
 pub fn check_path(
     network: &Network,
     path: &[LinkId],

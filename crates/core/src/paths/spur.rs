@@ -1,8 +1,8 @@
-//! The best way from the end of a prefix to the target: the spur of Yen's algorithm.
+//! The best path from the end of a prefix to the target: the spur of Yen's algorithm.
 //!
-//! "Best" is least in cost, then first in the lexicographic order of link ids. First a walk along links that are tight
-//! for the bound, which nearly always succeeds. If nodes of the prefix stand in its way, an A* search [hart1968] finds
-//! the true cost, and the same walk goes along the links that are tight for that.
+//! The best spur has the least cost, and among those the lexicographically first link ids. The search first follows
+//! links that are tight for the bound, which nearly always succeeds. If nodes of the prefix are in its way, an A*
+//! search [hart1968] finds the true cost, and the same walk then follows the links that are tight for that cost.
 
 use std::cmp::Reverse;
 
@@ -11,15 +11,15 @@ use super::costed::{Costed, Queue, Step, UNREACHABLE};
 use super::marks::Marks;
 use crate::id::{LinkId, NodeId};
 
-/// Where a spur may go.
+/// The set of spurs that a search may find.
 #[derive(Clone, Copy)]
 pub(super) struct Subspace<'a> {
     pub costed: &'a Costed,
-    /// Lower bounds for the distances without `start`, each exact or the network's own.
+    /// Lower bounds for the distances without `start`, each exact or that of the whole network.
     pub bounds: Without<'a>,
     pub start: NodeId,
     pub target: NodeId,
-    /// Nodes that the path has visited, `start` among them.
+    /// Nodes that the path has visited, including `start`.
     pub prefix: &'a Marks,
     /// Links from `start` that other subspaces took.
     pub banned: &'a [LinkId],
@@ -32,16 +32,16 @@ impl<'a> Subspace<'a> {
         self.costed.steps_from(self.start).iter().filter(allowed)
     }
 
-    /// What a spur costs at least, or [`UNREACHABLE`].
+    /// Lower bound on the cost of a spur, or [`UNREACHABLE`].
     pub fn bound(self) -> u64 {
         let through = |step: &Step| self.bounds.distance(step.node).saturating_add(step.cost);
         self.first_steps().map(through).min().unwrap_or(UNREACHABLE)
     }
 }
 
-/// What the search for a spur needs to remember, reused from search to search.
+/// The memory of the search for a spur, reused from search to search.
 pub(super) struct SpurSearch {
-    /// Cost from the start, for the nodes in `reached`.
+    /// The cost from the start, for the nodes in `reached`.
     spent: Vec<u64>,
     reached: Marks,
     queue: Queue,
@@ -49,14 +49,14 @@ pub(super) struct SpurSearch {
 }
 
 impl SpurSearch {
-    /// For a network of so many nodes.
+    /// Memory for a network of this many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { spent: vec![0; nodes], reached: Marks::new(nodes), queue: Queue::new(), walk: Walk::new(nodes) }
     }
 
-    /// The cost and the links of the best spur of the subspace; none if it has none or the cost exceeds `limit`.
+    /// The cost and the links of the best spur of the subspace; `None` if it has none or the cost exceeds `limit`.
     ///
-    /// `bound` is the subspace's.
+    /// `bound` is the lower bound of the subspace.
     pub fn best(&mut self, subspace: Subspace<'_>, bound: u64, limit: u64) -> Option<(u64, &[LinkId])> {
         let Subspace { costed, bounds, start, target, prefix, banned } = subspace;
         let tight_for_bound = |node: NodeId, step: &Step| {
@@ -118,9 +118,9 @@ impl SpurSearch {
     }
 }
 
-/// A walk in the order of link ids that turns back where it cannot go on.
+/// A depth-first search in the order of link ids.
 struct Walk {
-    /// Nodes on the way with the number of links tried at each.
+    /// The nodes on the present path, with the number of links tried at each.
     way: Vec<(NodeId, usize)>,
     links: Vec<LinkId>,
     seen: Marks,
@@ -131,10 +131,10 @@ impl Walk {
         Self { way: Vec::new(), links: Vec::new(), seen: Marks::new(nodes) }
     }
 
-    /// Finds the first way from `start` to `target` along steps that are `tight`; whether there is one.
+    /// Finds the first path from `start` to `target` along steps that are `tight`; returns whether there is one.
     ///
-    /// Tight steps must not lead round in a circle. So whether a node leads to the target does not depend on the way
-    /// to it, and each is seen once.
+    /// Tight steps must not form a cycle. So whether a node leads to the target does not depend on the path to it, and
+    /// each node is visited once.
     fn find(&mut self, costed: &Costed, start: NodeId, target: NodeId, tight: impl Fn(NodeId, &Step) -> bool) -> bool {
         self.seen.clear();
         self.links.clear();

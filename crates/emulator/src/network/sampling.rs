@@ -1,4 +1,4 @@
-//! Samples of the network, taken at the instants that it was asked for.
+//! Samples of the network at requested instants.
 
 use anabranch_core::Time;
 use anabranch_links::ServedQueue;
@@ -8,13 +8,13 @@ use crate::events::Kind;
 use crate::sample::{LinkState, Sample};
 
 impl Network {
-    /// Has samples taken at these instants, which are in the order of time.
+    /// Requests samples at these instants, which are in the order of time.
     pub fn watch(&mut self, instants: Vec<Time>) {
         self.instants = instants.into_iter();
         self.await_instant();
     }
 
-    /// The samples taken since this was last asked.
+    /// The samples since the last call.
     pub fn samples(&mut self) -> impl Iterator<Item = Sample> {
         self.samples.drain(..)
     }

@@ -1,32 +1,32 @@
-//! What larger connections carry on each link, and by how much they keep a smaller one back.
+//! The load of larger connections on each link, and the shortfall of a smaller connection that follows from it.
 //!
 //! ```text
-//! larger[k]      what the k connections of the greatest levels carry on the link together
+//! larger[k]      total load on the link of the k connections with the greatest levels
 //! level[k]       the k-th greatest level on the link
 //! outdone        least over k of  max(larger[k] / own,  1 - level / level[k + 1])
 //! ```
 //!
-//! Both sides of the maximum agree on one number: connections whose level is greater by more than that part carry no
-//! more than that part of `own` together, which is what the smaller connection could use of the link at its rate.
+//! Both sides of the maximum agree on one number x: connections whose level is greater by more than x have a total load
+//! of at most `x * own`, where `own` is the smaller connection's possible use of the link at its rate.
 
 use crate::problem::Problem;
 
-/// The connections with a greater level, down to one of them, and what they carry.
+/// One of the connections on a link with a greater level, and the load of all connections down to this one.
 #[derive(Clone, Copy)]
 struct Larger {
     level: f64,
-    /// Of this and all that are listed before it.
+    /// The load of this connection and of all that are listed before it.
     carried: f64,
 }
 
-/// Of each link that was asked for: its connections by falling level.
+/// For each requested link, its connections in order of falling level.
 pub(super) struct LargerOnLinks(Vec<Vec<Larger>>);
 
 impl LargerOnLinks {
-    /// Lists what all connections carry on the links that `is_wanted` names; other links have empty lists.
+    /// Lists the load of all connections on the links that `is_wanted` selects; other links have empty lists.
     pub fn new(problem: &Problem, path_rates: &[f64], levels: &[f64], is_wanted: &[bool]) -> Self {
         let mut on_links = vec![vec![]; problem.links()];
-        // The latest connection on each link, so that its paths there count together.
+        // The latest connection on each link, so that the loads of its paths there are added up.
         let mut latest = vec![usize::MAX; problem.links()];
         for (c, &level) in levels.iter().enumerate().take(if is_wanted.contains(&true) { levels.len() } else { 0 }) {
             for &path in problem.paths_of(c).iter().filter(|&&path| path_rates[path as usize] > 0.0) {
@@ -51,7 +51,7 @@ impl LargerOnLinks {
         Self(on_links)
     }
 
-    /// By how much a connection of this level is outdone on a link of which it could use `own` at its rate.
+    /// The shortfall of a connection of this level on a link; `own` is its possible use of the link at its rate.
     pub fn outdone(&self, link: usize, level: f64, own: f64) -> f64 {
         let on_link = &self.0[link];
         let carried = |k: usize| if k == 0 { 0.0 } else { on_link[k - 1].carried };
@@ -59,7 +59,7 @@ impl LargerOnLinks {
         let excess = |k: usize| {
             on_link.get(k).map_or(0.0, |next| if next.level > level { 1.0 - level / next.level } else { 0.0 })
         };
-        // As k rises, the part rises and the excess falls: the best is where they cross, or just before.
+        // As k rises, the part rises and the excess falls: the best value is where they cross, or just before.
         let (mut low, mut high) = (0, on_link.len());
         while low < high {
             let middle = usize::midpoint(low, high);

@@ -1,4 +1,4 @@
-//! Max-min fair rates that follow changes of what is shared.
+//! An allocator that keeps max-min fair rates up to date while capacities, demands and weights change.
 
 use std::sync::Arc;
 
@@ -9,14 +9,15 @@ use crate::problem::{Changes, Problem, ProblemError};
 
 /// A problem and its max-min fair rates, ready for changes.
 ///
-/// Rates of connections are unique: they do not depend on the way there. Their division among paths may.
+/// The rates of connections are unique: they do not depend on the order of earlier changes. The division of a rate
+/// among paths may depend on it.
 pub struct Allocator {
     problem: Arc<Problem>,
     filling: Filling,
     is_proved: bool,
 }
 
-/// To which relative tolerance the rates after a change are proved.
+/// Relative tolerance of the proof of the rates after a change.
 const TOLERANCE: f64 = 1e-6;
 
 impl Allocator {
@@ -32,20 +33,20 @@ impl Allocator {
         &self.problem
     }
 
-    /// Other numbers for the same paths: demands, weights, capacities; 0 for a link that fails.
+    /// Changes demands, weights or capacities of the present paths; a capacity of 0 stands for a failed link.
     ///
     /// # Errors
-    /// As [`Problem::changed`]; then nothing changes.
+    /// Returns an error in the cases that [`Problem::changed`] lists; then nothing changes.
     pub fn update(&mut self, changes: Changes) -> Result<(), ProblemError> {
         self.follow(&Arc::new(self.problem.changed(changes)?));
         Ok(())
     }
 
-    /// Goes over to another problem.
+    /// Changes over to another problem.
     ///
-    /// Numbers are followed where the paths are those of [`Problem::changed`]. With other paths or connections, or where
-    /// a capacity becomes infinite or ceases to be, all is solved from the beginning; so it is where the rates are not
-    /// proved, since rounding on the way there may be why.
+    /// The allocator follows changed numbers where the paths are those of [`Problem::changed`]. It solves the problem
+    /// from the beginning where there are other paths or connections, or where a capacity becomes or ceases to be
+    /// infinite. It also does so where the rates are not proved, since the cause may be rounding in earlier changes.
     pub fn follow(&mut self, problem: &Arc<Problem>) {
         let before = std::mem::replace(&mut self.problem, Arc::clone(problem));
         let filling = &mut self.filling;
@@ -60,7 +61,8 @@ impl Allocator {
         }
     }
 
-    /// Whether the rates of all connections are proved to a millionth; if not, numbers lie too far apart.
+    /// Whether the rates of all connections are proved to a millionth; if not, the numbers differ by too many orders of
+    /// magnitude.
     pub fn is_proved(&self) -> bool {
         self.is_proved
     }
@@ -75,7 +77,7 @@ impl Allocator {
         rates
     }
 
-    /// Exchanges of one path or link for another that the last change took.
+    /// The number of exchanges of one path or link for another in the last change.
     pub fn exchanges(&self) -> usize {
         self.filling.exchanges
     }
@@ -86,7 +88,7 @@ impl Allocator {
     }
 }
 
-/// A filling that came to its end, ready to follow changes.
+/// A completed filling, ready to follow changes.
 fn solved(problem: &Arc<Problem>) -> Filling {
     let mut solver = GlobalMaxMin::with(problem, Takes::All);
     while !solver.run(usize::MAX) {}

@@ -1,33 +1,34 @@
-//! Which paths carry the overflow of which tight links, and the inverse of what ties them.
+//! The basis of the dual simplex method: the paths that carry the overflow of tight links, and the inverse of their
+//! matrix.
 //!
-//! Every connection has a main path, which carries what its other paths do not. Beside these there are as many basic
-//! paths as tight links, and their rates are what keeps those links exactly full:
+//! Every connection has a main path, which carries what its other paths do not. Besides the main paths there are as
+//! many basic paths as tight links, and their rates keep these links exactly full:
 //!
 //! ```text
 //! sum over basic paths q of  (uses of q - uses of its main path) * rate[q] = room        on each tight link
 //! ```
 //!
-//! where room is the capacity less what the main paths would use if they carried everything. The matrix has a row for
-//! each tight link and a column for each basic path: it is far smaller than one with all links and connections
+//! where room is the capacity less the load of the main paths if they carried everything. The matrix has a row for each
+//! tight link and a column for each basic path: it is far smaller than a matrix of all links and connections
 //! [dantzig1967].
 
-/// Steps after which the inverse is made anew.
+/// Number of exchanges after which the inverse is computed anew.
 const REFRESH: usize = 64;
 
 /// A pivot below this part of its column counts as 0.
 const SINGULAR: f64 = 1e-12;
 
-/// A difference below this part of what it was taken from is rounding.
+/// A difference below this part of the minuend counts as rounding.
 const ROUNDING: f64 = 1e-14;
 
-/// What leaves the basis: a basic path, by its place, or the slack of a row, which becomes tight.
+/// The variable that leaves the basis: a basic path, given by its place, or the slack of a row, which becomes tight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Leaving {
     Path(usize),
     Slack(usize),
 }
 
-/// What enters the basis: a path with its difference to its main path, or the slack of a tight row.
+/// The variable that enters the basis: a path with its difference from its main path, or the slack of a tight row.
 #[derive(Clone, Debug)]
 pub(super) enum Entering {
     Path(u32, Vec<(u32, f64)>),
@@ -37,11 +38,11 @@ pub(super) enum Entering {
 /// Basic paths, tight rows, and the inverse, with a row for each basic path and a column for each tight row.
 pub(super) struct Basis {
     pub paths: Vec<u32>,
-    /// Of each basic path: its uses less those of its main path.
+    /// The uses of each basic path less those of its main path.
     pub differences: Vec<Vec<(u32, f64)>>,
     pub tight: Vec<u32>,
     inverse: Vec<Vec<f64>>,
-    /// Of each row: its place among the tight ones.
+    /// The place of each row among the tight rows.
     place: Vec<u32>,
     age: usize,
 }
@@ -56,12 +57,12 @@ impl Basis {
         self.place[row] != u32::MAX
     }
 
-    /// The inverse's row of the basic path at `place`, in the order of the tight rows.
+    /// The row of the inverse for the basic path at `place`, in the order of the tight rows.
     pub fn inverse_of(&self, place: usize) -> &[f64] {
         &self.inverse[place]
     }
 
-    /// What all rows pay for a unit of what is leaving, written into `prices`, which is all 0.
+    /// Writes into `prices`, which is all 0, the price of each row for a unit of the leaving variable.
     pub fn row_of(&self, leaving: Leaving, prices: &mut [f64]) {
         match leaving {
             Leaving::Path(place) => self.add_row(place, 1.0, prices),
@@ -82,7 +83,7 @@ impl Basis {
         }
     }
 
-    /// By how much each basic path falls when a unit of what is entering comes in.
+    /// The decrease of each basic path for a unit of the entering variable.
     pub fn column_of(&self, entering: &Entering) -> Vec<f64> {
         match entering {
             Entering::Slack(row) => {
@@ -102,7 +103,7 @@ impl Basis {
         }
     }
 
-    /// What the column says that the pivot is; the row of what is leaving should say the same.
+    /// The pivot according to the column; the row of the leaving variable should give the same value.
     pub fn pivot_of(&self, leaving: Leaving, entering: &Entering, column: &[f64]) -> f64 {
         let row = match leaving {
             Leaving::Path(place) => return column[place],
@@ -115,9 +116,10 @@ impl Basis {
         own - passed_on.map(|(difference, value)| use_of(difference) * value).sum::<f64>()
     }
 
-    /// Exchanges what is leaving for what is entering.
+    /// Exchanges the leaving variable for the entering one.
     ///
-    /// `prices` is the row of what is leaving, `column` the column of what is entering, `pivot` where they cross.
+    /// `prices` is the row of the leaving variable, `column` is the column of the entering one, and `pivot` is the
+    /// entry where they cross.
     pub fn exchange(&mut self, leaving: Leaving, entering: Entering, prices: &[f64], column: &[f64], pivot: f64) {
         if let Leaving::Slack(row) = leaving {
             self.place[row] = self.tight.len() as u32;
@@ -165,9 +167,10 @@ impl Basis {
         }
     }
 
-    /// Makes the basic path at `place` the main path of its connection, and the main one basic instead.
+    /// Makes the basic path at `place` the main path of its connection, and the former main path basic.
     ///
-    /// `siblings` are the places of all basic paths of the connection, `place` among them; their differences follow.
+    /// `siblings` are the places of all basic paths of the connection, including `place`; their differences change
+    /// accordingly.
     pub fn change_main(&mut self, place: usize, siblings: &[usize], main: u32) {
         let mut sum = vec![0.0; self.tight.len()];
         for &sibling in siblings {
@@ -178,17 +181,17 @@ impl Basis {
         self.paths[place] = main;
     }
 
-    /// Whether the inverse has seen no exchange.
+    /// Whether no exchange has happened since the inverse was computed.
     pub fn is_new(&self) -> bool {
         self.age == 0
     }
 
-    /// Whether the inverse has seen so many exchanges that it should be made anew.
+    /// Whether there have been enough exchanges to compute the inverse anew.
     pub fn is_old(&self) -> bool {
         self.age >= REFRESH.max(self.paths.len())
     }
 
-    /// What the rates of the basic paths leave of the room on each tight row.
+    /// The room on each tight row that the rates of the basic paths leave.
     pub fn remainder(&self, rates: &[f64], room: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut rest: Vec<f64> = self.tight.iter().map(|&row| room(row as usize)).collect();
         for (difference, rate) in self.differences.iter().zip(rates) {
@@ -199,7 +202,7 @@ impl Basis {
         rest
     }
 
-    /// Makes the inverse anew; says whether there is one.
+    /// Computes the inverse anew; returns whether it exists.
     pub fn refresh(&mut self) -> bool {
         self.age = 0;
         let n = self.paths.len();
@@ -221,15 +224,15 @@ impl Basis {
     }
 }
 
-/// The difference, or 0 where it is nothing but rounding.
+/// The difference, or 0 where it is only rounding.
 ///
-/// A 1e-17 in place of a 0 has no size to be judged by later.
+/// A value such as 1e-17 in place of 0 could not be recognised as rounding later.
 pub(super) fn less(value: f64, other: f64) -> f64 {
     let difference = value - other;
     if difference.abs() <= ROUNDING * value.abs() { 0.0 } else { difference }
 }
 
-/// Turns the left half into the unit matrix by operations on rows; says whether it can be done.
+/// Turns the left half into the unit matrix by row operations; returns whether this is possible.
 fn eliminate(rows: &mut [Vec<f64>]) -> bool {
     let n = rows.len();
     for k in 0..n {

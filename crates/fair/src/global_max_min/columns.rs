@@ -1,44 +1,46 @@
-//! What takes part: links that can bind, paths that can carry, connections that want something.
+//! The part of a problem that the solver works on: links that can bind, paths that can carry traffic, connections with
+//! a demand.
 //!
-//! Links of infinite capacity bind nobody, and paths over links of capacity 0 carry nothing; both are left out, and so
-//! are connections without a demand or a path. Where changes are to be followed, such paths and connections stay in: a
-//! link may be repaired, and a demand return. Links and connections count in units of their own, in which no
-//! coefficient is over 1; without coefficients these are the units of the problem.
+//! Links of infinite capacity never bind, and paths over links of capacity 0 carry nothing. Both are left out, and so
+//! are connections without a demand or a path. Where the solver has to follow changes, such paths and connections stay
+//! in: a link may be repaired, and a demand may return. Links and connections have units of their own, in which no
+//! coefficient exceeds 1; without coefficients these are the units of the problem.
 
 use std::ops::Range;
 
 use crate::problem::Problem;
 
-/// What is taken into the columns.
+/// The paths and connections of a problem that become columns.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Takes {
-    /// What can carry something.
+    /// Only paths and connections that can carry something.
     Carrying,
-    /// Connections without a demand and paths over dead links too, which a change may bring back.
+    /// All, including connections without a demand and paths over failed links, which a change may bring back.
     All,
 }
 
-/// The part of the problem that is solved; links are its rows, paths are grouped by connection.
+/// The part of the problem that is solved; links are its rows, and paths are grouped by connection.
 pub(super) struct Columns {
-    /// Of each row: its link, its capacity, and what a unit of the link is in the row.
+    /// The link of each row, its capacity, and the size of a unit of the link in the row.
     pub link: Vec<u32>,
     pub capacity: Vec<f64>,
     pub row_scale: Vec<f64>,
-    /// Of each connection that takes part: its number in the problem, weight, demand (finite), and what a unit of its
-    /// rate is.
+    /// The number of each participating connection in the problem, its weight, its finite demand, and the size of a
+    /// unit of its rate.
     pub connection: Vec<u32>,
     pub weight: Vec<f64>,
     pub demand: Vec<f64>,
     pub rate_scale: Vec<f64>,
-    /// Of each path: its number in the problem, and its connection here.
+    /// The number of each path in the problem, and the index of its connection in these columns.
     pub path: Vec<u32>,
     pub owner: Vec<u32>,
     path_offsets: Vec<usize>,
-    /// Rows of each path, and what a unit of rate uses of them (empty if 1 everywhere).
+    /// The rows of each path, and the use of each row by a unit of rate (empty if 1 everywhere).
     use_offsets: Vec<usize>,
     rows_used: Vec<u32>,
     amounts_used: Vec<f64>,
-    /// Paths on each row and what a unit of their rates uses of it (empty if 1 everywhere); connections on each row.
+    /// The paths on each row, the use of the row by a unit of their rates (empty if 1 everywhere), and the connections
+    /// on it.
     row_offsets: Vec<usize>,
     on_row: Vec<u32>,
     amounts: Vec<f64>,
@@ -46,7 +48,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Only what can carry something now, or all that a change of numbers may bring back.
+    /// Takes in what can carry something now, or also all that a change of numbers may bring back.
     pub fn new(problem: &Problem, takes: Takes) -> Self {
         let mut columns = Self {
             link: vec![],
@@ -107,7 +109,7 @@ impl Columns {
         }
     }
 
-    /// Changes to units in which no coefficient is over 1.
+    /// Changes to units in which no coefficient exceeds 1.
     fn scale(&mut self) {
         self.row_scale = vec![1.0; self.link.len()];
         self.rate_scale = vec![1.0; self.connection.len()];
@@ -137,7 +139,7 @@ impl Columns {
         }
     }
 
-    /// Who can never have half of what it asks for asks for twice what its paths could carry: all demands are finite.
+    /// Makes all demands finite: a demand of more than twice what the paths could carry becomes twice that.
     fn bound_demands(&mut self) {
         for c in 0..self.connection.len() {
             self.demand[c] = self.bounded(c, self.demand[c]);
@@ -153,9 +155,9 @@ impl Columns {
         demand.min(2.0 * most)
     }
 
-    /// Takes the numbers of a problem with the same paths as the one `before`; says whether it can.
+    /// Takes the numbers of a problem with the same paths as `before`; returns whether that is possible.
     ///
-    /// It cannot where a link begins or ceases to bind. Only for columns that take in all.
+    /// It is impossible where a link begins or ceases to bind. This works only for columns that take in everything.
     pub fn follow(&mut self, problem: &Problem, before: &Problem) -> bool {
         let is_other = |l: usize| problem.capacity(l).is_infinite() != before.capacity(l).is_infinite();
         if (0..problem.links()).any(is_other) {
@@ -228,7 +230,7 @@ impl Columns {
         self.path_offsets[connection]..self.path_offsets[connection + 1]
     }
 
-    /// Rows of a path, each with what a unit of its rate uses there.
+    /// The rows of a path, each with the use of the row by a unit of rate.
     pub fn uses_of(&self, path: usize) -> impl Iterator<Item = (u32, f64)> {
         let range = self.use_offsets[path]..self.use_offsets[path + 1];
         let amounts = self.amounts_used.get(range.clone()).unwrap_or(&[]);
@@ -236,7 +238,7 @@ impl Columns {
         rows.map(|(i, &row)| (row, amounts.get(i).copied().unwrap_or(1.0)))
     }
 
-    /// Whether a link of the path has failed since it was taken in.
+    /// Whether a link of the path has failed since the path was taken in.
     pub fn is_dead(&self, path: usize) -> bool {
         self.uses_of(path).any(|(row, _)| self.capacity[row as usize] == 0.0)
     }
@@ -246,7 +248,7 @@ impl Columns {
         &self.connections_on[row]
     }
 
-    /// Adds `price` times what a unit of rate uses of a row to the sum of each path on it.
+    /// Adds `price` times the use of a row by a unit of rate to the sum of each path on the row.
     pub fn add_price(&self, row: usize, price: f64, sums: &mut [f64]) {
         let range = self.row_offsets[row]..self.row_offsets[row + 1];
         let paths = &self.on_row[range.clone()];
@@ -261,7 +263,7 @@ impl Columns {
         }
     }
 
-    /// What each row loses when a unit of rate moves to `path` from `other`.
+    /// The change of the load of each row when a unit of rate moves to `path` from `other`.
     pub fn difference(&self, path: usize, other: usize) -> Vec<(u32, f64)> {
         let mut difference: Vec<(u32, f64)> = self.uses_of(path).collect();
         for (row, a) in self.uses_of(other) {

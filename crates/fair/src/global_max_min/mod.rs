@@ -1,22 +1,24 @@
-//! Global max-min fairness over many paths, exactly.
+//! Exact global max-min fairness over many paths.
 //!
-//! What proves that rates are too high are prices on links:
+//! Prices on links prove that rates are too high:
 //!
 //! ```text
 //! cost of a connection = least over its paths of   sum over the links of price * coefficient
-//! sum over connections of rate * cost  <=  sum over links of capacity * price          whatever the division
+//! sum over connections of rate * cost  <=  sum over links of capacity * price          however rates are divided
 //! ```
 //!
-//! Where this does not hold, those who pay and have the most come down to one level (rate by weight), at which both
-//! sides are equal. Then none of them can have more unless another that pays, and has no more, has less.
+//! Where this does not hold, the connections that pay and have the most come down to one level (rate divided by
+//! weight), at which both sides are equal. Then none of them can have more unless another connection that pays, and has
+//! no more, has less.
 //!
-//! So everyone has all that it asks for until prices prove that this is too much. Then rates fall to what these prices
-//! allow, and so on until they fit. The proofs that hold them then say of everyone why it cannot have more.
+//! So every connection has its demand until prices prove that this is too much. Then rates fall to the levels that
+//! these prices allow, and so on until they fit. The proofs that hold them then show for every connection why it cannot
+//! have more.
 //!
-//! Rates are made to fit by the dual simplex method [lemke1954], with a basis of the size of the tight links
-//! [dantzig1967], and with long steps [maros2003]: in one step any number of connections move to a path that has become
-//! cheaper, as nothing of them is in the basis. All levels are found together; a chain of linear programs [nace2008]
-//! begins anew for each.
+//! The dual simplex method [lemke1954] makes the rates fit, with a basis of the size of the tight links [dantzig1967],
+//! and with long steps [maros2003]: in one step any number of connections move to a path that has become cheaper, since
+//! none of their paths is in the basis. All levels are found together, whereas a chain of linear programs [nace2008]
+//! starts anew for each level.
 
 mod allocator;
 mod basis;
@@ -31,14 +33,14 @@ pub use allocator::Allocator;
 use columns::{Columns, Takes};
 use filling::{Filling, Proof};
 
-/// A level, who is held there, and the prices that prove it.
+/// A level, the connections that are held there, and the prices that prove it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Rate by weight of all that it holds.
+    /// Rate divided by weight of every connection that the level holds.
     pub level: f64,
-    /// Connections that it holds, rising.
+    /// The connections that the level holds, in rising order.
     pub held: Vec<u32>,
-    /// Link and price, for the links that hold them.
+    /// The links that hold the connections, each with its price.
     pub prices: Vec<(u32, f64)>,
 }
 
@@ -49,22 +51,24 @@ pub struct Levelled {
     pub path_rates: Vec<f64>,
     /// Rate of each connection: the sum over its paths.
     pub connection_rates: Vec<f64>,
-    /// From the lowest to the highest. Who is at none of them has its demand, or no path that carries anything.
+    /// The levels, from the lowest to the highest. A connection at none of them has its demand, or no path that carries
+    /// anything.
     pub levels: Vec<Level>,
-    /// Exchanges of one path or link for another.
+    /// The number of exchanges of one path or link for another.
     pub exchanges: usize,
-    /// Whether all rates were found; if not, numbers lie too far apart. See [`crate::certify_levels()`] for the proof.
+    /// Whether all rates were found; if not, the numbers differ by too many orders of magnitude.
+    /// [`crate::certify_levels()`] checks the proof.
     pub converged: bool,
 }
 
-/// The solver, event by event.
+/// The solver for global max-min fairness, which runs event by event.
 pub struct GlobalMaxMin {
     problem: Arc<Problem>,
     filling: Filling,
 }
 
 impl GlobalMaxMin {
-    /// Ready for the first event, with all demands.
+    /// Prepares the first event, with every connection at its demand.
     pub fn new(problem: &Arc<Problem>) -> Self {
         Self::with(problem, Takes::Carrying)
     }
@@ -73,20 +77,21 @@ impl GlobalMaxMin {
         Self { problem: Arc::clone(problem), filling: Filling::new(Columns::new(problem, takes)) }
     }
 
-    /// Goes through at most `most` more events; says whether all is done.
+    /// Processes at most `most` more events; returns whether all rates are found.
     pub fn run(&mut self, most: usize) -> bool {
         self.filling.run(most);
         self.filling.is_done()
     }
 
-    /// What paths and links are below 0, together, by what all ask for: how far rates are from fitting.
+    /// The sum of all deficits of paths and links below 0, relative to the sum of all demands: the distance of the
+    /// rates from fitting.
     ///
-    /// Rises now and then, but 0 is the end.
+    /// It rises now and then, but is 0 at the end.
     pub fn lack(&self) -> f64 {
         self.filling.lack()
     }
 
-    /// Exchanges so far.
+    /// The number of exchanges so far.
     pub fn exchanges(&self) -> usize {
         self.filling.exchanges
     }
@@ -97,7 +102,7 @@ impl GlobalMaxMin {
     }
 }
 
-/// The rates that a filling came to and their proof, in the units of the problem.
+/// The final rates of a filling and their proof, in the units of the problem.
 fn levelled(problem: &Problem, filling: &mut Filling) -> Levelled {
     let shares = filling.path_rates();
     let columns = &filling.columns;

@@ -1,4 +1,4 @@
-//! What the arrays of a problem must be.
+//! The checks of the arrays of a problem.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use anabranch_filling::{LEAST, MOST, MOST_FACTOR};
 
 use super::{ProblemError, ProblemParts};
 
-/// What a factor must be, in words.
+/// The valid range of a factor, in words.
 pub(super) const FACTOR: &str = "1e-30 to 1e30";
 
 pub(super) fn is_factor(value: f64) -> bool {
     (1.0 / MOST_FACTOR..=MOST_FACTOR).contains(&value)
 }
 
-/// Capacities of links, checked; what counts as 0 is 0.
+/// Checks the capacities of links and sets negligible ones to 0.
 pub(super) fn capacities(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
     amounts("link", "capacity", values)
 }
 
-/// Demands of connections, checked; what counts as 0 is 0.
+/// Checks the demands of connections and sets negligible ones to 0.
 pub(super) fn demands(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
     amounts("connection", "demand", values)
 }
 
-/// Weights of connections, checked.
+/// Checks the weights of connections.
 pub(super) fn weights(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
     check_values("connection", "weight", &values, FACTOR, is_factor)?;
     Ok(values.into())
@@ -36,7 +36,7 @@ fn amounts(what: &'static str, quantity: &'static str, mut values: Vec<f64>) -> 
     Ok(values.into())
 }
 
-/// The values, if there are as many as wanted.
+/// Returns the values if their number is right.
 pub(super) fn same_length(
     name: &'static str,
     values: Vec<f64>,
@@ -98,7 +98,7 @@ pub(super) fn check_values(
 
 pub(super) fn check_paths(parts: &ProblemParts) -> Result<(), ProblemError> {
     let (links, connections) = (parts.capacity.len(), parts.weight.len());
-    // The last path that was seen on each link, to find a link taken twice.
+    // The last path that was seen on each link, to find a link that a path uses twice.
     let mut seen = vec![u32::MAX; links];
     for (path, &connection) in parts.path_connection.iter().enumerate() {
         if connection as usize >= connections {

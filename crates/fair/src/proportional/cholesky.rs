@@ -5,7 +5,7 @@ use super::real::Real;
 /// Columns that are eliminated together.
 const BLOCK: usize = 32;
 
-/// The lower half of a symmetric matrix, row by row; after [`Matrix::factorise`] the factor.
+/// The lower half of a symmetric matrix, row by row; after [`Matrix::factorise`] it holds the factor.
 pub(super) struct Matrix<T> {
     size: usize,
     rows: Vec<T>,
@@ -20,16 +20,16 @@ impl<T: Real> Matrix<T> {
         self.rows.fill(T::zero());
     }
 
-    /// Adds to the entry of `row` and `column`, which is not over `row`.
+    /// Adds to the entry of `row` and `column`, where `column` is at most `row`.
     pub fn add(&mut self, row: usize, column: usize, value: T) {
         self.rows[row * self.size + column] += value;
     }
 
-    /// The lower factor takes the matrix's place. Rows that depend on others drop out: their solution is 0.
+    /// Replaces the matrix by its lower factor. Rows that depend on others drop out: their solution is 0.
     pub fn factorise(&mut self) {
         let n = self.size;
         let original: Vec<T> = (0..n).map(|i| self.rows[i * n + i]).collect();
-        // The columns at hand as rows, so that the rows below are updated along contiguous memory.
+        // The present columns as rows, so that the rows below are updated along contiguous memory.
         let mut columns = vec![T::zero(); BLOCK * n];
         for first in (0..n).step_by(BLOCK) {
             let last = (first + BLOCK).min(n);
@@ -48,7 +48,8 @@ impl<T: Real> Matrix<T> {
         }
     }
 
-    /// Factors the columns `first..last`, whose left is subtracted already; `original` is what their diagonals were.
+    /// Factors the columns `first..last`, from which those to the left are already subtracted; `original` was their
+    /// diagonal.
     fn eliminate(&mut self, first: usize, last: usize, original: &[T]) {
         let n = self.size;
         for (k, &original) in (first..last).zip(original) {

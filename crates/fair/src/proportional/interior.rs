@@ -9,11 +9,12 @@
 //! alpha * ln eta + ln v = ln value     all of xi, z, s, kappa, v, mu, left over 0
 //! ```
 //!
-//! v is an unknown of its own, tied to eta by logarithms: a linear step is then as good for rates that are far too small
-//! as for those far too great. The first point meets all conditions with t = 1, and its products are the shares; so
-//! what is at stake on each path and link sets the scale of its product. Then t goes to 0. Each step solves the
-//! linearised conditions twice with one matrix: first for t = 0, then for the t that the first try deserves and with
-//! its products (predictor and corrector [mehrotra1992]). The numbers are doubles or pairs of them ([`Real`]).
+//! v is an unknown of its own, tied to eta by logarithms: a linear step then works equally well for rates that are far
+//! too small and for rates that are far too great. The first point meets all conditions with t = 1, and its products
+//! are the shares, so that the amounts of money and capacity on each path and link set the scale of its product. Then t
+//! goes to 0. Each step solves the linearised conditions twice with one matrix: first for t = 0, then for a t that
+//! depends on the success of the first solution, with the products of that solution (predictor and corrector
+//! [mehrotra1992]). The numbers are doubles or pairs of them ([`Real`]).
 
 use super::point::Point;
 use super::real::Real;
@@ -21,19 +22,19 @@ use super::scaled::Scaled;
 use super::start;
 use super::system::{System, Unknowns};
 
-/// Steps after which the method gives up.
+/// Number of steps after which the method gives up.
 pub(super) const MOST_STEPS: usize = 1000;
 
-/// The error at which it stops at once.
+/// The error at which the method stops at once.
 const EXACT: f64 = 1e-12;
 
-/// An error that is good enough when it improves no more.
+/// An error that is accepted when it improves no more.
 const GOOD: f64 = 1e-9;
 
-/// Steps without progress after which it stops: with an error that is good enough, and with one that is not.
+/// Numbers of steps without progress after which the method stops: with an accepted error, and with a greater one.
 ///
-/// A smaller t is progress too, as long as the error is not good enough: a connection that pays 1e-20 of what another
-/// pays finds its rate last, when t is far below 1e-20, and the error is that of the worst connection.
+/// A smaller t is progress too while the error is too great: a connection that pays 1e-20 of another's payment finds
+/// its rate last, when t is far below 1e-20, and the error is that of the worst connection.
 const PATIENCE: (usize, usize) = (4, 100);
 
 /// One number for each product: on paths, on rows, on demands.
@@ -54,7 +55,7 @@ impl<T: Real> Products<T> {
         }
     }
 
-    /// `t * self - point - part * second`, product by product: what a step is to change.
+    /// `t * self - point - part * second`, product by product: the change that a step has to bring about.
     fn targets(&self, t: T, point: &Self, part: T, second: &Self) -> Self {
         let term = |share: &[T], now: &[T], second: &[T]| {
             share.iter().zip(now).zip(second).map(|((&share, &now), &second)| t * share - now - part * second).collect()
@@ -77,7 +78,7 @@ impl<T: Real> Products<T> {
     }
 }
 
-/// What is missing in each linear condition and in that of the logarithms.
+/// The residuals of the linear conditions and of the condition on logarithms.
 pub(super) struct Missing<T> {
     pub price: Vec<T>,
     pub load: Vec<T>,
@@ -85,7 +86,7 @@ pub(super) struct Missing<T> {
     pub value: Vec<T>,
 }
 
-/// The optimum, the steps to it, and the error that is left.
+/// The optimum, the number of steps to it, and the remaining error.
 pub(super) struct Solved<T> {
     pub point: Point<T>,
     pub steps: usize,
@@ -93,7 +94,7 @@ pub(super) struct Solved<T> {
 }
 
 impl<T: Real> Solved<T> {
-    /// The optimum in doubles, each the nearest.
+    /// The optimum, each number rounded to the nearest double.
     pub fn into_doubles(self) -> Solved<f64> {
         let Point { xi, z, kappa, s, v, mu, left } = self.point;
         let [xi, z, kappa, s, v, mu, left] =
@@ -102,7 +103,7 @@ impl<T: Real> Solved<T> {
     }
 }
 
-/// The optimum, or the best point of `most` steps.
+/// Finds the optimum, or the best point within `most` steps.
 pub(super) fn solve<T: Real>(scaled: &Scaled, most: usize) -> Solved<T> {
     let mut interior = Interior::<T>::new(scaled);
     let mut best = Solved { point: interior.point.clone(), steps: 0, error: f64::INFINITY };
@@ -133,7 +134,7 @@ pub(super) fn solve<T: Real>(scaled: &Scaled, most: usize) -> Solved<T> {
 struct Interior<'a, T> {
     scaled: &'a Scaled,
     point: Point<T>,
-    /// Of each group: the sum of its xi.
+    /// The sum of xi over the paths of each group.
     eta: Vec<T>,
     shares: Products<T>,
     system: System<T>,
@@ -167,7 +168,7 @@ impl<'a, T: Real> Interior<'a, T> {
         Missing { price, load, demand, value }
     }
 
-    /// The largest relative error in any condition; NaN if some number is.
+    /// The largest relative error in any condition; NaN if any number is NaN.
     fn error(&self, missing: &Missing<T>) -> f64 {
         let (scaled, point) = (self.scaled, &self.point);
         let mut worst = 0.0;
@@ -177,7 +178,7 @@ impl<'a, T: Real> Interior<'a, T> {
                 worst = error;
             }
         };
-        // Of each row the greatest share of its price in what a connection pays; and what all products leave open.
+        // The greatest ratio of each row's price to the payment of a connection, and the sum of all products.
         let mut share = vec![T::zero(); point.s.len()];
         let (mut open, mut paid) = (T::zero(), T::zero());
         for g in 0..scaled.groups() {
@@ -209,7 +210,8 @@ impl<'a, T: Real> Interior<'a, T> {
         worst
     }
 
-    /// One step: predictor, corrector, and nearly as far along as everything stays over 0. Returns the t it began with.
+    /// Makes one step: predictor, corrector, and a move nearly as far as everything stays over 0. Returns the t of its
+    /// start.
     fn step(&mut self, missing: &Missing<T>) -> T {
         let scaled = self.scaled;
         self.system.factorise(scaled, &self.point, &self.eta);
@@ -222,7 +224,7 @@ impl<'a, T: Real> Interior<'a, T> {
         let after = Products::of(scaled, &tried, &tried).mean(&self.shares);
         let better: f64 = (after / mean).into();
         let t = mean * T::from(better.powi(3).clamp(1e-8, 1.0));
-        // The predictor's products mislead where it could not be followed far.
+        // The predictor's products mislead where the step along it was short.
         let second = Products::of(scaled, &predictor, &predictor);
         let direction = self.direction(missing, &self.shares.targets(t, &now, reach * reach, &second));
         let reach = self.reach(&direction);
@@ -232,7 +234,7 @@ impl<'a, T: Real> Interior<'a, T> {
         mean
     }
 
-    /// How far one can go along `direction`, at most 1, before something reaches 0.
+    /// The greatest part of `direction`, at most 1, that keeps everything at 0 or more.
     fn reach(&self, direction: &Point<T>) -> T {
         let (point, d) = (&self.point, direction);
         let pairs = [

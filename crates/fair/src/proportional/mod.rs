@@ -1,4 +1,4 @@
-//! Proportional and alpha fairness over many paths: the rates of the greatest utility, with prices.
+//! Proportional and alpha fairness over many paths: the rates of the greatest utility, with link prices.
 //!
 //! ```text
 //! maximise    sum over connections of  weight * U(rate / weight)      U(y) = log y              alpha = 1
@@ -6,17 +6,18 @@
 //!             rate of a connection <= its demand
 //! ```
 //!
-//! Alpha 1 is proportional fairness [kelly1998], other alphas those of [mo2000]; the greater alpha, the nearer to max-min
-//! fairness. The utility is that of the level, rate by weight, and counts weight times: a connection of weight 2 is
-//! worth two of weight 1 that have half of its rate each. The marginal utility is `level^-alpha`. So connections on one
-//! link have equal levels for every alpha, alpha 1 gives `weight * log rate`, and large alphas approach the weighted
-//! max-min fairness of the other solvers. differs: [mo2000] multiplies the utility of the rate by the weight, which is
-//! `weight^alpha` here; the two agree for alpha 1.
+//! Alpha 1 is proportional fairness [kelly1998], and other alphas are those of [mo2000]; the greater alpha is, the
+//! nearer the rates are to max-min fairness. The utility is that of the level (rate divided by weight), multiplied by
+//! the weight: a connection of weight 2 is worth two connections of weight 1 that have half of its rate each. The
+//! marginal utility is `level^-alpha`. So connections on one link have equal levels for every alpha, alpha 1 gives
+//! `weight * log rate`, and large alphas approach the weighted max-min fairness of the other solvers. differs: [mo2000]
+//! multiplies the utility of the rate by the weight, which is `weight^alpha` here; the two agree for alpha 1.
 //!
-//! The answer has a price for each link, `(unit of rate)^-alpha` for a unit of rate. Rates of connections are
-//! unique, and so are their path prices but for those whose demand is met; rates of paths and prices of links need not
-//! be: then these are some that are optimal. A link of capacity 0 has an infinite price. Method: [`interior`], in
-//! doubles; where these do not find the optimum, in numbers of twice the digits ([`mod@optimum`]).
+//! The result contains a price for each link, in `(unit of rate)^-alpha` for a unit of rate. Rates of connections are
+//! unique, and so are the path prices of connections whose demand is not met. Rates of paths and prices of links need
+//! not be unique; the solver then returns one optimal choice. A link of capacity 0 has an infinite price. The method is
+//! [`interior`] in doubles; where doubles do not find the optimum, it uses numbers of twice the digits
+//! ([`mod@optimum`]).
 
 mod cholesky;
 mod interior;
@@ -37,7 +38,7 @@ use interior::Solved;
 use optimum::{Attempt, FOUND, optimum};
 use scaled::{Guess, Scaled};
 
-/// Rates and prices of the greatest utility.
+/// The rates of the greatest utility and the prices of links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Priced {
     /// Rate of each path, in the order and unit of the problem.
@@ -46,46 +47,46 @@ pub struct Priced {
     pub connection_rates: Vec<f64>,
     /// Price of each link for a unit of rate; infinite for capacity 0.
     pub link_prices: Vec<f64>,
-    /// Steps of the method.
+    /// The number of steps of the method.
     pub steps: usize,
-    /// Whether the method came to its end; its own word, see [`crate::certify_prices()`] for the proof.
+    /// Whether the method reports convergence; [`crate::certify_prices()`] checks the result.
     pub converged: bool,
 }
 
-/// Utilities that cannot be maximised.
+/// The reason why a utility cannot be maximised.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum UtilityError {
-    /// Alpha out of its range.
+    /// An alpha out of its range.
     #[error("alpha is {0}; it must be 0.1 to 100 (1 is proportional fairness, large alphas approach max-min)")]
     Alpha(f64),
-    /// Prices that no number can hold.
+    /// Prices out of the range of numbers.
     #[error(
         "alpha is {alpha}: the prices would span 1e{least:.0} to 1e{most:.0}, more than numbers can hold; take a smaller \
          alpha, or count rates in another unit"
     )]
     Range {
-        /// As given.
+        /// The alpha that the caller gave.
         alpha: f64,
-        /// Power of ten of the least and the greatest price of a unit of rate.
+        /// The power of ten of the least price of a unit of rate.
         least: f64,
-        /// See `least`.
+        /// The power of ten of the greatest price of a unit of rate.
         most: f64,
     },
 }
 
-/// The alphas that are taken.
+/// The valid range of alpha.
 const ALPHAS: std::ops::RangeInclusive<f64> = 0.1..=100.0;
 
-/// Powers of ten that prices and money may come to.
+/// The greatest power of ten that prices and payments may reach.
 const MOST_POWER: f64 = 250.0;
 
-/// A subflow or price below this part of what it is measured by is rounding, and set to 0.
+/// A subflow or price below this part of its reference value is rounding, and is set to 0.
 const NOTHING: f64 = 1e-11;
 
-/// Weighted alpha fair rates within the demands; `alpha` 1 is proportional fairness.
+/// Computes weighted alpha-fair rates within the demands; `alpha` 1 is proportional fairness.
 ///
 /// # Errors
-/// An alpha out of its range, or too large for the range of the numbers.
+/// Returns an error if alpha is out of its range, or too large for the range of the numbers.
 pub fn alpha_fair(problem: &Arc<Problem>, alpha: f64) -> Result<Priced, UtilityError> {
     if !ALPHAS.contains(&alpha) {
         return Err(UtilityError::Alpha(alpha));
@@ -100,7 +101,7 @@ pub fn alpha_fair(problem: &Arc<Problem>, alpha: f64) -> Result<Priced, UtilityE
     Ok(Priced { path_rates, connection_rates, link_prices, steps: solved.steps, converged })
 }
 
-/// Refuses utilities whose prices or money no number can hold.
+/// Refuses utilities whose prices or payments exceed the range of numbers.
 fn check_range(scaled: &Scaled) -> Result<(), UtilityError> {
     let powers = || scaled.level.iter().map(|level| -scaled.alpha * level.log10());
     let least = powers().fold(f64::INFINITY, f64::min);
@@ -113,7 +114,7 @@ fn check_range(scaled: &Scaled) -> Result<(), UtilityError> {
     Ok(())
 }
 
-/// Rates of the paths and prices of the links in the problem's units, with 0 for what is nothing but rounding.
+/// Rates of the paths and prices of the links in the problem's units; values that are only rounding become 0.
 fn unscale(problem: &Problem, scaled: &Scaled, solved: &Solved<f64>) -> (Vec<f64>, Vec<f64>) {
     let point = &solved.point;
     let eta = scaled.sums(&point.xi);

@@ -1,10 +1,11 @@
-//! The optimum, from one guess of the rates after another; then in numbers of twice the digits.
+//! The search for the optimum: from several first guesses of the rates, then in numbers of twice the digits.
 //!
-//! Doubles have 16 digits. Where weights or levels lie far apart, or alpha is large, what one connection pays is lost
-//! beside what another pays, and no guess leads to the optimum. The method then computes in pairs of doubles
-//! ([`Wide`]), first from the rates that doubles came to, then from the first guesses. Such a step takes some 20 times
-//! as long. [`WORK`] bounds the steps of each guess, so that all three take at most some ten seconds. Networks that get
-//! fewer than [`LEAST_STEPS`] keep the answer of doubles: those of more than some 280 links on paths.
+//! Doubles have 16 digits. Where weights or levels differ by many orders of magnitude, or alpha is large, the payment
+//! of one connection is lost beside that of another, and no guess leads to the optimum. The method then computes in
+//! pairs of doubles ([`Wide`]), first from the rates that doubles found, then from the first guesses. Such a step takes
+//! some 20 times as long. [`WORK`] bounds the steps of each guess, so that all three take at most some ten seconds.
+//! Networks that would get fewer than [`LEAST_STEPS`] keep the answer of doubles: those with more than some 280 links
+//! on paths.
 
 use std::sync::Arc;
 
@@ -18,16 +19,17 @@ use crate::problem::{Problem, trim};
 /// The solver's error at which an answer counts as found.
 pub(super) const FOUND: f64 = 1e-7;
 
-/// From one alpha to the next, on the long way to one that is too great to begin with.
+/// The ratio of successive alphas on the slow way to an alpha that is too great for the first step.
 const GENTLER: f64 = 1.3;
 
-/// Multiplications in twice the digits that one guess may cost, about three seconds.
+/// Multiplications in twice the digits that one guess may cost; they take about three seconds.
 const WORK: f64 = 2e8;
 
-/// Steps in twice the digits that are worth a try.
+/// The least number of steps in twice the digits for which an attempt is worthwhile.
 const LEAST_STEPS: usize = 50;
 
-/// The optimum, from `first` or another guess; that is needed seldom, and only where numbers lie far apart.
+/// Finds the optimum from `first` or another guess. Other guesses are seldom needed, and only where numbers differ by
+/// many orders of magnitude.
 pub(super) fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
     let alpha = first.alpha;
     let mut best = Attempt::from(first);
@@ -35,7 +37,7 @@ pub(super) fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
         best = best.or(Attempt::from(Scaled::new(problem, alpha, Guess::Claimed)));
     }
     if best.solved.error > FOUND && alpha > 1.0 {
-        // A gentler utility is easier, and its rates are not far off: one step from half of alpha, or else many.
+        // A gentler utility is easier, and its rates are not far off: one step from half of alpha, or otherwise many.
         best = best.or(by_gentler_utilities(problem, alpha, alpha / 2.0, 2.0));
     }
     if best.solved.error > FOUND && alpha > 1.0 {
@@ -44,7 +46,7 @@ pub(super) fn optimum(problem: &Arc<Problem>, first: Scaled) -> Attempt {
     if best.solved.error > FOUND { in_twice_the_digits(problem, best) } else { best }
 }
 
-/// The optimum by those of gentler utilities, each greater by `ratio` than the one before.
+/// Finds the optimum through gentler utilities, each greater by `ratio` than the one before.
 fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64, first: f64, ratio: f64) -> Attempt {
     let mut gentle = first;
     let mut attempt = Attempt::from(Scaled::new(problem, gentle, Guess::Filled));
@@ -58,7 +60,8 @@ fn by_gentler_utilities(problem: &Arc<Problem>, alpha: f64, first: f64, ratio: f
     attempt
 }
 
-/// The optimum in twice the digits, from the rates of `best` or another guess; or `best`, if that would take too long.
+/// Finds the optimum in twice the digits, from the rates of `best` or another guess; returns `best` if that would take
+/// too long.
 fn in_twice_the_digits(problem: &Arc<Problem>, mut best: Attempt) -> Attempt {
     let alpha = best.scaled.alpha;
     let (mut rates, _) = unscale(problem, &best.scaled, &best.solved);
@@ -73,7 +76,7 @@ fn in_twice_the_digits(problem: &Arc<Problem>, mut best: Attempt) -> Attempt {
     best
 }
 
-/// What came of a guess.
+/// The result of a guess.
 pub(super) struct Attempt {
     pub scaled: Scaled,
     pub solved: Solved<f64>,
@@ -93,7 +96,7 @@ impl Attempt {
         Self { scaled, solved }
     }
 
-    /// The better of two, with the steps of both.
+    /// The better of two attempts, with the sum of their steps.
     fn or(self, other: Self) -> Self {
         let steps = self.solved.steps + other.solved.steps;
         let mut better = if other.solved.error < self.solved.error { other } else { self };

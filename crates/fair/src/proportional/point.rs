@@ -2,7 +2,7 @@
 
 use super::real::Real;
 
-/// A price is not told from 0 below this part of the marginal utility.
+/// A price below this part of the marginal utility is not distinguished from 0.
 pub(super) const CHEAP: f64 = 1e-6;
 
 /// All unknowns in scaled units, or a direction in which they change.
@@ -13,13 +13,13 @@ pub(super) struct Point<T> {
     pub kappa: Vec<T>,
     pub s: Vec<T>,
     pub v: Vec<T>,
-    /// Of each group; 0 and infinite without a demand.
+    /// The price of each group's demand (0 without a demand), and the rest of the demand (infinite without one).
     pub mu: Vec<T>,
     pub left: Vec<T>,
 }
 
 impl<T: Real> Point<T> {
-    /// What `group` pays for a unit of rate, or a small part of its marginal utility, if that is more.
+    /// The payment of `group` for a unit of rate, or a small part of its marginal utility, whichever is more.
     pub fn offer(&self, group: usize) -> T {
         (self.v[group] - self.mu[group]).max(T::from(CHEAP) * self.v[group])
     }

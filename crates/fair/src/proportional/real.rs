@@ -1,9 +1,9 @@
-//! Numbers that the interior-point method computes with: doubles, or pairs of them.
+//! The numbers that the interior-point method computes with: doubles, or pairs of them.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, Neg, Sub, SubAssign};
 
-/// A number type, with the limits that follow from its digits.
+/// A number type, with the tolerances that follow from its digits.
 pub(super) trait Real:
     Copy
     + PartialOrd
@@ -22,10 +22,10 @@ pub(super) trait Real:
     /// A pivot below this part of its diagonal entry is rounding error; some units in the last place.
     const ROUNDING: f64;
 
-    /// The part that softens the linear system; about the root of a unit in the last place.
+    /// The part that softens the linear system; about the square root of a unit in the last place.
     const SOFT: f64;
 
-    /// An error of the linear system that refinement need not improve; some units in the last place.
+    /// The error of the linear system at which refinement ends; some units in the last place.
     const SOLVED: f64;
 
     fn sqrt(self) -> Self;

@@ -1,21 +1,21 @@
-//! A problem as the solver sees it: only what is alive, and every number relative to its own connection or link.
+//! A problem as the solver sees it: only its live parts, with every number relative to its own connection or link.
 //!
 //! ```text
 //! xi[p]    = rate of path p / Y[c]                Y[c]   a first guess of c's rate
 //! eta[c]   = sum of xi over c's paths             0 < eta < room[c] = demand / Y
 //! a[p,l]   = coefficient * Y[c] / capacity[l]     sum of a * xi over the paths on l <= 1
-//! v[c]     = Y * U' / unit                        what c would pay for its first guess
-//! kappa[l] = capacity[l] * price[l] / unit        what link l earns
+//! v[c]     = Y * U' / unit                        payment of c for its first guess
+//! kappa[l] = capacity[l] * price[l] / unit        earnings of link l
 //! v = value[c] * eta^-alpha,                      value = weight^alpha * Y^(1 - alpha) / unit
 //! ```
 //!
-//! The unit of money is the greatest `weight^alpha * Y^(1 - alpha)`. Capacities, weights and rates may lie tens of powers
-//! of ten apart; what meets in a sum is money, or shares of a link.
+//! The unit of money is the greatest `weight^alpha * Y^(1 - alpha)`. Capacities, weights and rates may differ by tens
+//! of powers of ten; the terms of one sum are either all money or all shares of a link.
 //!
-//! Where a demand is met, it decides nothing how much more than its paths cost its connection would pay. So a demand far
-//! below the levels of those that links hold back is taken to be met, and its value is lowered, as if its level were
-//! just below theirs: `value * (demand / weight / enough)^alpha`. With large alphas, values would lie tens of powers of
-//! ten apart otherwise, and what others pay would be lost beside what small demands would.
+//! Where a demand is met, it does not matter by how much the marginal utility exceeds the price of the paths. So a
+//! demand far below the levels of those that links hold back is assumed to be met, and its value is lowered, as if its
+//! level were just below theirs: `value * (demand / weight / enough)^alpha`. With large alphas, values would otherwise
+//! differ by tens of powers of ten, and the payments of other connections would be lost beside those of small demands.
 
 use std::sync::Arc;
 
@@ -29,56 +29,56 @@ use crate::upward::CSlen;
 #[derive(Default)]
 pub(super) struct Scaled {
     pub alpha: f64,
-    /// Paths of group g: `offsets[g]..offsets[g + 1]`.
+    /// The offsets of the groups' paths: group g has the paths `offsets[g]..offsets[g + 1]`.
     offsets: Vec<usize>,
-    /// Of each group: the connection, its first guess Y, the level of that, its value, and its room.
+    /// The connection of each group, with its first guess Y, the level of that, its value, and its room.
     pub connection: Vec<usize>,
     pub guess: Vec<f64>,
     pub level: Vec<f64>,
     pub value: Vec<f64>,
     pub room: Vec<f64>,
-    /// Of each group: whether its demand is so small that it is taken to be met.
+    /// Whether the demand of each group is so small that it is assumed to be met.
     is_small: Vec<bool>,
-    /// Of each path in the grouped order: its number in the problem, and where it starts.
+    /// The number of each path in the problem, in the grouped order, and its start value.
     pub path: Vec<u32>,
     pub first: Vec<f64>,
-    /// Rows and amounts a of path p: `uses[use_offsets[p]..use_offsets[p + 1]]`.
+    /// The offsets of the paths' uses: path p has the rows and amounts `uses[use_offsets[p]..use_offsets[p + 1]]`.
     use_offsets: Vec<usize>,
     uses: Vec<(u32, f64)>,
-    /// Of each row: the link.
+    /// The link of each row.
     pub link: Vec<u32>,
-    /// Logarithm of the unit of money, and of the least value.
+    /// The logarithms of the unit of money and of the least value.
     pub unit_ln: f64,
     pub least_ln: f64,
 }
 
-/// What the first guess of the rates is.
+/// The origin of the first guess of the rates.
 #[derive(Clone, Copy)]
 pub(super) enum Guess<'a> {
-    /// Nearly what some passes of c-SLEN give, and a part of its claim for what gets next to nothing there.
+    /// Nearly the rates after some passes of c-SLEN; a path that gets next to nothing there gets a part of its claim.
     Filled,
-    /// The same, from given rates of paths.
+    /// Nearly the given rates of paths; a path with next to nothing gets a part of its claim.
     Near(&'a [f64]),
-    /// What each path gets if the paths on a link share it by weight; no demand is taken to be met.
+    /// The rates of the paths if all paths on a link share it by weight; no demand is assumed to be met.
     Claimed,
 }
 
 /// The part of a link or demand that the first guess fills.
 const FILLED: f64 = 0.5;
 
-/// The part of the first guess that c-SLEN gives; the rest is a part of the claim.
+/// The part of the first guess that comes from c-SLEN; the rest is a part of the claim.
 const GIVEN: f64 = 0.9;
 
-/// Passes of c-SLEN for the first guess.
+/// Number of passes of c-SLEN for the first guess.
 const PASSES: usize = 10;
 
-/// The part of a demand that may be left of it where it counts as met.
+/// The part of a demand that may be unmet where the demand counts as met.
 const MET: f64 = 1e-7;
 
-/// The part of its demand under which a link holds a connection back, in a guess.
+/// The part of its demand under which, in a guess, a link holds a connection back.
 const SHORT: f64 = 0.9;
 
-/// So many times what the paths of others cost is a price that no path comes to.
+/// No path reaches a price of this multiple of the cost of others' paths.
 const DEAR: f64 = 10.0;
 
 impl Scaled {
@@ -140,12 +140,12 @@ impl Scaled {
         self.room[group].is_finite()
     }
 
-    /// Whether the first guess has a connection's demand met, but for the part of it that is left free.
+    /// Whether the first guess meets a connection's demand, except for the part of it that is left free.
     pub fn is_met(&self, group: usize) -> bool {
         self.room[group] <= 1.001 / (GIVEN * FILLED)
     }
 
-    /// Whether the demands that were taken to be met are, with this much left of each.
+    /// Whether the demands that were assumed to be met are met, given the rest `left` of each.
     pub fn bears_out(&self, left: &[f64]) -> bool {
         (0..self.groups()).all(|g| !self.is_small[g] || left[g] <= MET * self.room[g])
     }
@@ -158,14 +158,15 @@ impl Scaled {
         &self.uses[self.use_offsets[path]..self.use_offsets[path + 1]]
     }
 
-    /// About how many multiplications a step takes: to factor the matrix, to build it, and to refine its solutions.
+    /// The approximate number of multiplications in a step: to build and factor the matrix, and to refine its
+    /// solutions.
     pub fn work(&self) -> f64 {
         let of_rows = (self.link.len() as f64).powi(3) / 6.0;
         let of_path = |p: usize| self.uses_of(p).len().pow(2) + 30 * self.uses_of(p).len();
         of_rows + (0..self.path.len()).map(of_path).sum::<usize>() as f64
     }
 
-    /// What a unit of `path` costs at these earnings of the rows.
+    /// The price of a unit of `path` at these earnings of the rows.
     pub fn price<T: Real>(&self, path: usize, kappa: &[T]) -> T {
         self.uses_of(path).iter().map(|&(row, a)| T::from(a) * kappa[row as usize]).sum()
     }
@@ -176,7 +177,7 @@ impl Scaled {
     }
 }
 
-/// The links with a limit on live paths, as rows: the link of each row, and the row of each link.
+/// The links that limit live paths, as rows: the link of each row, and the row of each link.
 fn rows(problem: &Problem, live: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
     let (mut link, mut row_of) = (vec![], vec![u32::MAX; problem.links()]);
     for &path in live.iter().flatten() {
@@ -190,10 +191,11 @@ fn rows(problem: &Problem, live: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
     (link, row_of)
 }
 
-/// A level at which a connection would pay for any path, if `rates` are about right; 0 if links hold nobody back.
+/// A level at which a connection would pay for any path, if `rates` are about right; 0 if links hold no connection
+/// back.
 ///
-/// Who is held back at the level y pays `y^-alpha` for a path, and no link on it costs more. So no path costs more than
-/// its hops times what is paid at the least of these levels.
+/// A connection that is held back at the level y pays `y^-alpha` for a path, and no link on it costs more. So no path
+/// costs more than its hops times the payment at the least of these levels.
 fn enough(problem: &Problem, alpha: f64, live: &[Vec<u32>], rates: &[f64]) -> f64 {
     let rate = |c: usize| live[c].iter().map(|&path| rates[path as usize]).sum::<f64>();
     let held = (0..live.len()).filter(|&c| !live[c].is_empty() && rate(c) < SHORT * problem.demand(c));
@@ -202,14 +204,14 @@ fn enough(problem: &Problem, alpha: f64, live: &[Vec<u32>], rates: &[f64]) -> f6
     if least.is_finite() { least * (DEAR * hops as f64).powf(-1.0 / alpha) } else { 0.0 }
 }
 
-/// What some passes of c-SLEN give each path.
+/// The rate of each path after some passes of c-SLEN.
 fn filled(problem: &Arc<Problem>) -> Vec<f64> {
     let mut solver = CSlen::new(Arc::clone(problem), &Start::Equal).expect("equal portions are always possible");
     (0..PASSES).for_each(|_| solver.pass());
     solver.allocation(false, 0.0).path_rates
 }
 
-/// What each live path gets if all paths on a link share it by their connections' weights; no link is overloaded.
+/// The rate of each live path if all paths on a link share it by their connections' weights; no link is overloaded.
 fn claimed(problem: &Problem, live: &[Vec<u32>]) -> Vec<f64> {
     let mut claims = vec![0.0; problem.links()];
     let claim = |c: usize| problem.weight(c) / live[c].len() as f64;

@@ -1,21 +1,21 @@
-//! Where the interior-point method starts: rates under all limits, prices over all marginal utilities.
+//! The start of the interior-point method: rates below all limits, prices above all marginal utilities.
 
 use super::point::Point;
 use super::real::Real;
 use super::scaled::Scaled;
 
-/// What a path costs at least, relative to what its connection would pay.
+/// The least price of a path relative to its connection's marginal utility.
 const HIGH: f64 = 1.5;
 
-/// What a link costs at least, relative to what the least of its connections would pay for a unit.
+/// The least price of a link relative to the least payment of its connections for a unit.
 const LOW: f64 = 0.1;
 
 /// The first guess of the rates, and prices that exceed every marginal utility.
 ///
-/// Each link begins with a low price. Then connections, by rising level, raise the price of the fullest link of each
-/// of their paths until the path costs enough: where rates are nearly max-min fair, that is the link which holds them
-/// back, and those with lower levels hold more links. Where it is the demand that holds a connection back, its own mu
-/// makes up for what is lacking: the marginal utility of a small demand may be millions of times what links cost.
+/// Each link begins with a low price. Then connections, in order of rising level, raise the price of the fullest link
+/// of each of their paths until the path costs enough: where rates are nearly max-min fair, that is the link that holds
+/// them back, and connections with lower levels hold more links. Where the demand limits a connection, its own mu makes
+/// up for the difference: the marginal utility of a small demand may be millions of times the price of links.
 pub(super) fn point<T: Real>(scaled: &Scaled) -> Point<T> {
     let (rows, groups) = (scaled.link.len(), scaled.groups());
     let (high, low) = (T::from(HIGH), T::from(LOW));

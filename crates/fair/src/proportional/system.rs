@@ -1,4 +1,4 @@
-//! The linear system of a step, by a positive matrix of the size of the rows.
+//! The linear system of a step, solved with a positive matrix of the size of the rows.
 //!
 //! ```text
 //! diag(z / xi) xi + (alpha v / eta) 1 1' xi + A' kappa + 1 mu = right.xi      for each connection's paths
@@ -12,24 +12,24 @@
 //! M = sum over c of A H^-1 A' + diag(s / kappa),    D = xi / z,  h = alpha v / eta + mu / left
 //! ```
 //!
-//! Where the optimum is near, D, kappa / s and mu / left are huge, and small numbers beside them would be lost. Three
-//! things keep them. z, s and left are softened: a small part of what they are measured by is added, which bounds
-//! D and the others, and refinement takes the effect back. H^-1 is written by differences from the connection's
-//! path of the greatest D, with `S = 1 / h + sum of D` and `delta[i] = a[i] - a[largest]`:
+//! Near the optimum, D, kappa / s and mu / left are huge, and small numbers beside them would be lost. Three measures
+//! keep them. First, z, s and left are softened: adding a small part of their reference values bounds D and the others,
+//! and refinement undoes the effect. Second, H^-1 is written with differences from the connection's path of the
+//! greatest D, with `S = 1 / h + sum of D` and `delta[i] = a[i] - a[largest]`:
 //!
 //! ```text
 //! A H^-1 A' = m a a' + (a u' + u a') / (h S) + sum of D[i] delta[i] delta[i]' - u u' / S
 //! m = sum of D / (h S),  a = a[largest],  u = sum of D[i] delta[i]
 //! ```
 //!
-//! And rates and mu are computed from deviations of a connection's prices from their mean.
+//! Third, rates and mu are computed from deviations of a connection's prices from their mean.
 
 use super::cholesky::Matrix;
 use super::point::Point;
 use super::real::Real;
 use super::scaled::Scaled;
 
-/// Rounds of refinement at the most.
+/// Greatest number of refinement rounds.
 const ROUNDS: usize = 6;
 
 /// Unknowns of the linear system, or its right sides.
@@ -47,20 +47,20 @@ impl<T: Real> Unknowns<T> {
     }
 }
 
-/// A connection's part: numbers of its H.
+/// A connection's part of the system: the numbers of its H.
 #[derive(Clone)]
 struct Block<T> {
     h: T,
-    /// `alpha v / eta`, and `mu / left` softened.
+    /// The values `alpha v / eta`, and `mu / left` softened.
     slope: T,
     held: T,
-    /// Sum of D, and the path of the greatest.
+    /// The sum of D, and the path of the greatest D.
     sum: T,
     largest: usize,
 }
 
 pub(super) struct System<T> {
-    /// D of each path.
+    /// The value D of each path.
     d: Vec<T>,
     blocks: Vec<Block<T>>,
     matrix: Matrix<T>,
@@ -145,7 +145,7 @@ impl<T: Real> System<T> {
         Unknowns { xi, kappa, mu }
     }
 
-    /// Turns what remains of prices into rates, and gives mu.
+    /// Converts the price residuals into rates, and computes mu.
     fn rates(&self, scaled: &Scaled, prices: &mut [T], over: &[T]) -> Vec<T> {
         let mut mu = vec![T::zero(); scaled.groups()];
         for (g, block) in self.blocks.iter().enumerate() {
@@ -161,7 +161,7 @@ impl<T: Real> System<T> {
     }
 }
 
-/// What `found` leaves of the right sides, and the greatest of it, relative to money and capacities.
+/// The residual of the right sides for the solution `found`, and its greatest value, relative to money and capacities.
 fn remainder<T: Real>(
     scaled: &Scaled,
     point: &Point<T>,
@@ -194,13 +194,13 @@ fn remainder<T: Real>(
     (rest, worst)
 }
 
-/// Adds a connection's part to the matrix; keeps memory for it.
+/// Work space for adding the part of one connection to the matrix.
 struct Differences<T> {
-    /// Of each row: the amount of the largest path, that of the path at hand, and u.
+    /// The use of each row by the largest path and by the present path, and the value u.
     largest: Vec<T>,
     other: Vec<T>,
     u: Vec<T>,
-    /// The rows of the connection, rising; and those where the path at hand differs, with the difference.
+    /// The rows of the connection, in rising order; and the rows where the present path differs, with the difference.
     rows: Vec<u32>,
     delta: Vec<(u32, T)>,
 }
@@ -242,7 +242,7 @@ impl<T: Real> Differences<T> {
         }
     }
 
-    /// Where `path` uses another amount than `largest`.
+    /// Finds the rows where `path` uses another amount than `largest`.
     fn compare(&mut self, scaled: &Scaled, path: usize, largest: usize) {
         for &(row, a) in scaled.uses_of(path) {
             self.other[row as usize] = a.into();
@@ -254,7 +254,7 @@ impl<T: Real> Differences<T> {
             if difference != T::zero() {
                 self.delta.push((row as u32, difference));
             }
-            // A row that both use comes twice, and differs no more.
+            // A row that both use comes twice; the second time the difference is 0.
             self.other[row] = self.largest[row];
         }
         both().for_each(|row| self.other[row] = T::zero());

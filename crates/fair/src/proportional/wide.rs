@@ -1,4 +1,4 @@
-//! Numbers of twice a double's digits: the sum of two doubles, of which the second is what the first leaves.
+//! Numbers with twice a double's digits: the sum of two doubles, of which the second is the remainder of the first.
 //!
 //! They have some 31 decimal digits, and the exponents of doubles [joldes2017]. A sum or product of two doubles is held
 //! exactly; all other results are right to a few units in the last place. Below about 1e-290 the second half is lost.
@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, Neg, Sub, SubAssign};
 
 use super::real::Real;
 
-/// `high + low`, where low is at most half a unit in the last place of high; 0 if high is infinite.
+/// The number `high + low`, where low is at most half a unit in the last place of high; 0 if high is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Wide {
     high: f64,
@@ -42,7 +42,7 @@ impl Wide {
         Self::with(high, || a.mul_add(b, -high))
     }
 
-    /// A number with what its first half leaves; nothing is left of what is infinite.
+    /// A number with the remainder of its first half; the remainder is 0 where the first half is infinite.
     fn with(high: f64, low: impl FnOnce() -> f64) -> Self {
         Self { high, low: if high.is_finite() { low() } else { 0.0 } }
     }
@@ -101,7 +101,7 @@ impl Mul for Wide {
 impl Div for Wide {
     type Output = Self;
 
-    /// Long division, by three digits of the size of a double.
+    /// Long division, with three digits of the size of a double.
     fn div(self, other: Self) -> Self {
         let first = self.high / other.high;
         if !first.is_finite() || other.high.is_infinite() {
@@ -153,7 +153,7 @@ impl Real for Wide {
         Self::ordered_sum(root, rest.high / (2.0 * root))
     }
 
-    /// `k ln 2 + 2 artanh((m - 1) / (m + 1))` for `m * 2^k`, where m is 0.7 to 1.42.
+    /// The natural logarithm, as `k ln 2 + 2 artanh((m - 1) / (m + 1))` for `m * 2^k`, where m is 0.7 to 1.42.
     fn ln(self) -> Self {
         if !(self.high > 0.0 && self.high.is_finite()) {
             return self.high.ln().into();

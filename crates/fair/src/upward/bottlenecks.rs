@@ -1,19 +1,19 @@
-//! Whether every subflow seems to have a bottleneck after a pass: the quick half of the stop rule.
+//! A quick check after a pass whether every subflow seems to have a bottleneck: the first half of the stop rule.
 //!
-//! It reckons with the pairs and the free capacity that the pass left, so it costs a fraction of a pass. It overlooks
-//! each subflow with no more than `tolerance` of its connection's rate, which is what shrinks for ever: how little that must
-//! be beside others is for [`crate::certify()`] to say, which has the last word before the solver stops.
+//! It uses the pairs and the free capacity that the pass left, so it costs a fraction of a pass. It ignores each
+//! subflow with at most `tolerance` of its connection's rate, which may shrink forever. [`crate::certify()`] decides
+//! how small such a subflow must be relative to others, and has the last word before the solver stops.
 
 use super::CSlen;
 use crate::incidence::bits;
 
 impl CSlen {
-    /// Level of a connection: its rate by weight.
+    /// The level of a connection: its rate divided by its weight.
     fn level(&self, c: usize) -> f64 {
         self.outcome.totals[c] / self.problem.weight(c)
     }
 
-    /// On each link the greatest level of a connection with a subflow there of more than `tolerance` of its rate.
+    /// The greatest level on each link of a connection with a subflow there of more than `tolerance` of its rate.
     fn top_levels(&self, tolerance: f64) -> Vec<f64> {
         let mut top = vec![0.0f64; self.problem.links()];
         for group in 0..self.incidence.groups() {
@@ -39,8 +39,8 @@ impl CSlen {
         self.outcome.totals[c] >= self.problem.demand(c) * (1.0 - tolerance)
     }
 
-    /// How far `link` is from a bottleneck for a connection of this level: the larger of its relative slack and the
-    /// relative excess of the link's top level over the connection's.
+    /// The distance of `link` from a bottleneck for a connection of this level: the larger of its relative slack and
+    /// the relative excess of the link's top level over the connection's.
     fn shortfall(&self, link: usize, level: f64, top: f64) -> f64 {
         let excess = if top > level { 1.0 - level / top } else { 0.0 };
         self.slack(link).max(excess)
@@ -51,7 +51,7 @@ impl CSlen {
         if capacity > 0.0 { self.free[link] / capacity } else { 0.0 }
     }
 
-    /// The subflows of a group that have a bottleneck to the tolerance, a bit each, as far as the pass can tell.
+    /// The subflows of a group that have a bottleneck within the tolerance, one bit each, as far as the pass can tell.
     fn held(&self, group: usize, tops: &[f64], tolerance: f64) -> u32 {
         let c = self.incidence.connection_of(group);
         if self.has_its_demand(c, tolerance) {
@@ -65,7 +65,7 @@ impl CSlen {
         })
     }
 
-    /// Whether every subflow has a bottleneck to the tolerance, as far as the pass can tell.
+    /// Whether every subflow has a bottleneck within the tolerance, as far as the pass can tell.
     pub(super) fn seems_certified(&self, tolerance: f64) -> bool {
         let tops = self.top_levels(tolerance);
         (0..self.incidence.groups()).all(|group| {
@@ -74,7 +74,7 @@ impl CSlen {
         })
     }
 
-    /// On each link the least level of a connection that carries something there.
+    /// The least level on each link of a connection with a load there.
     pub(super) fn least_levels(&self) -> Vec<f64> {
         let mut least = vec![f64::INFINITY; self.problem.links()];
         for group in 0..self.incidence.groups() {
@@ -93,7 +93,7 @@ impl CSlen {
         rates.fold(0, |word, (bit, &rate)| word | u32::from(rate > 0.0) << bit)
     }
 
-    /// The subflows of a group over a full link on which the connection outdoes another, a bit each.
+    /// The subflows of a group over a full link on which the connection has a greater level than another, one bit each.
     pub(super) fn outdoing(&self, group: usize, least: &[f64], tolerance: f64) -> u32 {
         let level = self.level(self.incidence.connection_of(group)) * (1.0 - tolerance);
         let outdoes = |link: usize| least[link] < level && self.slack(link) <= tolerance;
@@ -101,9 +101,10 @@ impl CSlen {
         pairs.filter(|pair| outdoes(pair.link as usize)).fold(0, |word, pair| word | pair.mask)
     }
 
-    /// Those of the subflows `these` of a group that have a bottleneck, where all counts that larger connections carry.
+    /// The subflows among `these` of a group that have a bottleneck, with the whole load of larger connections taken
+    /// into account.
     ///
-    /// `larger` keeps that of the links that were looked at.
+    /// `larger` keeps that load for the links that were looked at.
     pub(super) fn held_exactly(&self, group: usize, these: u32, larger: &mut [Option<Larger>], tolerance: f64) -> u32 {
         let c = self.incidence.connection_of(group);
         if self.has_its_demand(c, tolerance) {
@@ -140,14 +141,14 @@ impl CSlen {
     }
 }
 
-/// What connections carry on a link, by falling level: each with all before it.
+/// The loads of connections on a link, in order of falling level: each with the sum of all before it.
 #[derive(Clone)]
 pub(super) struct Larger {
     by_level: Vec<(f64, f64)>,
 }
 
 impl Larger {
-    /// What those over a level carry together.
+    /// The total load of the connections over a level.
     fn over(&self, level: f64) -> f64 {
         let count = self.by_level.partition_point(|&(other, _)| other > level);
         if count == 0 { 0.0 } else { self.by_level[count - 1].1 }

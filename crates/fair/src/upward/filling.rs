@@ -1,14 +1,14 @@
-//! The links while they fill, and the search for the one that saturates next.
+//! The links while they fill, and the search for the link that saturates next.
 //!
-//! A link's slope is changed by addition and subtraction. When little is left of the greatest that it was, it may be all
-//! rounding error, and is stale: the link then counts as if it saturated earlier than it can. Only if that makes it the
-//! next to saturate is its slope worth summing anew. The search keeps the least level of each block of links, and looks
-//! again only into blocks that were touched.
+//! A link's slope changes by addition and subtraction. When only a small part of its greatest value is left, the slope
+//! may be all rounding error, and is stale: the link then counts as if it saturated at the earliest level that is
+//! possible. Its slope is summed anew only if that makes it the next to saturate. The search keeps the least level of
+//! each block of links, and looks again only into blocks that have changed.
 
-/// A slope is stale when less than this part is left of the greatest that it was.
+/// A slope is stale when less than this part of its greatest value is left.
 const STALE: f64 = 1e-4;
 
-/// How far rounding may put off a slope, as a part of the greatest that it was.
+/// The greatest rounding error of a slope, as a part of its greatest value.
 const DOUBT: f64 = 1e-10;
 
 /// Links in a block of the search.
@@ -21,20 +21,21 @@ pub(super) struct Link {
     pub left: f64,
     pub slope: f64,
     pub since: f64,
-    /// The greatest slope seen at a search since it was summed anew.
+    /// The greatest slope seen at a search since the slope was summed anew.
     pub peak: f64,
 }
 
 /// The links, and the search for the one that saturates next.
 pub(super) struct Filling {
     links: Vec<Link>,
-    /// Of each block of links: the least level at which one saturates, and which.
+    /// The least level at which a link of each block saturates, and that link.
     least: Vec<(f64, u32)>,
     is_touched: Vec<bool>,
 }
 
 impl Link {
-    /// The level at which the link saturates, or one before if the slope is stale; infinite if nothing on it grows.
+    /// The level at which the link saturates, or an earlier one if the slope is stale; infinite if its load does not
+    /// grow.
     fn level(&self) -> f64 {
         let slope = if self.is_stale() { self.slope.max(0.0) + DOUBT * self.peak } else { self.slope };
         if slope > 0.0 { self.since + self.left.max(0.0) / slope } else { f64::INFINITY }
@@ -46,7 +47,7 @@ impl Link {
 
     /// Adds `change` to the slope at level `z`.
     fn tilt(&mut self, change: f64, z: f64) {
-        // Many pairs are touched at one level: only the first has anything to take off.
+        // Many pairs change at one level: only the first has anything to subtract.
         if z > self.since {
             self.left -= self.slope * (z - self.since);
             self.since = z;

@@ -6,7 +6,7 @@
 //! ```text
 //! P[f] = starting portion of subflow f in its connection c
 //! repeat
-//!     T_f = 0; all levels rise together: connection c gains w_c dz in all, its unfrozen subflows in proportion to P
+//!     T_f = 0; all levels rise together: connection c gains w_c dz in total, its unfrozen subflows in proportion to P
 //!     whenever a link saturates, at level S[l] = z + (capacity - load) / (growth of load), its subflows freeze,
 //!         and the growth of their connections goes to the subflows left
 //!     whenever z reaches demand_c / w_c, connection c freezes
@@ -14,14 +14,14 @@
 //! until every subflow has a bottleneck, to the tolerance
 //! ```
 //!
-//! differs: the saturation level subtracts the rates of all subflows of the link; as printed (function 2, line 3) it
-//! subtracts those of frozen ones only, which oversaturates links and does not converge.
+//! differs: the saturation level subtracts the rates of all subflows of the link. As printed (function 2, line 3) it
+//! subtracts only those of frozen ones, which oversaturates links and does not converge.
 //! differs: weights, demands and QoS factors, as the paper proposes (sec. IV) but does not spell out.
-//! differs: the stop rule is the certificate, "every subflow has a bottleneck", not a small change between passes;
-//! a small change may come long before the answer. The paper's rule is there for comparison ([`Stop::Change`]).
+//! differs: the stop rule is the certificate, "every subflow has a bottleneck", not a small change between passes; a
+//! small change may come long before the answer. The paper's rule is there for comparison ([`Stop::Change`]).
 //!
-//! The limit depends on the start (see [`Start`]); a portion that reaches 0 stays there, unless the stop rule took it
-//! there (see [`vanishing`]).
+//! The limit depends on the start ([`Start`]). A portion that reaches 0 stays there, unless the stop rule set it to 0
+//! ([`vanishing`]).
 
 mod bottlenecks;
 mod filling;
@@ -39,19 +39,19 @@ use crate::passes::{self, Outcome, Passes, Stop};
 use crate::problem::{Problem, trim};
 use crate::start::{self, Start, StartError};
 
-/// From this number of passes on, each power of two asks for a certificate though the rates do not seem fair.
+/// From this number of passes on, each power of two triggers a certificate though the rates do not seem fair.
 const LOOKS: usize = 512;
 
-/// c-SLEN, pass by pass.
+/// The c-SLEN solver, which runs pass by pass.
 pub struct CSlen {
     problem: Arc<Problem>,
     incidence: Incidence,
-    /// Of each link, see [`watch`].
+    /// Whether the filling follows each link, as [`watch`] explains.
     is_watched: Vec<bool>,
-    /// Demand / weight of each connection with a finite demand, rising, and the connection.
+    /// The ratio of demand to weight of each connection with a finite demand, in rising order, and the connection.
     by_demand: Vec<(f64, u32)>,
     outcome: Outcome,
-    /// Capacity left on each link after the last pass.
+    /// The free capacity of each link after the last pass.
     free: Vec<f64>,
     state: pass::State,
     sums: sums::Sums,
@@ -59,10 +59,10 @@ pub struct CSlen {
 }
 
 impl CSlen {
-    /// Ready for the first pass.
+    /// Prepares the first pass.
     ///
     /// # Errors
-    /// Starting portions that cannot be.
+    /// Returns an error for invalid starting portions.
     pub fn new(problem: Arc<Problem>, start: &Start) -> Result<Self, StartError> {
         let portions = start::portions(&problem, start)?;
         let incidence = Incidence::new(&problem);
@@ -99,13 +99,14 @@ impl Passes for CSlen {
         self.outcome.allocation(&self.problem, self.path_rates(), converged, tolerance)
     }
 
-    /// Towards a certificate, what is about to vanish is taken out once nothing else is amiss, see [`vanishing`].
+    /// Runs until `stop` is met. For a certificate, it removes subflows that are about to vanish once all else is fair
+    /// ([`vanishing`]).
     fn run(&mut self, stop: Stop, most: usize) -> bool {
         let Stop::Certificate(tolerance) = stop else { return passes::run(self, stop, most) };
         loop {
             let has_come_back = self.bring_back(tolerance);
             let is_near = self.passes() > 0 && !has_come_back && self.seems_certified(tolerance);
-            // Rates may be fair before they seem so, where what is overlooked decides: a look now and then tells.
+            // Rates may be fair before they seem so, where ignored subflows decide: an occasional certificate tells.
             if (is_near || self.is_worth_a_look()) && self.is_certified(tolerance) {
                 return true;
             }
@@ -122,7 +123,7 @@ impl Passes for CSlen {
 }
 
 impl CSlen {
-    /// Whether so many passes are done that a certificate costs little beside them.
+    /// Whether there have been enough passes that a certificate costs little beside them.
     fn is_worth_a_look(&self) -> bool {
         self.passes() >= LOOKS && self.passes().is_power_of_two()
     }
@@ -131,7 +132,7 @@ impl CSlen {
         certify(&self.problem, &self.path_rates(), tolerance).holds()
     }
 
-    /// The rates after the last pass, without what rounding put over a capacity.
+    /// The rates after the last pass, without the excess over a capacity by rounding.
     fn path_rates(&self) -> Vec<f64> {
         let mut path_rates = self.outcome.path_rates(&self.problem);
         trim(&self.problem, &mut path_rates);
@@ -139,11 +140,11 @@ impl CSlen {
     }
 }
 
-/// Upward max-min fair rates by at most `most` passes of c-SLEN.
+/// Computes upward max-min fair rates by at most `most` passes of c-SLEN.
 ///
 /// # Errors
-/// Starting portions that cannot be. An answer that did not converge is no error here: see
-/// [`Allocation::converged`] and [`Allocation::residual`].
+/// Returns an error for invalid starting portions. An answer that did not converge is not an error:
+/// [`Allocation::converged`] and [`Allocation::residual`] show it.
 pub fn upward_max_min(problem: Arc<Problem>, start: &Start, stop: Stop, most: usize) -> Result<Allocation, StartError> {
     let mut solver = CSlen::new(problem, start)?;
     let converged = solver.run(stop, most) || solver.has_met(stop);

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! z         level: every connection c that is not frozen has the rate w_c z
-//! G[c]      sum of the portions of c's unfrozen subflows: subflow f grows by P[f] / G[c] of what c grows
-//! A[c]      integral of w_c / G[c] dz: an unfrozen subflow has the rate P[f] A[c], with nothing kept for it
+//! G[c]      sum of the portions of c's unfrozen subflows: subflow f grows by P[f] / G[c] of the growth of c
+//! A[c]      integral of w_c / G[c] dz: an unfrozen subflow has the rate P[f] A[c], and needs no memory of its own
 //! s[c,l]    sum of P over the unfrozen subflows of c on l
 //! slope[l]  growth of l's load by z: sum over c of w_c s[c,l] / G[c]
 //! ```
 //!
-//! A subflow is touched only when it freezes, a connection only when one of its subflows does. Demands are met in
-//! an order known beforehand; meeting one lowers the slopes of links, so it never brings a saturation forward, and a
-//! run of them needs no new search for the link that saturates next.
+//! A subflow is updated only when it freezes, a connection only when one of its subflows does. The order in which
+//! demands are met is known beforehand. Meeting a demand lowers the slopes of links, so it never brings a saturation
+//! forward, and a series of met demands needs no new search for the link that saturates next.
 //!
-//! Time goes into fetching a connection from memory when an event touches it, so little is kept for each: the s are
-//! made from the portions when they are wanted, and a subflow's place in `rates` holds its portion until it freezes.
+//! Most of the time goes into fetching a connection from memory when an event affects it, so little is kept for each:
+//! the s are computed from the portions when they are needed, and a subflow's entry in `rates` holds its portion until
+//! it freezes.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -23,38 +24,38 @@ use super::filling::{Filling, Link};
 use crate::incidence::{Incidence, Pair, bits};
 use crate::problem::Problem;
 
-/// A portion below this counts as 0: its subflow carries nothing that 64 bits could tell.
+/// A portion below this counts as 0: its rate would be too small for 64 bits.
 const TINY: f64 = 1e-60;
 
 /// Events that are prepared together.
 const BATCH: usize = 64;
 
-/// What a filling keeps; made once, reused by every pass.
+/// The state of a filling; it is made once and reused by every pass.
 pub(super) struct State {
     filling: Filling,
-    /// Unfrozen subflows of each group, a bit each.
+    /// The unfrozen subflows of each group, one bit each.
     live: Vec<u32>,
-    /// What each group has of G.
+    /// The part of G in each group.
     gains: Vec<f64>,
     live_connections: usize,
     connections: Vec<Growth>,
-    /// Groups at hand, each with its subflows that freeze.
+    /// The groups that the present event affects, each with its subflows that freeze.
     hits: Vec<(usize, u32)>,
 }
 
-/// A connection while it grows.
+/// The growth of a connection during a filling.
 #[derive(Clone, Copy, Default)]
 struct Growth {
     weight: f64,
-    /// w / G: growth by level for a unit of portions.
+    /// The ratio w / G: growth by level for a unit of portions.
     pace: f64,
-    /// A at level `since`.
+    /// The value of A at level `since`.
     grown: f64,
     since: f64,
 }
 
 impl Growth {
-    /// Brings A to level `z`.
+    /// Advances A to level `z`.
     fn advance(&mut self, z: f64) {
         self.grown += self.pace * (z - self.since);
         self.since = z;
@@ -73,7 +74,7 @@ impl State {
         }
     }
 
-    /// What the last filling left of a watched link.
+    /// The free capacity of a watched link after the last filling.
     pub fn left_of(&self, link: usize) -> f64 {
         self.filling.link(link).left.max(0.0)
     }
@@ -96,7 +97,7 @@ impl CSlen {
             let level = f64::max(level, z);
             let met = demands;
             demands += self.by_demand[met..].partition_point(|&(reached, _)| reached <= level);
-            // Demands that are met may move the saturation to a later level: look again.
+            // Demands that are met may move the saturation to a later level: search again.
             if demands > met {
                 z = self.meet(met..demands, z);
                 continue;
@@ -110,7 +111,7 @@ impl CSlen {
         }
     }
 
-    /// All subflows with a portion unfrozen, all links empty.
+    /// Starts a filling: all subflows with a portion are unfrozen, and all links are empty.
     fn begin(&mut self) {
         self.outcome.rates.copy_from_slice(&self.outcome.portions);
         for link in 0..self.problem.links() {
@@ -140,7 +141,7 @@ impl CSlen {
         }
     }
 
-    /// Adds the growth of connection `c`, all unfrozen, to its links.
+    /// Adds the growth of connection `c`, which is all unfrozen, to its links.
     fn load(&mut self, c: usize) {
         let pace = self.state.connections[c].pace;
         for group in self.incidence.groups_of(c) {
@@ -181,7 +182,7 @@ impl CSlen {
         slopes.fold(0.0, |sum, slope| sum + slope)
     }
 
-    /// Meets these demands, the first at level `z` or later; gives the level of the last.
+    /// Meets these demands, the first at level `z` or later; returns the level of the last.
     fn meet(&mut self, demands: Range<usize>, mut z: f64) -> f64 {
         for first in demands.clone().step_by(BATCH) {
             let batch = first..demands.end.min(first + BATCH);
@@ -223,9 +224,10 @@ impl CSlen {
         self.state.filling.set(link, Link { since: z, ..Link::default() });
     }
 
-    /// Brings what `freeze` needs of a group near the processor: many at once take hardly longer than one.
+    /// Fetches the data that `freeze` needs of a group into the cache: many fetches at once take hardly longer than
+    /// one.
     ///
-    /// It reads what lies on lines of memory of its own, eight pairs to a line, and does nothing with it.
+    /// It reads one value from each cache line, eight pairs to a line, and does not use it.
     fn fetch(&self, group: usize) {
         let (pairs, paths) = (self.incidence.watched(group), self.incidence.paths_of(group));
         let growth = &self.state.connections[self.incidence.connection_of(group)];
@@ -233,7 +235,7 @@ impl CSlen {
         black_box((self.outcome.rates[paths.start], self.outcome.rates[paths.end - 1], growth.pace));
     }
 
-    /// Freezes the subflows `hit` of `group`; the others of its connection grow in their place.
+    /// Freezes the subflows `hit` of `group`; the other subflows of its connection grow in their place.
     fn freeze(&mut self, group: usize, hit: u32, z: f64) {
         let c = self.incidence.connection_of(group);
         let growth = &mut self.state.connections[c];
@@ -263,7 +265,7 @@ impl CSlen {
         self.set_rates(group, hit, grown);
     }
 
-    /// Freezes whatever of `c` is unfrozen.
+    /// Freezes all unfrozen subflows of `c`.
     fn freeze_all(&mut self, c: usize, z: f64) {
         let groups = self.incidence.groups_of(c);
         if groups.clone().all(|group| self.state.live[group] == 0) {
@@ -284,8 +286,8 @@ impl CSlen {
         self.state.live_connections -= 1;
     }
 
-    /// Ends a filling in which no watched link feels the subflows that are left. On other links they would grow without
-    /// end, and so their rates say; what no link feels at all, so small are its portions, stays as it is.
+    /// Ends a filling in which the remaining subflows load no watched link. On other links they would grow without end,
+    /// so their rates become infinite; subflows with negligible portions, which load no link at all, keep their rates.
     fn freeze_the_rest(&mut self, z: f64) {
         for c in 0..self.problem.connections() {
             for group in self.incidence.groups_of(c) {
@@ -309,7 +311,8 @@ impl CSlen {
         }
     }
 
-    /// Changes the slopes of the links of `group`, whose sums are set, by so much for a unit of the portions of `these`.
+    /// Changes the slopes of the links of `group`, whose sums are set, by `change` for a unit of the portions of
+    /// `these`.
     fn tilt_links_by(&mut self, group: usize, change: f64, these: u32, z: f64) {
         let (incidence, sums) = (&self.incidence, &self.sums);
         incidence.for_each_watched(group, |Pair { link, mask }, coefficient| {
@@ -317,7 +320,8 @@ impl CSlen {
         });
     }
 
-    /// The same where subflows froze: growth for a unit of portions, and the unfrozen subflows, before and after.
+    /// Changes the slopes of the links of `group` after subflows froze, from the old to the new growth and unfrozen
+    /// subflows.
     fn tilt_links(&mut self, group: usize, (before, were): (f64, u32), (after, are): (f64, u32), z: f64) {
         let (incidence, sums) = (&self.incidence, &self.sums);
         incidence.for_each_watched(group, |Pair { link, mask }, coefficient| {

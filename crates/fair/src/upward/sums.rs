@@ -1,8 +1,8 @@
-//! Sums over any of a group's paths, from tables of four paths each.
+//! Sums over any subset of a group's paths, from tables of four paths each.
 //!
-//! A pass wants the sum of portions over the paths of each pair: a group has some fifty pairs, and a walk along the
-//! bits of each is a loop of unknown length. Sixteen sums for every four paths are made once, and then a pair takes a
-//! look at each table and no branch.
+//! A pass needs the sum of portions over the paths of each pair: a group has some fifty pairs, and a walk along the
+//! bits of each is a loop of unknown length. The sixteen sums for every four paths are computed once; then a pair needs
+//! one look-up in each table and no branch.
 
 /// The sums over all subsets of each four paths of a group.
 pub(super) struct Sums {
@@ -27,9 +27,9 @@ impl Sums {
         self.has_more = values.len() > 16;
     }
 
-    /// The sum over the paths whose bits are set; there must be none beyond the values given.
+    /// The sum over the paths whose bits are set; no bit beyond the given values may be set.
     pub fn over(&self, word: u32) -> f64 {
-        // The empty set of a table that was not made has the sum 0 all the same.
+        // The empty set of a table that was not filled still has the sum 0.
         let at = |table: usize| self.tables[table][(word >> (4 * table)) as usize & 15];
         let first = (at(0) + at(1)) + (at(2) + at(3));
         if self.has_more { first + ((at(4) + at(5)) + (at(6) + at(7))) } else { first }

@@ -1,25 +1,26 @@
-//! Subflows that are about to vanish, set to the rate 0 that they go to.
+//! The removal of subflows that are about to vanish: their rates become 0, which is their limit.
 //!
-//! A subflow on a link where its connection outdoes another in level carries less from pass to pass, by a factor that may
-//! be near 1, and while it carries anything it takes capacity from the smaller connection. So once the pass looks nearly
-//! done, a subflow with no more than `tolerance` of its connection's rate that still shrinks on such a link is taken out: its
-//! portion becomes 0, and so does its rate. The connection with the least level on a link keeps its subflow there, since
-//! somebody has to fill the link. A rate of 0 needs a bottleneck like any other. Where a subflow taken out has none after
-//! a later pass, it comes back with the portion that it had, and is not taken out again before it has a hundredth of that.
+//! On a link where its connection has a greater level than another connection, a subflow carries less from pass to
+//! pass. The factor may be near 1, and while the subflow carries anything it takes capacity from the smaller
+//! connection. So once the pass looks nearly done, a subflow with at most `tolerance` of its connection's rate that
+//! still shrinks on such a link is removed: its portion becomes 0, and so does its rate. The connection with the least
+//! level on a link keeps its subflow there, since some connection has to fill the link. A rate of 0 needs a bottleneck
+//! like any other. Where a removed subflow has none after a later pass, it comes back with its former portion, and is
+//! removed again only below a hundredth of that.
 
 use super::CSlen;
 use super::bottlenecks::Larger;
 use crate::incidence::bits;
 use crate::passes::Passes;
 
-/// A subflow that came back is taken out again only below this part of its former portion.
+/// A subflow that came back is removed again only below this part of its former portion.
 const LATER: f64 = 0.01;
 
-/// The subflows that were taken out.
+/// The subflows that were removed.
 pub(super) struct Vanishing {
-    /// Of each subflow in the grouped order: the portion that it had; 0 if it is in.
+    /// The former portion of each removed subflow, in the grouped order; 0 for one that is not removed.
     taken: Vec<f64>,
-    /// The portion at which a subflow that came back may be taken out again; infinite if it never was.
+    /// The portion at which a subflow that came back may be removed again; infinite if it never was.
     most: Vec<f64>,
     count: usize,
     /// The pass after which a subflow last came back.
@@ -36,7 +37,7 @@ impl Vanishing {
         self.count += 1;
     }
 
-    /// Takes a subflow out as if it had shrunk.
+    /// Removes a subflow as if it had shrunk.
     #[cfg(test)]
     pub(super) fn take_out_for_test(&mut self, f: usize, portions: &mut [f64]) {
         self.take(f, std::mem::take(&mut portions[f]));
@@ -49,7 +50,7 @@ impl Vanishing {
 }
 
 impl CSlen {
-    /// One pass, after which subflows that shrank and have no more than `tolerance` of their connection are taken out.
+    /// Makes one pass, then removes subflows that shrank and have at most `tolerance` of their connection's rate.
     pub(super) fn pass_and_take_out(&mut self, tolerance: f64) {
         let before = self.outcome.portions.clone();
         self.pass();
@@ -71,8 +72,8 @@ impl CSlen {
         }
     }
 
-    /// Brings back what was taken out and has no bottleneck; says whether there was any after this pass, now or when
-    /// it was asked before.
+    /// Brings back removed subflows without a bottleneck; returns whether any came back after this pass, now or in an
+    /// earlier call.
     pub(super) fn bring_back(&mut self, tolerance: f64) -> bool {
         let before = self.vanishing.count;
         let groups = if before > 0 { self.incidence.groups() } else { 0 };

@@ -1,4 +1,4 @@
-//! What a topology manager refuses.
+//! The errors of a topology manager.
 
 use anabranch_core::PathError;
 use anabranch_core::paths::{MOST_PATHS, SearchError};
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{PathId, RequestId};
 
-/// An order to a topology manager that cannot be carried out; it changed nothing.
+/// An order to a topology manager that it cannot carry out; it has changed nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)]
 pub enum TopologyError {

@@ -7,17 +7,17 @@ use crate::filter::Filter;
 use crate::identities::Identities;
 use crate::selection::filter_of;
 
-/// One path, up or down.
+/// A path of a request, up or down.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub id: PathId,
     pub publisher: NodeId,
     pub links: Vec<LinkId>,
-    /// The twins of the links, from the receiver on; none if some link has no twin.
+    /// The twins of the links, starting from the receiver; none if a link has no twin.
     pub back: Option<Vec<LinkId>>,
-    /// How many of its links are down, those back among them.
+    /// Number of its links that are down, including those of the way back.
     pub down: u32,
-    /// Its group while it is up.
+    /// Group of the path while it is up.
     pub group: u32,
     forward: Option<Filter>,
     reverse: Option<Filter>,
@@ -32,7 +32,7 @@ impl Held {
         Self { id, publisher, links, back, down: 0, group: 0, forward, reverse }
     }
 
-    /// The links it stands or falls with: its own, and those of its way back.
+    /// The links that the path needs: its own, and those of its way back.
     pub fn needs(&self) -> impl Iterator<Item = LinkId> {
         self.links.iter().chain(self.back.iter().flatten()).copied()
     }
@@ -54,7 +54,7 @@ impl Held {
     }
 }
 
-/// Who wants what from whom, and the paths for it in the order of their ids.
+/// The receiver, the publishers and the paths of a request; paths are in the order of their ids.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub receiver: NodeId,
@@ -64,7 +64,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Where a path stands among the others.
+    /// Index of a path among the others.
     pub fn place(&self, path: PathId) -> Option<usize> {
         self.paths.binary_search_by_key(&path, |held| held.id).ok()
     }

@@ -1,16 +1,16 @@
-//! The topology manager: who asks for paths gets them, with what they have in common [thomas2016, sec. III, IV-A].
+//! The topology manager: it answers requests for paths, with the groups that share links [thomas2016, sec. III, IV-A].
 //!
 //! A request names a receiver and its publishers. Its paths are the k shortest loopless ones by hops from every
-//! publisher [yen1971]. Each is answered with the group it belongs to and with the filters that packets carry to follow
-//! it: forward from the publisher, and reverse for the requests of the receiver. Groups are over all paths of a
-//! request that are up, whoever publishes.
+//! publisher [yen1971]. The record of each path contains its group and the filters that packets carry to follow it: the
+//! forward filter from the publisher, and the reverse filter for the requests of the receiver. Groups cover all paths
+//! of a request that are up, whichever the publisher.
 //!
-//! A path is up while all its links are, and those of its way back, which are the twins of its links. Groups are of the
-//! links of the way forward, where the data go.
+//! A path is up while all its links are up, and those of its way back, which are the twins of its links. Groups
+//! consider only the links of the way forward, which the data take.
 //!
-//! What changes with a link are the requests with a path over it: a list for each link leads to these, and only their
-//! groups are found anew. Every change gives the requests whose records are not what they were, in ascending order,
-//! for the driver to tell their receivers.
+//! When a link changes, only the requests with a path over it change: a list for each link leads to these, and only
+//! their groups are computed anew. Methods that change paths return, in ascending order, the requests whose records
+//! have changed, for the driver to inform their receivers.
 
 mod error;
 mod held;
@@ -32,7 +32,7 @@ pub use error::TopologyError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// A path of a request; its number is never used again, by no request.
+/// A path of a request; its number is never used again by any request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u64);
 
@@ -48,33 +48,33 @@ impl fmt::Display for PathId {
     }
 }
 
-/// What a receiver is told of one path.
+/// The record of a path that its receiver gets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathRecord {
-    /// Which path.
+    /// The path.
     pub path: PathId,
-    /// Where the data come from.
+    /// The publisher, which is the source of the data.
     pub publisher: NodeId,
     /// The links from the publisher to the receiver.
     pub links: Vec<LinkId>,
-    /// The twins of these, from the receiver to the publisher; none if some link has no twin.
+    /// The twins of these links, from the receiver to the publisher; none if a link has no twin.
     pub back: Option<Vec<LinkId>>,
-    /// Paths of one group share links, directly or by others between them; from 0 on in each request.
+    /// Number of the group in the request, from 0. Paths of one group share links, directly or through other paths.
     pub group: u32,
-    /// What data carry; none if the path is too long for a filter.
+    /// Filter of data packets; none if the path is too long for a filter.
     pub forward: Option<Filter>,
-    /// What requests for data carry; none without a way back, or if it is too long for a filter.
+    /// Filter of requests for data; none without a way back, or if it is too long for a filter.
     pub reverse: Option<Filter>,
 }
 
-/// Paths of many requests on one network, kept while links fail and return.
+/// The paths of many requests on one network, maintained while links fail and return.
 #[derive(Clone, Debug)]
 pub struct TopologyManager {
     network: Arc<Network>,
     identities: Arc<Identities>,
     groups: GroupSearch,
     is_down: Vec<bool>,
-    /// How many links are down.
+    /// Number of links that are down.
     down: usize,
     requests: BTreeMap<RequestId, Request>,
     /// For each link the paths that need it, in the order of their ids.
@@ -84,10 +84,10 @@ pub struct TopologyManager {
 }
 
 impl TopologyManager {
-    /// A manager without requests, all links up; links `without` count as shared by no paths.
+    /// A manager without requests, with all links up; links in `without` do not count as shared.
     ///
     /// # Errors
-    /// Identities that were drawn for another number of links, or a link that is not there.
+    /// Returns an error for identities that were drawn for another number of links, or a link that does not exist.
     pub fn new(
         network: Arc<Network>,
         identities: Arc<Identities>,
@@ -115,18 +115,17 @@ impl TopologyManager {
         &self.identities
     }
 
-    /// Whether `link` is down; a link that is not there is.
+    /// Whether `link` is down, which includes a link that does not exist.
     pub fn is_down(&self, link: LinkId) -> bool {
         self.is_down.get(link.index()).is_none_or(|&down| down)
     }
 
     /// Finds up to `count` paths from each of `publishers` to `receiver`, over links that are up.
     ///
-    /// There may be none, if there is no way. A path that could be better when a link returns is found by
-    /// [`Self::find_again`].
+    /// There may be no path. After a link returns, [`Self::find_again`] finds paths that have become shorter.
     ///
     /// # Errors
-    /// Nodes that are not there or stand twice, or a count out of its range.
+    /// Returns an error for nodes that do not exist or occur twice, or a count out of its range.
     pub fn request(
         &mut self,
         receiver: NodeId,
@@ -148,10 +147,10 @@ impl TopologyManager {
         Ok(id)
     }
 
-    /// Forgets a request and its paths.
+    /// Ends a request and removes its paths.
     ///
     /// # Errors
-    /// There is no such request.
+    /// Returns an error if there is no such request.
     pub fn end(&mut self, request: RequestId) -> Result<(), TopologyError> {
         let ended = self.requests.remove(&request).ok_or(TopologyError::UnknownRequest(request))?;
         for held in &ended.paths {
@@ -160,34 +159,35 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// The requests there are, in ascending order.
+    /// The present requests, in ascending order.
     pub fn requests(&self) -> impl Iterator<Item = RequestId> {
         self.requests.keys().copied()
     }
 
-    /// The paths of a request that are up, in the order in which they were found or added.
+    /// The records of a request's paths that are up, in the order in which they were found or added.
     ///
-    /// A search finds those of the first publisher first, and of each the best first; paths of later publishers, of later
-    /// searches and those added stand behind the ones before, whatever the order of publishers is then.
+    /// A search finds the paths of the first publisher first, and for each publisher the best path first. Paths of
+    /// later publishers, of later searches and added paths come after earlier ones, whatever the present order of
+    /// publishers.
     ///
     /// # Errors
-    /// There is no such request.
+    /// Returns an error if there is no such request.
     pub fn records(&self, request: RequestId) -> Result<Vec<PathRecord>, TopologyError> {
         Ok(self.of(request)?.up().map(Held::record).collect())
     }
 
-    /// Takes a link down, and all paths that need it; nothing if it is down already.
+    /// Takes a link down, and all paths that need it; no effect if it is down already.
     ///
     /// # Errors
-    /// There is no such link.
+    /// Returns an error if there is no such link.
     pub fn fail(&mut self, link: LinkId) -> Result<Vec<RequestId>, TopologyError> {
         self.turn(link, true)
     }
 
-    /// Takes a link up again, and the paths that it was the last to keep down; nothing if it is up.
+    /// Brings a link up, and the paths that only this link kept down; no effect if it is up already.
     ///
     /// # Errors
-    /// There is no such link.
+    /// Returns an error if there is no such link.
     pub fn restore(&mut self, link: LinkId) -> Result<Vec<RequestId>, TopologyError> {
         self.turn(link, false)
     }
@@ -195,7 +195,7 @@ impl TopologyManager {
     /// Adds a path that was found elsewhere, from one of the request's publishers.
     ///
     /// # Errors
-    /// It leads elsewhere, has a gap or a loop, or is there already.
+    /// Returns an error if the path leads elsewhere, has a gap or a loop, or is already present.
     pub fn add_path(&mut self, request: RequestId, links: &[LinkId]) -> Result<PathId, TopologyError> {
         links.iter().try_for_each(|&link| known(&self.network, link))?;
         let asked = self.of(request)?;
@@ -214,10 +214,10 @@ impl TopologyManager {
         Ok(path)
     }
 
-    /// Takes a path away.
+    /// Removes a path.
     ///
     /// # Errors
-    /// There is no such request, or it has no such path.
+    /// Returns an error if there is no such request, or the request has no such path.
     pub fn remove_path(&mut self, request: RequestId, path: PathId) -> Result<(), TopologyError> {
         self.of(request)?.place(path).ok_or(TopologyError::UnknownPath { request, path })?;
         self.drop_paths(request, |held| held.id != path);
@@ -225,10 +225,10 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// Gives a request other publishers: paths of those that stay are kept, those of new ones are found.
+    /// Replaces the publishers of a request: it keeps the paths of publishers that stay, and finds those of new ones.
     ///
     /// # Errors
-    /// As for [`Self::request`].
+    /// Returns an error in the cases that [`Self::request`] lists.
     pub fn set_publishers(&mut self, request: RequestId, publishers: &[NodeId]) -> Result<(), TopologyError> {
         let asked = self.of(request)?;
         let (receiver, count) = (asked.receiver, asked.count);
@@ -244,12 +244,13 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// Finds the paths of a request anew over the links that are up now; whether any is another than before.
+    /// Finds the paths of a request anew over the links that are up now; returns whether any path has changed.
     ///
-    /// Those found again keep their ids. The others go, those that are down and were added by hand among them.
+    /// Paths that are found again keep their ids. The others are removed, including paths that are down and were added
+    /// by hand.
     ///
     /// # Errors
-    /// There is no such request.
+    /// Returns an error if there is no such request.
     pub fn find_again(&mut self, request: RequestId) -> Result<bool, TopologyError> {
         let asked = self.of(request)?;
         let (receiver, publishers, count) = (asked.receiver, asked.publishers.clone(), asked.count);
@@ -295,13 +296,13 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// The shortest paths from each publisher whose links are up, there and back.
+    /// The shortest paths from each publisher whose links are up, in both directions.
     fn search(&self, receiver: NodeId, publishers: &[NodeId], count: usize) -> Result<Vec<Vec<LinkId>>, TopologyError> {
         let pairs: Vec<_> = publishers.iter().map(|&publisher| (publisher, receiver)).collect();
         let fails = |link: LinkId| {
             self.is_down[link.index()] || self.network.link(link).twin.is_some_and(|twin| self.is_down[twin.index()])
         };
-        // A link that is down costs more than any loopless way around it, so that paths over one come last.
+        // A link that is down costs more than any loopless way around it, so that paths over such links come last.
         let detour = self.network.nodes().len() as f64 + 1.0;
         let cost = |link| if fails(LinkId::new(link)) { detour } else { 1.0 };
         let metric =
@@ -311,7 +312,7 @@ impl TopologyManager {
         Ok((0..pairs.len()).flat_map(own).map(<[LinkId]>::to_vec).collect())
     }
 
-    /// Takes a checked path in, as the last of its request.
+    /// Adds a checked path as the last of its request.
     fn hold(&mut self, request: RequestId, links: Vec<LinkId>) {
         let mut held = Held::new(PathId(self.next_path), links, &self.network, &self.identities);
         self.next_path += 1;
@@ -322,7 +323,7 @@ impl TopologyManager {
         self.requests.get_mut(&request).expect("the request is there").paths.push(held);
     }
 
-    /// Takes a path out of the lists of its links.
+    /// Removes a path from the lists of its links.
     fn release(&mut self, held: &Held) {
         for link in held.needs() {
             let list = &mut self.needed_by[link.index()];
@@ -339,7 +340,7 @@ impl TopologyManager {
         }
     }
 
-    /// Takes a link down or up; the requests with a path that went or came.
+    /// Takes a link down or up; returns the requests with a path that went down or came up.
     fn turn(&mut self, link: LinkId, down: bool) -> Result<Vec<RequestId>, TopologyError> {
         known(&self.network, link)?;
         if self.is_down[link.index()] == down {
@@ -364,7 +365,7 @@ impl TopologyManager {
         Ok(changed.into_iter().collect())
     }
 
-    /// Finds the groups of a request anew.
+    /// Computes the groups of a request anew.
     fn regroup(&mut self, request: RequestId) {
         let asked = self.requests.get_mut(&request).expect("the request is there");
         let groups = self.groups.groups(asked.up().map(|held| held.links.as_slice()));

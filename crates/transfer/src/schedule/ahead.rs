@@ -1,15 +1,15 @@
-//! How far ahead a source is asked, so that it never waits for a request while its window grows.
+//! The number of bytes to request ahead, so that a source never waits for a request while its window grows.
 //!
-//! A request takes half a round trip to its source, and what it asks for as long to come. In slow start twice as much comes
-//! in each round trip as in the one before. So what is asked for and has not come is to be
+//! A request takes half a round trip to its source, and the requested data take as long to arrive. In slow start, each
+//! round trip brings twice as much as the one before. So the requested bytes that have not arrived should be
 //!
 //! ```text
 //! came * growth^2    growth = came / came before, from 1 to 2
 //! ```
 //!
-//! where `came` is what came in the last round trip, and `came before` in the one before that: one growth for the round
-//! trip in which that is under way, and one for the next, in which nothing is known of it yet. What comes as fast as ever
-//! needs no more than what is under way.
+//! where `came` is the number of bytes that arrived in the last round trip, and `came before` in the one before that.
+//! One growth is for the round trip in which those bytes are in flight, and one for the next, about which nothing is
+//! known yet. If bytes arrive at a constant rate, the bytes in flight suffice.
 
 use std::collections::VecDeque;
 
@@ -17,28 +17,28 @@ use anabranch_core::Time;
 
 use super::seconds;
 
-/// Counts that are kept for a round trip.
+/// Number of counts that are kept for a round trip.
 const KEPT: f64 = 16.0;
 
-/// The most that a source is thought to grow by in a round trip: slow start doubles windows.
+/// Greatest growth of a source in a round trip: slow start doubles windows.
 const MOST_GROWTH: f64 = 2.0;
 
-/// How much has come of a source, over its last round trips.
+/// The bytes that a source delivered over its last round trips.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
-    /// Bytes that had come by each time, the oldest first.
+    /// Total bytes delivered at several times, the oldest first.
     counts: VecDeque<(Time, u64)>,
-    /// The bytes that it is to be asked for ahead.
+    /// Number of bytes to request ahead.
     bytes: f64,
 }
 
 impl Ahead {
-    /// So many bytes have come by now, and a round trip takes so many seconds.
+    /// Records that `bytes` have arrived in total by now, and that a round trip takes `round_trip` seconds.
     pub(super) fn on_received(&mut self, bytes: u64, round_trip: f64, now: Time) {
         if self.counts.back().is_none_or(|&(last, _)| KEPT * seconds(last, now) >= round_trip) {
             self.counts.push_back((now, bytes));
         }
-        // The oldest that is needed is the last from before two round trips.
+        // The oldest count needed is the last from before two round trips.
         while self.counts.get(1).is_some_and(|&(at, _)| seconds(at, now) >= 2.0 * round_trip) {
             self.counts.pop_front();
         }
@@ -51,7 +51,7 @@ impl Ahead {
         self.bytes = came * growth * growth;
     }
 
-    /// The chunks to ask for ahead, of `chunk_bytes` each.
+    /// Number of chunks to request ahead, of `chunk_bytes` each.
     pub(super) fn chunks(&self, chunk_bytes: u64) -> usize {
         (self.bytes / chunk_bytes as f64).ceil() as usize
     }

@@ -1,9 +1,9 @@
-//! Which chunk is asked of which source.
+//! The schedule of a fetch: the source from which each chunk is requested.
 //!
-//! Every source has as many requests open as keep its paths busy, also while their windows grow, and gets the next
-//! chunk that nobody was asked for: so each gives what it can. When all chunks are asked for, a source that has nothing
-//! left to do takes over the one that another is expected to bring last, if it can bring it much sooner; whichever
-//! comes first counts. So no source, however slow or silent, holds up the end.
+//! Every source has enough open requests to keep its paths busy, also while their windows grow, and gets the next chunk
+//! that has not been requested from any source. So each source contributes as much as it can. When all chunks are
+//! requested, an idle source takes over the chunk that another source is expected to deliver last, if it can deliver it
+//! much sooner; the first copy counts. So no source, however slow or silent, delays the end.
 
 mod ahead;
 
@@ -13,51 +13,52 @@ use anabranch_core::Time;
 
 use self::ahead::Ahead;
 
-/// Requests that a source has open before it is known how fast it is.
+/// Number of open requests at a source whose rate is not known yet.
 const FIRST_DEPTH: usize = 4;
 
-/// The fewest requests that a source has open.
+/// Least number of open requests at a source.
 const LEAST_DEPTH: usize = 2;
 
-/// How long in seconds a chunk is thought to take from a source that has brought none yet.
+/// Assumed time for a chunk, in seconds, from a source that has delivered none yet.
 const UNKNOWN: f64 = 1.0;
 
-/// By how much sooner a source has to bring what it takes over, so that two equals do not send everything twice.
+/// Least factor by which a source has to be faster to take over a chunk, so that two equal sources do not send
+/// everything twice.
 const MUCH: f64 = 1.5;
 
-/// How many arrivals a rate is measured over.
+/// Number of arrivals over which a rate is measured.
 const MEASURED: usize = 16;
 
 /// The number of a source.
 pub type SourceId = usize;
 
-/// A source, as far as it matters who is asked.
+/// The requests and measurements of a source.
 #[derive(Clone, Debug, Default)]
 struct Source {
-    /// The chunks it was asked for, in this order, and when.
+    /// The requested chunks in order, with the times of the requests.
     asked: Vec<(u32, Time)>,
-    /// When its last chunks came, the oldest first; before them when it was first asked after having had nothing to do.
+    /// Times of the last arrivals, the oldest first, preceded by the time of the first request after an idle period.
     arrivals: VecDeque<Time>,
-    /// The shortest time in seconds that a chunk took.
+    /// Shortest time that a chunk took, in seconds.
     latency: Option<f64>,
-    /// How far ahead it is asked while its window grows.
+    /// The bytes to request ahead while the source's window grows.
     ahead: Ahead,
-    /// Chunks that it brought first.
+    /// Number of chunks that the source delivered first.
     brought: u32,
-    /// Whether it is asked no longer.
+    /// Whether the source gets no more requests.
     is_gone: bool,
 }
 
 impl Source {
-    /// In seconds: how long each chunk takes that it brings; `None` if it has brought none.
+    /// Mean time for each chunk, in seconds; `None` if the source has delivered none.
     fn each(&self) -> Option<f64> {
         let (&first, &last) = (self.arrivals.front()?, self.arrivals.back()?);
         let count = self.arrivals.len() - 1;
         (count > 0).then(|| seconds(first, last) / count as f64)
     }
 
-    /// How many requests it may have open: enough for twice the time that one takes, or for as much as it may bring until the
-    /// next requests reach it, and two more.
+    /// Greatest number of open requests: enough for twice the latency of a request, or for the bytes that may arrive
+    /// until the next requests reach the source, and two more.
     fn depth(&self, chunk_bytes: u64, most: usize) -> usize {
         let steady = match (self.each(), self.latency) {
             (Some(each), Some(latency)) => (2.0 * latency / each.max(1e-9)) as usize + 2,
@@ -66,38 +67,38 @@ impl Source {
         steady.max(self.ahead.chunks(chunk_bytes) + 2).clamp(LEAST_DEPTH, most)
     }
 
-    /// In how many seconds it is expected to have brought so many chunks, if each takes as long as those before, or as
-    /// its silence since.
+    /// Expected time in seconds until the source has delivered `chunks`, if each takes as long as earlier chunks, or as
+    /// long as the source has been silent.
     fn expected(&self, chunks: usize, now: Time) -> f64 {
         let silence = self.arrivals.back().map_or(0.0, |&last| seconds(last, now));
         self.each().unwrap_or(UNKNOWN).max(silence) * chunks as f64
     }
 }
 
-/// From one time to a later one, in seconds.
+/// Time from one instant to a later one, in seconds.
 fn seconds(from: Time, to: Time) -> f64 {
     anabranch_core::Span(to.0.saturating_sub(from.0)).seconds()
 }
 
-/// Which chunks of a file are there, and of whom the others are asked.
+/// The chunks of a file that are present, and the requests for the others.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// For each chunk whether it is there.
+    /// Whether each chunk is present.
     is_there: Vec<bool>,
-    /// How many are not.
+    /// Number of missing chunks.
     left: usize,
-    /// Those that are not and that nobody is asked for.
+    /// The missing chunks that have not been requested.
     free: BTreeSet<u32>,
-    /// The bytes of a chunk.
+    /// Size of a chunk in bytes.
     chunk_bytes: u64,
-    /// The most requests that a source has open.
+    /// Greatest number of open requests at a source.
     most_depth: usize,
     sources: Vec<Source>,
 }
 
 impl Schedule {
-    /// Nobody is asked yet; of the chunks of the file, of `chunk_bytes` each, some may be there already. A source has no more
-    /// than `most_depth` requests open, and never less than two.
+    /// A schedule without requests, for a file of `chunks` chunks of `chunk_bytes` each, of which those in `there` are
+    /// present. A source has at most `most_depth` open requests, but this limit is at least two.
     pub fn new(chunks: u32, there: &[u32], chunk_bytes: u64, most_depth: usize) -> Self {
         let mut is_there = vec![false; chunks as usize];
         for &chunk in there {
@@ -108,13 +109,13 @@ impl Schedule {
         Self { is_there, left: free.len(), free, chunk_bytes, most_depth, sources: Vec::new() }
     }
 
-    /// One more source has the file.
+    /// Adds a source that has the file.
     pub fn add(&mut self) -> SourceId {
         self.sources.push(Source::default());
         self.sources.len() - 1
     }
 
-    /// The chunk to ask a source for now; `None` if it has enough to do, or nothing is left for it.
+    /// The chunk to request from a source now; `None` if it has enough requests, or no chunk is left for it.
     pub fn next(&mut self, source: SourceId, now: Time) -> Option<u32> {
         let own = &self.sources[source];
         if own.is_gone || own.asked.len() >= own.depth(self.chunk_bytes, self.most_depth) {
@@ -133,12 +134,12 @@ impl Schedule {
         Some(chunk)
     }
 
-    /// The chunk that others are expected to bring last, if this source can bring it much sooner.
+    /// The chunk that others are expected to deliver last, if this source can deliver it much sooner.
     fn to_take_over(&self, source: SourceId, now: Time) -> Option<u32> {
         let own = &self.sources[source];
         let each = own.each().unwrap_or(UNKNOWN);
         let sooner = if own.asked.is_empty() { each } else { own.expected(own.asked.len() + 1, now) };
-        // Of chunks asked of several the soonest counts.
+        // For a chunk that was requested from several sources, the earliest counts.
         let mut expected: BTreeMap<u32, f64> = BTreeMap::new();
         for holder in &self.sources {
             for (at, &(chunk, _)) in holder.asked.iter().enumerate() {
@@ -151,20 +152,20 @@ impl Schedule {
         (MUCH * sooner < last).then_some(chunk)
     }
 
-    /// Whether no other source was asked for this chunk.
+    /// Whether this chunk was not requested from any other source.
     fn is_only_asked_of(&self, chunk: u32, source: SourceId) -> bool {
         let mut others = self.sources.iter().enumerate().filter(|&(other, _)| other != source);
         others.all(|(_, other)| other.asked.iter().all(|&(asked, _)| asked != chunk))
     }
 
-    /// So many bytes of chunks have come from a source until now, of chunks that are not whole too, and a round trip to it
-    /// takes so many seconds. To be told before it is asked for more.
+    /// Records that `bytes` of chunks have arrived in total from a source, including incomplete chunks, and that a
+    /// round trip to it takes `round_trip` seconds. To be called before more chunks are requested from the source.
     pub fn on_received(&mut self, source: SourceId, bytes: u64, round_trip: f64, now: Time) {
         self.sources[source].ahead.on_received(bytes, round_trip, now);
     }
 
-    /// A chunk has come from a source, and is what it should be. Says whether it was missing until now, and which other
-    /// sources need not send it any more.
+    /// Records the arrival of a valid chunk from a source. Returns whether it was missing until now, and the other
+    /// sources that need not send it any more.
     pub fn on_arrival(&mut self, source: SourceId, chunk: u32, now: Time) -> (bool, Vec<SourceId>) {
         let own = &mut self.sources[source];
         let Some(at) = own.asked.iter().position(|&(asked, _)| asked == chunk) else {
@@ -193,7 +194,7 @@ impl Schedule {
         (true, superfluous)
     }
 
-    /// A source is gone, or has sent what it should not have: what it was asked for is asked of others.
+    /// Removes a source that is gone or sent invalid data: its chunks will be requested from other sources.
     pub fn on_lost(&mut self, source: SourceId) {
         self.sources[source].is_gone = true;
         let asked = std::mem::take(&mut self.sources[source].asked);
@@ -202,27 +203,27 @@ impl Schedule {
         self.free.extend(orphans);
     }
 
-    /// A source that was gone can be asked again.
+    /// Allows requests to a source that was removed.
     pub fn on_return(&mut self, source: SourceId) {
         self.sources[source] = Source { brought: self.sources[source].brought, ..Source::default() };
     }
 
-    /// Whether all chunks are there.
+    /// Whether all chunks are present.
     pub fn is_done(&self) -> bool {
         self.left == 0
     }
 
-    /// How many chunks are not.
+    /// Number of missing chunks.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// How many chunks a source brought first.
+    /// Number of chunks that a source delivered first.
     pub fn brought(&self, source: SourceId) -> u32 {
         self.sources[source].brought
     }
 
-    /// Whether a source is expected to bring something.
+    /// Whether a source has open requests.
     pub fn is_asked(&self, source: SourceId) -> bool {
         !self.sources[source].asked.is_empty()
     }

@@ -26,7 +26,7 @@ TOLERANCE = 0.01
 """The relative distance from its aim at which a rate has settled."""
 
 HOLD_S = 0.1
-"""How long rates must stay where they end to have settled, as for `Result.settling`."""
+"""The time for which rates must stay near their final values to have settled, as for `Result.settling`."""
 
 SLOW_S = 0.5
 """The time from which on the settling after a leave is slow: the paper's half a second."""

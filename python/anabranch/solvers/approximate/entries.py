@@ -20,7 +20,7 @@ VANISHING = 1e-100
 
 
 class Entries:
-    """Which path uses how much of which link, entry by entry.
+    """The uses of links by paths, as a list of entries.
 
     Attributes
     ----------

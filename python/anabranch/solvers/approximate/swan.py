@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anabranch.solvers.task import Progress
 
 SLACK = 1e-7
-"""By how much, relatively, what connections had before may give way to rounding."""
+"""The relative amount by which earlier rates of connections may fall because of rounding."""
 
 REACHED = 1e-6
 """A rate this close to its bound, relatively, has reached it."""

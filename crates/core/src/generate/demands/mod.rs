@@ -1,8 +1,8 @@
 //! Demands made by rule and seed: gravity, uniform, hot spots, random pairs.
 //!
-//! All but random pairs have a connection for each ordered pair of distinct nodes, except where the demand would be
-//! 0. They take a list of the nodes that send and receive, say the hosts; without it all nodes do. A connection is
-//! named `source>target`, a second one of the same pair `source>target#2`.
+//! All but random pairs have a connection for each ordered pair of distinct nodes, except where the demand would be 0.
+//! They take a list of the nodes that send and receive, such as the hosts; without it, all nodes do. A connection is
+//! named `source>target`, and a second one of the same pair `source>target#2`.
 
 use std::collections::HashSet;
 
@@ -18,21 +18,22 @@ use crate::units::{Rate, Short};
 
 use super::error::{Checks, GenerateError};
 
-/// How much a node sends and receives, relative to others, in [`gravity`].
+/// The amounts that nodes send and receive, relative to each other, in [`gravity`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Masses {
-    /// Drawn from the exponential distribution, after [roughan2005].
+    /// Masses drawn from the exponential distribution, after [roughan2005].
     Exponential,
-    /// One for each node of the list, or of the network; 0 or more.
+    /// One mass for each node of the list, or of the network; 0 or more.
     Given(Vec<f64>),
-    /// The capacity of the links that leave the node.
+    /// The total capacity of the links that leave the node.
     Capacity,
 }
 
 /// Demands proportional to the product of the masses of their ends; their sum is `total` [roughan2005].
 ///
 /// # Errors
-/// Fewer than two nodes that can have a demand, masses that cannot be, or a total that is not positive and at most 1e100 bit/s.
+/// Returns an error if fewer than two nodes can have a demand, masses are invalid, or the total is not positive and at
+/// most 1e100 bit/s.
 pub fn gravity(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -54,7 +55,7 @@ pub fn gravity(
     every_pair(checks, network, &members, |i, j| total.0 * (masses[i] * masses[j] / products))
 }
 
-/// The sum of all but one; added up anew where that one is most of the sum.
+/// The sum of all masses but one; added up anew where that one is most of the sum.
 fn sum_without(masses: &[f64], i: usize, sum: f64) -> f64 {
     if 2.0 * masses[i] < sum {
         return sum - masses[i];
@@ -95,16 +96,16 @@ fn node_masses(
 /// The demand of each pair in [`uniform`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UniformDemand {
-    /// All pairs have this much.
+    /// An equal demand for all pairs.
     Equal(Rate),
-    /// Each pair draws its own, from 0 to this much.
+    /// A demand drawn for each pair, uniformly from 0 to this rate.
     UpTo(Rate),
 }
 
 /// Demands of the same size, or of the same distribution, for every pair.
 ///
 /// # Errors
-/// Fewer than two nodes, or a demand that is not positive and at most 1e100 bit/s.
+/// Returns an error for fewer than two nodes, or a demand that is not positive and at most 1e100 bit/s.
 pub fn uniform(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -122,23 +123,24 @@ pub fn uniform(
     })
 }
 
-/// A few nodes that have a great part in the demands.
+/// A few nodes that have a large share of the demands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HotSpots {
-    /// How many there are, drawn from the nodes.
+    /// Number of hot spots, drawn from the nodes.
     pub count: usize,
-    /// The part of the total that they send or receive, over 0 and at most 1.
+    /// The part of the total that the hot spots send or receive, over 0 and at most 1.
     pub share: f64,
     /// The sum of all demands.
     pub total: Rate,
 }
 
-/// Demands of which a few nodes drawn at random send or receive a stated share.
+/// Demands of which a few nodes drawn at random send or receive a given share.
 ///
-/// The share is divided equally among the pairs with a hot spot at one end or both, the rest among the other pairs.
+/// The share is divided equally among the pairs with a hot spot at one end or both, and the rest among the other pairs.
 ///
 /// # Errors
-/// Fewer than two nodes, no hot spots or too many to leave a pair for the rest, a share or total that cannot be.
+/// Returns an error for fewer than two nodes, no hot spots or too many to leave a pair for the rest, or an invalid
+/// share or total.
 pub fn hot_spots(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -166,12 +168,13 @@ pub fn hot_spots(
     every_pair(checks, network, &members, |i, j| if hot[i] || hot[j] { hot_demand } else { cold_demand })
 }
 
-/// `count` connections between nodes drawn at random, all with the same demand or with none.
+/// Makes `count` connections between nodes drawn at random, all with the same demand or with none.
 ///
 /// A pair may be drawn more than once.
 ///
 /// # Errors
-/// Fewer than two nodes, no connections or too many, or a demand that is not positive and at most 1e100 bit/s.
+/// Returns an error for fewer than two nodes, no connections or too many, or a demand that is not positive and at most
+/// 1e100 bit/s.
 pub fn random_pairs(
     network: &Network,
     nodes: Option<&[NodeId]>,
@@ -190,14 +193,14 @@ pub fn random_pairs(
     let mut connections = Named::new(network, count);
     for _ in 0..count {
         let i = rng.random_range(0..members.len());
-        // Among the others: from i on, one further.
+        // Drawn among the other nodes: numbers from i on stand for the node after.
         let j = rng.random_range(0..members.len() - 1);
         connections.add(members[i], members[if j < i { j } else { j + 1 }], demand);
     }
     Ok(connections.demands())
 }
 
-/// The nodes that send and receive: two or more, of this network, none twice.
+/// The nodes that send and receive: at least two nodes of this network, none of them twice.
 fn members(checks: Checks, network: &Network, nodes: Option<&[NodeId]>) -> Result<Vec<NodeId>, GenerateError> {
     let all = network.nodes().len();
     let Some(nodes) = nodes else {

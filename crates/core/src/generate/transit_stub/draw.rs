@@ -1,11 +1,11 @@
-//! GT-ITM's transit-stub algorithm: which nodes there are and which are joined [zegura1996].
+//! GT-ITM's transit-stub algorithm, which draws the nodes and edges of the model [zegura1996].
 //!
 //! 1. A top-level graph has a node for each transit domain, on the whole plane.
-//! 2. Each transit domain is a graph on a square around that node's point; how many nodes it has is spread.
-//! 3. Each of its nodes gets stubs, graphs on a square within reach; how many, and their nodes, is spread too. An edge
+//! 2. Each transit domain is a graph on a square around that node's point; the number of its nodes is random.
+//! 3. Each of its nodes gets stubs, graphs on a square within reach; their number and sizes are random too. An edge
 //!    leads to a random node of each.
 //! 4. For each top-level edge, two edges join random nodes of the two domains.
-//! 5. Extra edges join a transit node to a stub that is not its own, or two stubs.
+//! 5. Extra edges join a transit node to a stub of another transit node, or two stubs.
 //!
 //! Every graph is drawn again until connected.
 
@@ -16,7 +16,7 @@ use super::flat::{FlatGraph, Point, distance, draw_connected};
 use super::{CHECKS, EdgeMethod, LinkClass, NodeKind, TransitStubParameters};
 use crate::id::NodeId;
 
-/// Nodes in the order of the model, and edges between their numbers.
+/// The nodes in the order of the model, and edges between their numbers.
 pub(super) struct Drawing {
     pub(super) names: Vec<String>,
     pub(super) kinds: Vec<NodeKind>,
@@ -32,23 +32,23 @@ pub(super) struct Edge {
     pub(super) length: u32,
 }
 
-/// The most hops between two nodes of one domain.
+/// The diameters of domains: the most hops on a shortest path between two nodes of one domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Diameters {
-    /// Of the widest transit domain.
+    /// Diameter of the widest transit domain.
     pub transit: u32,
-    /// Of the widest stub.
+    /// Diameter of the widest stub.
     pub stub: u32,
-    /// Of the graph of transit domains.
+    /// Diameter of the graph of transit domains.
     pub top: u32,
 }
 
 impl Diameters {
     /// The weight of a link under which shortest paths go up, across and down.
     ///
-    /// With h(x) = floor(x / 2) + 1: crossing to a domain tt = h(transit), entering a stub
-    /// ts = h(top tt) + h((top + 1) transit), half the longest way across the top and more; a link from stub to stub
-    /// stub + 2 ts, so that it serves these two alone.
+    /// Let h(x) = floor(x / 2) + 1. A link between domains has weight tt = h(transit). A link between a transit node
+    /// and a stub has weight ts = h(top tt) + h((top + 1) transit), which exceeds half of the longest path across the
+    /// top. A link between two stubs has weight stub + 2 ts, so that it serves only these two.
     pub fn policy_weight(&self, class: LinkClass) -> u32 {
         let over_half = |x| x / 2 + 1;
         let inter_domain = over_half(self.transit);
@@ -76,8 +76,8 @@ impl Drawing {
 
 /// The sides of the squares, in units of the plane.
 ///
-/// A stub has at most Ns + 3 (K + 3 (Nt + 3 T)) nodes, since spreading over n values adds at most 3 n to one of them;
-/// its square has 16 points for each of these.
+/// A stub has at most Ns + 3 (K + 3 (Nt + 3 T)) nodes, since `spread` adds at most 3 n to one of n values; its square
+/// has 16 points for each of these.
 #[derive(Clone, Copy)]
 struct Scales {
     top: i64,
@@ -129,7 +129,7 @@ impl<'a, R: Rng> Canvas<'a, R> {
         }
     }
 
-    /// All domains with their stubs; returns the top-level graph.
+    /// Draws all domains with their stubs; returns the top-level graph.
     fn draw_domains(&mut self) -> Result<FlatGraph, GenerateError> {
         let p = self.parameters;
         let top = self.flat("the top-level graph", p.transit_domains, self.scales.top, p.top_edges, 100)?;
@@ -151,7 +151,7 @@ impl<'a, R: Rng> Canvas<'a, R> {
         Ok(top)
     }
 
-    /// Stubs of a transit node, and the edge to each.
+    /// Draws the stubs of a transit node, and the edge to each.
     fn draw_stubs(&mut self, transit: usize, stubs: usize) -> Result<(), GenerateError> {
         let p = self.parameters;
         let sizes = spread(stubs, p.stub_nodes, self.rng);
@@ -161,7 +161,7 @@ impl<'a, R: Rng> Canvas<'a, R> {
             let (x, y) = self.points[transit];
             let corner = (self.corner_in_reach(x), self.corner_in_reach(y));
             let kind = NodeKind::Stub { transit: NodeId::new(transit), stub: self.stubs };
-            // `s` takes the place of the transit node's `t`.
+            // The letter `s` replaces the transit node's `t`.
             let prefix = format!("s{}/{stub}", &self.names[transit][1..]);
             let members = self.add(&graph, corner, kind, LinkClass::Stub, |n| format!("{prefix}.{n}"));
             let entry = *pick(&members, self.rng);
@@ -185,12 +185,12 @@ impl<'a, R: Rng> Canvas<'a, R> {
         draw_connected(nodes, scale, method, tries, self.rng).ok_or(failure)
     }
 
-    /// Where a domain's square begins so that its centre is at `centre`, moved to lie within the plane.
+    /// The start of a domain's square with its centre at `centre`, moved to lie within the plane.
     fn corner_around(&self, centre: i64) -> i64 {
         (centre - self.scales.transit / 2).clamp(0, (self.scales.top - self.scales.transit).max(0))
     }
 
-    /// Where a stub's square begins so that it reaches `at`, at random, within the plane if it fits.
+    /// The start of a stub's square, drawn at random so that the square reaches `at`, and within the plane if it fits.
     fn corner_in_reach(&mut self, at: i64) -> i64 {
         let first = (at - self.scales.stub).max(0);
         let last = at.min(self.scales.top - self.scales.stub).max(first);
@@ -216,7 +216,7 @@ impl<'a, R: Rng> Canvas<'a, R> {
         (first..self.kinds.len()).collect()
     }
 
-    /// Two edges for each edge of the top-level graph: the program walks it in both directions.
+    /// Draws two edges for each edge of the top-level graph, as the program walks it in both directions.
     fn join_domains(&mut self, top: &FlatGraph) {
         for &(a, b, _) in &top.edges {
             for (from, to) in [(a, b), (b, a)] {
@@ -227,7 +227,7 @@ impl<'a, R: Rng> Canvas<'a, R> {
         }
     }
 
-    /// Extra edges from a random node of a random domain to a random stub router that is not below it.
+    /// Draws extra edges from a random node of a random domain to a random stub router of another transit node.
     fn join_stubs_to_other_transit_nodes(&mut self) {
         for _ in 0..self.parameters.extra_transit_stub {
             let (transit, stub) = loop {
@@ -242,7 +242,7 @@ impl<'a, R: Rng> Canvas<'a, R> {
         }
     }
 
-    /// Extra edges between random routers of different stubs.
+    /// Draws extra edges between random routers of different stubs.
     fn join_stubs(&mut self) {
         for _ in 0..self.parameters.extra_stub_stub {
             let (a, b) = loop {
@@ -256,21 +256,21 @@ impl<'a, R: Rng> Canvas<'a, R> {
         }
     }
 
-    /// An edge as long as its ends are apart.
+    /// Adds an edge whose length is the distance of its ends.
     fn join(&mut self, a: usize, b: usize, class: LinkClass) {
         let length = distance(self.points[a], self.points[b]).round() as u32;
         self.edges.push(Edge { a, b, class, length });
     }
 }
 
-/// One of `among` at random.
+/// A random element of `among`.
 fn pick<'a, T>(among: &'a [T], rng: &mut impl Rng) -> &'a T {
     &among[rng.random_range(0..among.len())]
 }
 
-/// `count` numbers of 1 or more around `mean`, with the sum `count * mean`.
+/// A list of `count` random numbers of 1 or more around `mean`, with the sum `count * mean`.
 ///
-/// They begin equal; then 3 `count` times one that is over 1 gives 1 to another.
+/// They begin equal; then, 3 `count` times, a number over 1 gives 1 to another.
 fn spread(count: usize, mean: usize, rng: &mut impl Rng) -> Vec<usize> {
     let mut values = vec![mean; count];
     for _ in 0..3 * count {

@@ -1,7 +1,7 @@
-//! The flat random graphs of which GT-ITM builds its domains, and its six probabilities of an edge [zegura1996].
+//! The flat random graphs of which GT-ITM builds its domains, and its six edge probabilities [zegura1996].
 //!
-//! Nodes lie on distinct integer points of a square of side `scale`. With d the distance of two nodes, L = sqrt(2)
-//! scale and n the number of nodes, they are joined with probability
+//! Nodes lie on distinct integer points of a square of side `scale`. Let d be the distance of two nodes, L = sqrt(2)
+//! scale and n the number of nodes. The two nodes are joined with this probability:
 //!
 //! | method | probability |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | 5 | (gamma / n) alpha exp(-d / (beta L)) |
 //! | 6 | alpha if d <= gamma L, otherwise beta |
 //!
-//! as the program does it; its manual swaps 4 and 5.
+//! The formulas are those of the program; its manual swaps 4 and 5.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use rand::{Rng, RngExt};
 use super::super::error::GenerateError;
 use super::CHECKS;
 
-/// The probability of an edge between two nodes of a domain; the file's head has the formulas.
+/// The probability of an edge between two nodes of a domain; the head of the file has the formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum EdgeMethod {
@@ -29,13 +29,13 @@ pub enum EdgeMethod {
     Waxman1 { alpha: f64, beta: f64 },
     /// Method 2: Waxman with the distance.
     Waxman2 { alpha: f64, beta: f64 },
-    /// Method 3: every edge is as likely as any other.
+    /// Method 3: the same probability for every edge.
     PureRandom { alpha: f64 },
-    /// Method 4: falls to nothing at the greatest distance.
+    /// Method 4: a probability that falls to 0 at the greatest distance.
     Exponential { alpha: f64 },
     /// Method 5: Doar and Leslie's change to Waxman, for a degree that does not grow with the number of nodes.
     DoarLeslie { alpha: f64, beta: f64, gamma: f64 },
-    /// Method 6: `alpha` within the radius `gamma L`, `beta` beyond.
+    /// Method 6: probability `alpha` within the radius `gamma L`, and `beta` beyond.
     Locality { alpha: f64, beta: f64, gamma: f64 },
 }
 
@@ -43,7 +43,7 @@ impl EdgeMethod {
     /// The method of this number in a parameter file of GT-ITM; parameters that it does not use are ignored.
     ///
     /// # Errors
-    /// A number other than 1 to 6.
+    /// Returns an error for a number other than 1 to 6.
     pub fn numbered(method: u32, alpha: f64, beta: f64, gamma: f64) -> Result<Self, GenerateError> {
         match method {
             1 => Ok(Self::Waxman1 { alpha, beta }),
@@ -86,7 +86,7 @@ impl EdgeMethod {
         }
     }
 
-    /// The length of an edge at `distance` in a square with diagonal `l`, or `None` if there is to be none.
+    /// The length of an edge at `distance` in a square with diagonal `l`, or `None` if no edge is drawn.
     fn draw(self, distance: f64, l: f64, nodes: usize, rng: &mut impl Rng) -> Option<f64> {
         let length = if let Self::Waxman1 { .. } = self { rng.random::<f64>() * l } else { distance };
         let probability = match self {
@@ -106,7 +106,7 @@ impl EdgeMethod {
     }
 }
 
-/// A place on the plane of the model.
+/// A point on the plane of the model.
 pub(super) type Point = (i64, i64);
 
 pub(super) fn distance(a: Point, b: Point) -> f64 {
@@ -116,15 +116,15 @@ pub(super) fn distance(a: Point, b: Point) -> f64 {
 /// A connected random graph on a square.
 pub(super) struct FlatGraph {
     pub(super) points: Vec<Point>,
-    /// Both ends, the lower first, and the length.
+    /// Both ends of each edge, the lower first, and its length.
     pub(super) edges: Vec<(usize, usize, u32)>,
-    /// The most hops between two nodes.
+    /// The most hops on a shortest path between two nodes.
     pub(super) diameter: u32,
 }
 
-/// Draws a graph until it comes out connected, at most `tries` times.
+/// Draws a graph until it is connected, at most `tries` times.
 ///
-/// The square must have more points than `nodes`, much more for speed; the scales of the model see to that.
+/// The square must have more points than `nodes`, and for speed many more; the scales of the model ensure this.
 pub(super) fn draw_connected(
     nodes: usize,
     scale: i64,
@@ -165,7 +165,7 @@ fn draw_edges(points: &[Point], scale: i64, method: EdgeMethod, rng: &mut impl R
     edges
 }
 
-/// The most hops between two nodes; `None` if the graph is not connected.
+/// The most hops on a shortest path between two nodes; `None` if the graph is not connected.
 fn diameter(nodes: usize, edges: &[(usize, usize, u32)]) -> Option<u32> {
     let mut neighbours = vec![Vec::new(); nodes];
     for &(a, b, _) in edges {
@@ -175,7 +175,7 @@ fn diameter(nodes: usize, edges: &[(usize, usize, u32)]) -> Option<u32> {
     (0..nodes).try_fold(0, |most, start| Some(most.max(eccentricity(&neighbours, start)?)))
 }
 
-/// The most hops from `start` to another node; `None` if one is out of reach.
+/// The most hops on a shortest path from `start` to another node; `None` if a node cannot be reached.
 fn eccentricity(neighbours: &[Vec<usize>], start: usize) -> Option<u32> {
     let mut seen = vec![false; neighbours.len()];
     seen[start] = true;
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(diameter(4, &[edge(0, 1), edge(2, 3)]), None);
     }
 
-    /// How often a method draws an edge at distance 10 in a square of side 20, and the mean length it gives.
+    /// The frequency with which a method draws an edge at distance 10 in a square of side 20, and its mean length.
     fn frequency(method: EdgeMethod) -> (f64, f64) {
         const DRAWS: u32 = 40_000;
         let mut rng = stream(3, Purpose::Topology, 0);

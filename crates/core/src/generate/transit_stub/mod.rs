@@ -1,10 +1,10 @@
 //! The transit-stub model of an internetwork, as the program GT-ITM draws it [zegura1996].
 //!
-//! Transit domains are joined by a random top-level graph; each transit node carries stub domains, which carry the
-//! hosts. A path between two stubs goes up, across the transit nodes and down. The program's algorithm is in
-//! `draw.rs`, its random graphs are in `flat.rs`, sizes in use are in `presets.rs`.
+//! Transit domains are joined by a random top-level graph. Each transit node has stub domains, which carry the hosts. A
+//! path between two stubs goes up, across the transit nodes and down. The program's algorithm is in `draw.rs`, its
+//! random graphs are in `flat.rs`, and sizes in use are in `presets.rs`.
 //!
-//! differs: the program draws its random numbers in another order, so a seed of its own gives another graph here.
+//! differs: the program draws its random numbers in another order, so one seed gives different graphs there and here.
 
 mod draw;
 mod flat;
@@ -27,60 +27,60 @@ use super::draft::Draft;
 use super::error::{Checks, GenerateError};
 use super::link::LinkRule;
 
-/// A transit-stub network, and what the model knows of its nodes and links.
+/// A transit-stub network, and the model's data about its nodes and links.
 #[derive(Clone, Debug)]
 pub struct TransitStub {
-    /// Routers first, domain by domain: its transit nodes `t{domain}.{n}`, then for each of these the nodes
-    /// `s{domain}.{n}/{stub}.{k}` of its stubs. Hosts `h0`, `h1`, ... last.
+    /// The network. Routers come first, domain by domain: its transit nodes `t{domain}.{n}`, then for each of these the
+    /// nodes `s{domain}.{n}/{stub}.{k}` of its stubs. Hosts `h0`, `h1`, ... come last.
     pub network: Network,
-    /// What each node is, by node id.
+    /// The kind of each node, by node id.
     pub kinds: Vec<NodeKind>,
-    /// What each link is, by link id.
+    /// The class of each link, by link id.
     pub classes: Vec<LinkClass>,
     /// The length of each link by link id, in units of the model's plane; 0 for host links.
     pub lengths: Vec<u32>,
     /// The weight of each link by link id, under which a shortest path never crosses a third stub; 1 for host links.
     pub policy_weights: Vec<u32>,
-    /// The longest of the shortest ways within the domains.
+    /// The diameters of the domains.
     pub diameters: Diameters,
 }
 
-/// What a node of a transit-stub network is.
+/// The kind of a node in a transit-stub network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// A router of a transit domain.
     Transit {
-        /// Counted from 0.
+        /// Number of the domain, from 0.
         domain: u32,
     },
     /// A router of a stub.
     Stub {
         /// The transit node that the stub belongs to.
         transit: NodeId,
-        /// Counted from 0 over the whole network.
+        /// Number of the stub in the whole network, from 0.
         stub: u32,
     },
     /// A host.
     Host {
-        /// The stub router that it hangs on.
+        /// The stub router that the host is attached to.
         router: NodeId,
     },
 }
 
-/// What a link of a transit-stub network joins.
+/// The class of a link in a transit-stub network, by the nodes that it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkClass {
-    /// Two nodes of one transit domain.
+    /// A link between two nodes of one transit domain.
     Transit,
-    /// Two transit domains.
+    /// A link between two transit domains.
     InterDomain,
-    /// A transit node and a stub.
+    /// A link between a transit node and a stub.
     TransitStub,
-    /// Two nodes of one stub.
+    /// A link between two nodes of one stub.
     Stub,
-    /// Two stubs.
+    /// A link between two stubs.
     StubStub,
-    /// A host and its stub router.
+    /// A link between a host and its stub router.
     Host,
 }
 
@@ -95,8 +95,9 @@ impl TransitStub {
 /// Draws a transit-stub network.
 ///
 /// # Errors
-/// Parameters that cannot be, too many nodes, or a domain that is never connected: the top level and a transit domain
-/// are drawn 100 times as in the program, a stub 100,000 times, where the program goes on for ever.
+/// Returns an error for invalid parameters, too many nodes, or a domain that never becomes connected. The top level and
+/// a transit domain are drawn at most 100 times, as in the program; a stub is drawn at most 100,000 times, where the
+/// program has no limit.
 pub fn transit_stub(parameters: &TransitStubParameters, seed: u64) -> Result<TransitStub, GenerateError> {
     parameters.check()?;
     let mut drawing = Drawing::draw(parameters, &mut stream(seed, Purpose::Topology, 0))?;
@@ -110,7 +111,7 @@ pub fn transit_stub(parameters: &TransitStubParameters, seed: u64) -> Result<Tra
 
 const CHECKS: Checks = Checks("transit-stub");
 
-/// Leaves one of the edges between the same two nodes, the first drawn.
+/// Keeps only the first of the edges between the same two nodes.
 fn merge_coincident(edges: &mut Vec<Edge>) {
     let mut seen = HashSet::with_capacity(edges.len());
     edges.retain(|e| seen.insert((e.a.min(e.b), e.a.max(e.b))));
@@ -132,7 +133,7 @@ fn add_hosts(drawing: &mut Drawing, parameters: &TransitStubParameters) {
     }
 }
 
-/// Gives the drawing capacities and delays.
+/// Makes a network of the drawing, with capacities and delays.
 fn assemble(drawing: Drawing, parameters: &TransitStubParameters, seed: u64) -> TransitStub {
     let Drawing { names, kinds, edges, diameters } = drawing;
     let mut draft = Draft::new();
@@ -145,7 +146,7 @@ fn assemble(drawing: Drawing, parameters: &TransitStubParameters, seed: u64) -> 
         let kind = parameters.rule(edge.class).draw(f64::from(edge.length), &mut delays);
         draft.join(NodeId::new(edge.a), NodeId::new(edge.b), kind);
     }
-    // The two directions of an edge have ids one after the other.
+    // The two directions of an edge have consecutive ids.
     let both_ways = || edges.iter().flat_map(|e| [e, e]);
     TransitStub {
         network: draft.build(),

@@ -1,64 +1,64 @@
-//! The parameters of the transit-stub model and of what is hung on it.
+//! The parameters of the transit-stub model, of its links and of its hosts.
 
 use super::super::error::GenerateError;
 use super::super::link::{DelayRule, LinkKind, LinkRule};
 use super::{CHECKS, EdgeMethod};
 use crate::units::{Rate, Span};
 
-/// Size and shape of a transit-stub network; it has T Nt (1 + K Ns) routers exactly.
+/// Size and shape of a transit-stub network; it has exactly T Nt (1 + K Ns) routers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransitStubParameters {
-    /// T: how many transit domains there are.
+    /// Number of transit domains, T.
     pub transit_domains: usize,
-    /// Nt: how many nodes a transit domain has on average.
+    /// Mean number of nodes in a transit domain, Nt.
     pub transit_nodes: usize,
-    /// K: how many stubs a transit node has on average.
+    /// Mean number of stubs of a transit node, K.
     pub stubs: usize,
-    /// Ns: how many nodes a stub has on average.
+    /// Mean number of nodes in a stub, Ns.
     pub stub_nodes: usize,
-    /// Edges from a transit node to a stub of another, beyond the one from each stub to its own.
+    /// Number of extra edges from a transit node to a stub of another, beyond the edge from each stub to its own.
     pub extra_transit_stub: usize,
-    /// Edges from a stub to another.
+    /// Number of extra edges between two stubs.
     pub extra_stub_stub: usize,
-    /// Which transit domains are joined.
+    /// Edge probability between transit domains.
     pub top_edges: EdgeMethod,
-    /// Which nodes of a transit domain are joined.
+    /// Edge probability between nodes of a transit domain.
     pub transit_edges: EdgeMethod,
-    /// Which nodes of a stub are joined.
+    /// Edge probability between nodes of a stub.
     pub stub_edges: EdgeMethod,
-    /// What becomes of two edges between the same nodes.
+    /// Treatment of two edges between the same nodes.
     pub coincident: CoincidentEdges,
-    /// Capacities and delays, which are no part of the model.
+    /// Capacities and delays, which are not part of the model.
     pub links: TransitStubLinks,
-    /// Hosts on the stub routers, which are no part of the model either.
+    /// Hosts on the stub routers, which are not part of the model either.
     pub hosts: Option<TransitStubHosts>,
 }
 
-/// What becomes of two edges that were drawn between the same two nodes.
+/// The treatment of two edges that were drawn between the same two nodes.
 ///
-/// Joined domains have two edges between random nodes, which may be the same; extra edges may be too.
+/// Joined domains have two edges between random nodes, which may coincide; so may extra edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoincidentEdges {
-    /// One stays: the network has no parallel links.
+    /// One edge stays: the network has no parallel links.
     #[default]
     Merge,
-    /// Both stay, as the program has it.
+    /// Both edges stay, as in the program.
     Keep,
 }
 
 /// Capacities and delays of the links between routers; the unit of length is that of the model's plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransitStubLinks {
-    /// Within and between transit domains.
+    /// Links within and between transit domains.
     pub transit_transit: LinkRule,
-    /// Between a transit node and a stub.
+    /// Links between a transit node and a stub.
     pub transit_stub: LinkRule,
-    /// Within and between stubs.
+    /// Links within and between stubs.
     pub stub_stub: LinkRule,
 }
 
 impl TransitStubLinks {
-    /// These capacities, and delays drawn from 1 to 10 ms for each link.
+    /// Links with these capacities, and delays drawn from 1 to 10 ms for each link.
     pub fn with_capacities(transit_transit: Rate, transit_stub: Rate, stub_stub: Rate) -> Self {
         use crate::units::MILLISECOND;
 
@@ -68,17 +68,17 @@ impl TransitStubLinks {
     }
 }
 
-/// How many hosts there are, and how they are linked.
+/// Number and links of the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransitStubHosts {
-    /// On each router of a stub.
+    /// Number of hosts on each router of a stub.
     pub per_stub_router: usize,
-    /// From host to router; the length of these links is 0.
+    /// Links from host to router; the length of these links is 0.
     pub link: LinkRule,
 }
 
 impl TransitStubHosts {
-    /// `per_stub_router` hosts with links all alike.
+    /// Puts `per_stub_router` hosts on each stub router, with identical links.
     pub fn new(per_stub_router: usize, link: LinkKind) -> Self {
         let LinkKind { capacity, delay } = link;
         Self { per_stub_router, link: LinkRule { capacity, delay: DelayRule::Fixed(delay) } }
@@ -86,7 +86,7 @@ impl TransitStubHosts {
 }
 
 impl TransitStubParameters {
-    /// How many routers there will be, or `usize::MAX` if more.
+    /// The number of routers, at most `usize::MAX`.
     pub fn routers(&self) -> usize {
         let of_transit_node = self.stubs.saturating_mul(self.stub_nodes).saturating_add(1);
         self.transit_domains.saturating_mul(self.transit_nodes).saturating_mul(of_transit_node)
@@ -110,7 +110,7 @@ impl TransitStubParameters {
         self.check_size()
     }
 
-    /// Extra edges find two ends that they may join.
+    /// Checks that extra edges find two ends that they may join.
     fn check_extra_edges(&self) -> Result<(), GenerateError> {
         let transit_nodes = self.transit_domains.saturating_mul(self.transit_nodes);
         let possible = self.extra_transit_stub == 0 || transit_nodes >= 2;

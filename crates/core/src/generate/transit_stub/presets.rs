@@ -5,10 +5,10 @@ use crate::generate::LinkKind;
 use crate::units::{Rate, Span};
 
 impl TransitStubParameters {
-    /// The sizes with known parameters.
+    /// The numbers of routers for which there are parameters.
     pub const SIZES: [usize; 5] = [100, 110, 600, 1_100, 11_000];
 
-    /// The parameters of one of [`Self::SIZES`].
+    /// The parameters for one of [`Self::SIZES`].
     pub fn of_size(routers: usize) -> Option<Self> {
         match routers {
             100 => Some(Self::ts100()),
@@ -22,7 +22,7 @@ impl TransitStubParameters {
 
     /// 110 routers, the size of [ludena2021, scenario 3]: 1 transit domain of 10 nodes, each with 2 stubs of 5.
     ///
-    /// The paper names the number of routers only; the shape is ours, as in the two sizes below.
+    /// The paper gives only the number of routers; the shape is our choice, as in the two sizes below.
     pub fn routers_110() -> Self {
         Self::pure_random([1, 10, 2, 5], [1.0, 0.6, 0.42])
     }
@@ -47,7 +47,7 @@ impl TransitStubParameters {
         Self::pure_random([3, 8, 3, 8], [1.0, 0.5, 0.5])
     }
 
-    /// T, Nt, K and Ns, and the probabilities of an edge at the top, in a transit domain and in a stub.
+    /// Parameters from T, Nt, K and Ns, and from the edge probabilities at the top, in a transit domain and in a stub.
     fn pure_random(sizes: [usize; 4], alphas: [f64; 3]) -> Self {
         let [top_edges, transit_edges, stub_edges] = alphas.map(|alpha| EdgeMethod::PureRandom { alpha });
         Self {
@@ -70,14 +70,14 @@ impl TransitStubParameters {
 impl TransitStubLinks {
     /// 5 Gbit/s between transit routers and 1 Gbit/s elsewhere, 1 to 10 ms [mozo2012].
     ///
-    /// The paper does not name links between transit and stub routers; they are taken as stub links.
+    /// The paper does not mention links between transit and stub routers; they are treated as stub links.
     pub fn mozo2012() -> Self {
         Self::with_capacities(Rate(5e9), Rate(1e9), Rate(1e9))
     }
 
     /// 50 Mbit/s between transit routers and 10 Mbit/s elsewhere [ludena2021, scenario 3].
     ///
-    /// The paper names no delays; they are those of [mozo2012].
+    /// The paper gives no delays; they are those of [mozo2012].
     pub fn ludena2021() -> Self {
         Self::with_capacities(Rate(50e6), Rate(10e6), Rate(10e6))
     }
@@ -89,9 +89,10 @@ impl TransitStubHosts {
         Self::new(200, LinkKind { capacity: Rate(100e6), delay: Span::us(1) })
     }
 
-    /// `per_stub_router` hosts with links of 10 Gbit/s, which do not bind [ludena2021, scenario 3].
+    /// Puts `per_stub_router` hosts on each stub router, with links of 10 Gbit/s, which do not bind [ludena2021,
+    /// scenario 3].
     ///
-    /// The paper names neither the number of hosts nor their delay; the delay is that of [mozo2012].
+    /// The paper gives neither the number of hosts nor their delay; the delay is that of [mozo2012].
     pub fn ludena2021(per_stub_router: usize) -> Self {
         Self::new(per_stub_router, LinkKind { capacity: Rate(10e9), delay: Span::us(1) })
     }

@@ -1,14 +1,14 @@
-//! Rates fall by one proof after the other until they fit.
+//! The main loop of the solver: proof after proof lowers the rates until they fit.
 //!
 //! ```text
 //! rate of a connection     = its demand, or weight * level of the first proof that holds it
-//! room[l]                  = capacity[l] - what main paths use at these rates
+//! room[l]                  = capacity[l] - load of the main paths at these rates
 //! rates of the basic paths = inverse * room     of a main path = rate of its connection - those of its basic paths
 //! ```
 //!
-//! An event is a path or the slack of a link that is below 0. Either something takes its place, or prices prove that
-//! some rates are too high, and tell to which level they must fall. Where nothing is below 0, rates are what the proofs
-//! say, and fit.
+//! An event is a path rate or the slack of a link that is below 0. Either a path or slack takes its place in the basis,
+//! or prices prove that some rates are too high and determine the level to which they must fall. When nothing is below
+//! 0, the rates are those of the proofs, and they fit.
 
 mod proofs;
 mod proved;
@@ -23,49 +23,49 @@ use rates::Short;
 /// A price below this part of the greatest is rounding.
 const FREE: f64 = 1e-11;
 
-/// By how much a pivot may differ between its row and its column, relatively: else the inverse is made anew, and with a
-/// new one from where on there is no pivot.
+/// Greatest relative difference between a pivot's values in its row and in its column. Beyond it the inverse is
+/// computed anew; with a new inverse, the candidate is not a pivot.
 const PIVOT: f64 = 1e-9;
 const NO_PIVOT: f64 = 1e-3;
 
-/// A pivot below this part of its column is taken with a new inverse only.
+/// A pivot below this part of its column is used only with a new inverse.
 const SMALL: f64 = 1e-3;
 
-/// Events for each link and path, after which it begins again with other costs.
+/// Number of events for each link and path after which the solver starts again with other costs.
 const PATIENCE: usize = 50;
 
-/// How often it begins again.
+/// Greatest number of such starts.
 const MOST_BEGINNINGS: usize = 5;
 
-/// The state between two events.
+/// The state of the solver between two events.
 pub(super) struct Filling {
     pub columns: Columns,
     basis: Basis,
     pricing: Pricing,
-    /// Of each connection: its main path, how many basic ones it has, and its rate.
+    /// The main path of each connection, the number of its basic paths, and its rate.
     main: Vec<u32>,
     basic: Vec<u32>,
     pub rate: Vec<f64>,
     /// Whether a path is basic; main paths are not.
     is_basic: Vec<bool>,
-    /// Of each row: what main paths use, with the rates that connections had when that was last summed up.
+    /// The load of the main paths on each row, and the connection rates with which it was last summed up.
     pub used: Vec<f64>,
     summed: Vec<f64>,
-    /// Of each row: how far rounding may have put off `used` since it was summed up anew.
+    /// The greatest rounding error of `used` on each row since it was summed up anew.
     pub drift: Vec<f64>,
-    /// The rate of each basic path, where nothing is below 0.
+    /// The rate of each basic path; valid where nothing is below 0.
     carried: Vec<f64>,
-    /// What holds rates below demands, from the lowest level to the highest.
+    /// The proofs that hold rates below demands, in order of rising level.
     pub proofs: Vec<Proof>,
     pub exchanges: usize,
     /// Whether nothing is below 0.
     pub fits: bool,
-    /// Events that are left to this beginning, and how many there were before it.
+    /// The number of events left in this start, and the number of starts before it.
     patience: usize,
     beginnings: usize,
-    /// Whether numbers stayed sound so far.
+    /// Whether the arithmetic has stayed sound.
     pub is_sound: bool,
-    /// What is below 0 and stays so until something else changes: by rounding alone, where numbers are sound.
+    /// Variables below 0 that stay so until something else changes; if the arithmetic is sound, by rounding alone.
     still: Vec<Leaving>,
     prices: Vec<f64>,
 }
@@ -103,7 +103,7 @@ impl Filling {
         self.fits || !self.is_sound
     }
 
-    /// Goes through the next events, so many at most.
+    /// Processes the next events, at most `most` of them.
     pub fn run(&mut self, most: usize) {
         for _ in 0..most {
             if self.is_done() {
@@ -117,7 +117,8 @@ impl Filling {
         }
     }
 
-    /// Forgets all but the proofs, and goes on with other costs: rounding or a circle led nowhere.
+    /// Discards everything except the proofs and starts again with other costs, after rounding or a cycle prevented
+    /// progress.
     fn begin_again(&mut self) {
         self.beginnings += 1;
         self.fits = false;
@@ -131,7 +132,8 @@ impl Filling {
         self.still.clear();
     }
 
-    /// Makes good what is furthest below 0, or learns that rates are too high; says whether anything is.
+    /// Repairs the variable that is furthest below 0, or lowers rates that are too high; returns whether any is below
+    /// 0.
     fn mend(&mut self) -> bool {
         if self.basis.is_old() {
             self.refresh();
@@ -150,7 +152,7 @@ impl Filling {
         true
     }
 
-    /// Adds up anew what main paths use.
+    /// Sums up the load of the main paths anew.
     fn sum_main_paths(&mut self) {
         self.used.fill(0.0);
         self.drift.fill(0.0);
@@ -158,7 +160,7 @@ impl Filling {
         self.follow_rates();
     }
 
-    /// Adds what rates have changed by to what main paths use.
+    /// Adds the changes of rates to the load of the main paths.
     fn follow_rates(&mut self) {
         for ((&main, &rate), summed) in self.main.iter().zip(&self.rate).zip(&mut self.summed) {
             let more = rate - std::mem::replace(summed, rate);
@@ -193,7 +195,7 @@ impl Filling {
         self.main[c] = path;
     }
 
-    /// Makes the greatest basic path of a connection its main path; gives the place where the old one is basic now.
+    /// Makes the greatest basic path of a connection its main path; returns the place where the old one is basic now.
     fn change_main(&mut self, c: usize) -> usize {
         let is_sibling = |&place: &usize| self.columns.owner[self.basis.paths[place] as usize] as usize == c;
         let siblings: Vec<usize> = (0..self.basis.paths.len()).filter(is_sibling).collect();
@@ -211,7 +213,7 @@ impl Filling {
         place
     }
 
-    /// Something is below 0: finds what takes its place, or the rates that prices allow.
+    /// Removes a variable below 0 from the basis: finds a replacement, or lowers the rates to what prices allow.
     fn leave(&mut self, leaving: Leaving, lack: Lack) {
         let mut of = std::mem::take(&mut self.prices);
         of.fill(0.0);
@@ -219,7 +221,7 @@ impl Filling {
         let priced = clean(&mut of);
         let is_over = self.replace(leaving, lack, Prices { of: &of, priced: &priced });
         self.prices = of;
-        // Levels are as exact as the prices that prove them: these must come from a new inverse.
+        // Levels are as exact as the prices that prove them, so these must come from a new inverse.
         if !is_over && !self.basis.is_new() {
             self.refresh();
         } else if !is_over {
@@ -227,7 +229,7 @@ impl Filling {
         }
     }
 
-    /// Exchanges what is leaving for the best that can enter, or lets rates fall; says whether either was done.
+    /// Exchanges the leaving variable for the best candidate, or lowers rates; returns whether either was done.
     fn replace(&mut self, leaving: Leaving, lack: Lack, prices: Prices) -> bool {
         self.pricing.sweep_active(&self.columns, prices, &self.main, |p| self.is_basic[p]);
         if self.enter(leaving, lack, prices, false) {
@@ -240,7 +242,7 @@ impl Filling {
         self.basis.is_new() && (self.keep(prices) || self.enter(leaving, lack, prices, true))
     }
 
-    /// Exchanges what is leaving for what the last sweep found, if it can; says whether it did.
+    /// Exchanges the leaving variable for a candidate of the last sweep, if possible; returns whether that was done.
     fn enter(&mut self, leaving: Leaving, lack: Lack, prices: Prices, is_enough: bool) -> bool {
         let mut refused = vec![];
         loop {
@@ -250,14 +252,14 @@ impl Filling {
             if self.exchange(leaving, &step, prices.of) {
                 return true;
             }
-            // What rounding alone lets in may come in no more.
+            // A candidate that only rounding suggested may not enter again.
             refused.push(step.candidate);
         }
     }
 
-    /// Goes a step, or makes the inverse anew where its pivot is in doubt.
+    /// Makes a step, or computes the inverse anew where its pivot is in doubt.
     ///
-    /// Says whether either was done: with a new inverse a pivot that the column does not know of is none.
+    /// Returns whether either was done: with a new inverse, a pivot that the column does not confirm is rejected.
     fn exchange(&mut self, leaving: Leaving, step: &Step, prices: &[f64]) -> bool {
         let entering = self.entering(step);
         let column = self.basis.column_of(&entering);
@@ -290,7 +292,7 @@ impl Filling {
         true
     }
 
-    /// What a step brings into the basis.
+    /// The variable that a step brings into the basis.
     fn entering(&self, step: &Step) -> Entering {
         match step.candidate {
             Candidate::Slack(row) => Entering::Slack(row),
@@ -311,18 +313,18 @@ impl Filling {
     }
 }
 
-/// Adds to a sum, and to what rounding may have put it off by.
+/// Adds to a sum, and to the bound of its rounding error.
 fn add(sum: &mut f64, more: f64, drift: &mut f64) {
     *sum += more;
     *drift += f64::EPSILON * (sum.abs() + more.abs());
 }
 
-/// Events that a beginning may take.
+/// The number of events that one start may take.
 fn patience(columns: &Columns) -> usize {
     PATIENCE * (columns.rows() + columns.paths() + 1)
 }
 
-/// Sets prices that are rounding to 0; gives the rows of the others.
+/// Sets prices that are rounding to 0; returns the rows of the others.
 fn clean(prices: &mut [f64]) -> Vec<u32> {
     let most = prices.iter().fold(0.0f64, |most, price| most.max(price.abs()));
     let mut priced = vec![];

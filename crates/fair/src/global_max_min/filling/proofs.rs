@@ -1,37 +1,38 @@
-//! What proves rates too high, and the rates that all proofs together allow.
+//! Proofs that rates are too high, and the rates that all proofs together allow.
 //!
-//! What a connection pays depends on prices and paths alone, so that a proof bounds rates whatever the numbers become.
-//! All have their demand, but for those whom a proof holds:
+//! The payment of a connection depends on prices and paths alone. A proof therefore bounds rates whatever the numbers
+//! become. Every connection has its demand unless a proof holds it:
 //!
 //! ```text
 //! level of a proof    the greatest for which    sum of min(rate, weight * level) * cost  <=  sum of capacity * price
-//! held by it          all who pay and would have more; proofs go from the lowest level to the highest
+//! held by it          all connections that pay and would have more; proofs are in order of rising level
 //! ```
 //!
-//! Where the rates at these levels fit, they are the answer: who is held cannot have more unless another that pays, and
-//! has no more, gives something up. Else the dual simplex method goes on, and what no exchange can make good is one more
-//! proof. So it is at first, when all have their demand, and after each change: the basis before stays dual feasible,
-//! whatever capacities, demands and weights became.
+//! Where the rates at these levels fit, they are the answer: a connection that is held cannot have more unless another
+//! connection that pays, and has no more, gives something up. Otherwise the dual simplex method continues, and a
+//! variable that no exchange can repair yields one more proof. The method works in this way at the beginning, when all
+//! connections have their demand, and after each change: the former basis stays dual feasible, whatever the new
+//! capacities, demands and weights are.
 
 use super::super::pricing::Prices;
 use super::Filling;
 
-/// By less than this part of a level nothing is too high.
+/// A relative excess over a level that is smaller than this does not count.
 const STILL: f64 = 1e-13;
 
-/// Prices, and what follows from them.
+/// The prices of a proof, with its level, the connections that pay, and those that it holds.
 pub(in crate::global_max_min) struct Proof {
     pub level: f64,
-    /// Those whom it holds there.
+    /// The connections that the proof holds at its level.
     pub held: Vec<u32>,
-    /// All who pay, and what a unit of rate costs them.
+    /// All connections that pay, and the price of a unit of their rate.
     pub(super) payers: Vec<(u32, f64)>,
-    /// Row and price.
+    /// Rows and their prices.
     pub prices: Vec<(u32, f64)>,
 }
 
 impl Filling {
-    /// Finds the rates at the present numbers of the columns.
+    /// Finds the rates for the present numbers of the columns.
     pub fn follow(&mut self) {
         (self.exchanges, self.fits) = (0, false);
         (self.patience, self.beginnings) = (super::patience(&self.columns), 0);
@@ -41,12 +42,12 @@ impl Filling {
         self.run(usize::MAX);
     }
 
-    /// Who pays by the prices of the last sweep, which was over all paths.
+    /// The connections that pay by the prices of the last sweep, which was over all paths.
     fn payers(&self) -> Vec<(u32, f64)> {
         self.pricing.cheapest(&self.columns).map(|(c, least)| (c as u32, least)).collect()
     }
 
-    /// Keeps the prices of the last sweep as a proof, if they prove the rates too high; says whether they do.
+    /// Keeps the prices of the last sweep as a proof if they prove rates too high; returns whether they do.
     pub(super) fn keep(&mut self, prices: Prices) -> bool {
         let payers = self.payers();
         let prices = prices.positive().map(|(row, price)| (row as u32, price)).collect();
@@ -65,10 +66,10 @@ impl Filling {
         true
     }
 
-    /// Sets levels and rates by the proofs from one of them on; those before it stay as they are.
+    /// Sets levels and rates by the proofs from index `from` on; earlier proofs stay as they are.
     ///
-    /// A proof that turns out to allow less than the one before it goes to its place among those. One that holds nobody
-    /// is dropped.
+    /// A proof that allows less than the one before it moves to its place among the earlier ones. A proof that holds no
+    /// connection is dropped.
     fn fill(&mut self, from: usize) {
         let mut k = from;
         let mut moves = 0;
@@ -96,7 +97,7 @@ impl Filling {
         self.still.clear();
     }
 
-    /// Gives back their demands to those whom proofs from `place` on hold.
+    /// Gives the connections that the proofs from `place` on hold their demands back.
     fn release(&mut self, place: usize) {
         for proof in &mut self.proofs[place..] {
             for c in proof.held.drain(..) {
@@ -105,7 +106,7 @@ impl Filling {
         }
     }
 
-    /// Holds at a level those who pay by a proof and would have more; says whether there are any.
+    /// Holds at a level the connections that pay by a proof and would have more; returns whether there are any.
     fn hold(&mut self, k: usize, level: f64) -> bool {
         let Proof { level: own, held, payers, .. } = &mut self.proofs[k];
         *own = level;
@@ -124,10 +125,11 @@ impl Filling {
         self.rate[c as usize] / self.columns.weight[c as usize]
     }
 
-    /// The highest level that a proof allows those who pay by it, if that is less than some have.
+    /// The highest level that a proof allows its payers; `None` if no rate exceeds it.
     ///
-    /// What they pay is straight between the levels at which they are now and bent down at each. So a straight line
-    /// through any of its points comes to a point below the answer, and from there on to better ones.
+    /// The total payment is a concave, piecewise linear function of the level, with a bend at each present level of a
+    /// payer. A straight line through any of its points leads to a point below the answer, and from there to better
+    /// ones.
     fn allowed_by(&self, proof: &Proof) -> Option<f64> {
         let Self { columns, rate, .. } = self;
         let worth: f64 = proof.prices.iter().map(|&(row, price)| price * columns.capacity[row as usize]).sum();

@@ -1,23 +1,25 @@
-//! Whether the rates of connections are proved by what the filling holds, without a look at paths that carry nothing.
+//! A check whether the present filling proves the rates of connections; it skips paths that carry nothing.
 //!
 //! ```text
-//! carried    every path has a rate of 0 or more, every connection the sum of its own, no row is over its capacity
-//! open[k]    what the prices of proof k are worth, less what all who pay by it pay
-//! proved     open[k] <= tolerance * cost[c] * rate[c]  for all that k holds;  nobody who pays by it has a greater level
+//! carried    every path has a rate of 0 or more, the rates of a connection's paths add up to its rate, no row is
+//! overloaded
+//! open[k]    value of the capacities at the prices of proof k, less the payments of all connections that pay by it
+//! proved     open[k] <= tolerance * cost[c] * rate[c]  for all that k holds;  no connection that pays by it has a
+//! greater level
 //! ```
 //!
-//! What a connection pays for a unit of rate was found by a look at all of its paths when the proof was made, and depends
-//! on prices and paths alone. So this costs a sum over those who pay, as the levels themselves do. All sums count with the
-//! rounding that they may hold: where numbers lie so far apart that it could hide an error, nothing is proved.
-//! [`crate::certify_levels()`] asks the same of the rates of all paths, and looks at all of them.
+//! The price of a unit of rate was found from all paths of a connection when the proof was made, and depends on prices
+//! and paths alone. So this check costs one sum over the connections that pay, as the levels themselves do. All sums
+//! include their possible rounding error: where the numbers differ so much that rounding could hide an error, nothing
+//! is proved. [`crate::certify_levels()`] checks the same for the rates of all paths, and looks at all of them.
 
 use super::{Filling, Proof};
 
-/// By how much a load may be over its capacity, and a rate be lost, relatively.
+/// Relative overload of a row, and relative loss of a rate, that rounding may cause.
 const ROUNDING: f64 = 1e-9;
 
 impl Filling {
-    /// Whether the rates are the max-min fair ones to this relative tolerance.
+    /// Whether the rates are max-min fair to this relative tolerance.
     pub fn is_proved(&mut self, tolerance: f64) -> bool {
         if !(self.fits && self.is_sound) {
             return false;
@@ -31,7 +33,7 @@ impl Filling {
             && self.nothing_is_lost()
     }
 
-    /// Whether everyone has its demand or is held.
+    /// Whether every connection either has its demand or is held by a proof.
     fn all_have_a_reason(&self) -> bool {
         let mut has_reason: Vec<bool> =
             self.rate.iter().zip(&self.columns.demand).map(|(rate, demand)| rate >= demand).collect();
@@ -44,7 +46,7 @@ impl Filling {
         let paid: f64 = proof.payers.iter().map(|&(c, least)| self.rate[c as usize] * least).sum();
         let terms = (proof.payers.len() + proof.prices.len()) as f64;
         let open = (worth - paid).abs() + f64::EPSILON * terms * worth;
-        // Those held are among the payers, in the same order.
+        // The held connections are among the payers, in the same order.
         let mut held = proof.held.iter().copied().peekable();
         proof.payers.iter().all(|&(c, least)| {
             let is_outdone = self.level_of(c) > proof.level * (1.0 + tolerance);
@@ -53,9 +55,10 @@ impl Filling {
         }) && held.peek().is_none()
     }
 
-    /// Whether paths can carry the rates of connections, and no row more than its capacity.
+    /// Whether the paths can carry the rates of connections without overloading a row.
     ///
-    /// What rounding puts below 0 on one path its connection's others carry less: that may move what rows carry.
+    /// If rounding puts the rate of one path below 0, the other paths of its connection carry less, which may change
+    /// the load of rows.
     fn is_carried(&self) -> bool {
         let owner = |p: u32| self.columns.owner[p as usize] as usize;
         let mut over: Vec<f64> = self.rate.iter().map(|rate| -rate).collect();
@@ -75,7 +78,7 @@ impl Filling {
         rows.all(|(&(load, doubt), capacity)| load + doubt <= (1.0 + ROUNDING) * capacity)
     }
 
-    /// Whether no rate that counts is on a path over a row of capacity 0.
+    /// Whether no significant rate is on a path over a row of capacity 0.
     fn nothing_is_lost(&self) -> bool {
         let dead: Vec<usize> = (0..self.columns.rows()).filter(|&row| self.columns.capacity[row] == 0.0).collect();
         if dead.is_empty() {

@@ -1,4 +1,4 @@
-//! The rates of basic and main paths and the slacks of rows, and which of them is furthest below 0.
+//! The rates of basic and main paths and the slacks of rows, and the variable among them that is furthest below 0.
 
 use super::super::basis::Leaving;
 use super::super::pricing::Lack;
@@ -7,13 +7,13 @@ use super::Filling;
 /// Rounds in which the last rates are refined.
 const ROUNDS: usize = 3;
 
-/// A rate below this part of the terms that it is the difference of is rounding.
+/// A rate below this part of its terms counts as rounding.
 const ROUNDING: f64 = 4e-15;
 
-/// The same of what may have to leave: levels follow one from the other, and each has the rounding of those before.
+/// A candidate to leave below this part of its terms counts as rounding; levels carry the rounding of earlier levels.
 const FOLLOWED: f64 = 1e-13;
 
-/// What can be below 0: a basic path, by its place, the main path of a connection, the slack of a row.
+/// A variable that can be below 0: a basic path (by its place), the main path of a connection, or the slack of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Short {
     Basic(usize),
@@ -25,14 +25,14 @@ pub(super) enum Short {
 #[derive(Clone, Copy)]
 pub(super) struct Sum {
     pub value: f64,
-    /// The size of the terms.
+    /// The sum of the absolute values of the terms.
     size: f64,
-    /// The square of the length of the factors, or about that.
+    /// The approximate square of the Euclidean norm of the factors.
     square: f64,
 }
 
 impl Sum {
-    /// Takes off `factor` times another.
+    /// Subtracts `factor` times another sum.
     fn subtract(&mut self, factor: f64, other: Self) {
         self.value -= factor * other.value;
         self.size += factor.abs() * other.size;
@@ -41,7 +41,7 @@ impl Sum {
 }
 
 impl Filling {
-    /// The rate of each basic path.
+    /// The rates of the basic paths.
     pub(super) fn basic_rates(&self) -> Vec<Sum> {
         let size = |row: usize| self.columns.capacity[row] + self.used[row];
         let rows = self.basis.tight.iter().map(|&row| row as usize);
@@ -58,7 +58,8 @@ impl Filling {
         (0..self.basis.paths.len()).map(rate).collect()
     }
 
-    /// What is furthest below 0 for the length of its factors, as prices then rise the most [forrest1992].
+    /// The variable that is furthest below 0 relative to the norm of its factors; its prices rise the most
+    /// [forrest1992].
     pub(super) fn shortest(&self, rates: &[Sum]) -> Option<(Short, Lack)> {
         let mut found: Option<(f64, Short, Lack)> = None;
         let mut look = |sum: Sum, short: Short| {
@@ -78,7 +79,7 @@ impl Filling {
         found.map(|(_, short, lack)| (short, lack))
     }
 
-    /// All that is below 0, by what all ask for.
+    /// The sum of all deficits below 0, relative to the sum of all demands.
     pub fn lack(&self) -> f64 {
         if self.fits {
             return 0.0;
@@ -99,7 +100,7 @@ impl Filling {
         }
     }
 
-    /// The same of the main paths of connections that have basic ones.
+    /// The rates of the main paths of connections that also have basic paths.
     fn main_rates(&self, rates: &[Sum]) -> Vec<(usize, Sum)> {
         let mut order: Vec<(u32, usize)> =
             self.basis.paths.iter().enumerate().map(|(place, &p)| (self.columns.owner[p as usize], place)).collect();
@@ -115,7 +116,7 @@ impl Filling {
         main
     }
 
-    /// The same of the slacks of all rows; those of tight ones are rounding.
+    /// The slacks of all rows; those of tight rows are rounding.
     fn slacks(&self, rates: &[Sum]) -> Vec<Sum> {
         let slack = |row: usize| {
             let (capacity, used) = (self.columns.capacity[row], self.used[row]);
@@ -130,7 +131,7 @@ impl Filling {
         slacks
     }
 
-    /// The rates of the basic paths, refined; those that are nothing but rounding are 0.
+    /// The refined rates of the basic paths; a rate that is only rounding is 0.
     fn last_rates(&self) -> Vec<f64> {
         let tight = || self.basis.tight.iter().map(|&row| row as usize);
         let mut room: Vec<f64> = tight().map(|row| self.room(row)).collect();
@@ -151,8 +152,8 @@ impl Filling {
         rates
     }
 
-    /// The rates of all paths as the basis says; where rounding puts the main path below 0, the others carry what their
-    /// connection has.
+    /// The rates of all paths according to the basis; where rounding puts a main path below 0, the other paths carry
+    /// the whole rate of the connection.
     pub(in crate::global_max_min) fn path_rates(&mut self) -> Vec<f64> {
         while self.is_sound && !self.basis.refresh() {
             self.begin_again();

@@ -1,31 +1,32 @@
-//! The paths that are looked at first: those that came in once, of connections that have more than one of them.
+//! The active paths, which are looked at first: paths that have entered once, of connections that have more than one of
+//! them.
 //!
-//! Most connections use one path all the time, and of the others most use two or three. A sweep over these alone finds
-//! what comes in next nearly always, and takes a small part of the time.
+//! Most connections use one path all the time, and most of the others use two or three. A sweep over the active paths
+//! alone nearly always finds the next candidate to enter, and takes a small part of the time of a full sweep.
 
 use super::super::columns::Columns;
 
-/// Of a connection that never had active paths.
+/// The block of a connection that never had active paths.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// When one in so many can rest, all of them are taken out.
+/// When one in this many active paths can rest, all that can rest are removed.
 const MANY: usize = 16;
 
-/// The active paths; those of a connection lie together, so that a sweep goes through memory in order.
+/// The active paths; those of a connection lie together, so that a sweep reads memory in order.
 pub(super) struct Active {
-    /// The places of the active paths on each row, and what a unit of rate uses there (empty if 1 everywhere).
+    /// The places of the active paths on each row, and the use of the row by a unit of rate (empty if 1 everywhere).
     on_row: Vec<Vec<u32>>,
     amounts: Vec<Vec<f64>>,
     places: Vec<Place>,
-    /// Of each connection: where the places of its active paths begin, and how many there are.
+    /// The beginning of each connection's block of active paths, and their number.
     blocks: Vec<(u32, u32)>,
     state: Vec<State>,
-    /// How many are active, and how many of them can rest.
+    /// The number of active paths, and the number of them that can rest.
     total: usize,
     tired: usize,
 }
 
-/// A path, its connection, and what it costs at the prices of the sweep: together, as a sweep comes to them at random.
+/// A path, its connection, and its price in the sweep. They lie together, since a sweep reaches them in random order.
 #[derive(Clone, Copy)]
 struct Place {
     sum: f64,
@@ -33,12 +34,12 @@ struct Place {
     owner: u32,
 }
 
-/// What a path is looked at for.
+/// The reason for which a path is looked at.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Resting,
     Active,
-    /// Active, but nothing will come of it.
+    /// The path is active, but cannot become a candidate.
     Tired,
 }
 
@@ -55,7 +56,7 @@ impl Active {
         }
     }
 
-    /// Adds a path, and with the first of a connection its main path.
+    /// Adds a path; for the first path of a connection it also adds the main path.
     pub fn add(&mut self, columns: &Columns, path: u32, main: &[u32]) {
         let c = columns.owner[path as usize];
         let (start, count) = &mut self.blocks[c as usize];
@@ -96,7 +97,8 @@ impl Active {
         }
     }
 
-    /// Takes out those that can rest, if they are many, but for those in use; and who is alone of its connection.
+    /// Removes the paths that can rest, if they are many, except those in use; also removes a path that is alone of its
+    /// connection.
     pub fn rest(&mut self, columns: &Columns, is_used: impl Fn(u32) -> bool) {
         if self.tired <= self.total / MANY {
             return;
@@ -125,7 +127,7 @@ impl Active {
         }
     }
 
-    /// Adds `price` times what a unit of rate uses of a row to the sum of each path on it; `touch` hears of their
+    /// Adds `price` times the use of a row by a unit of rate to the sum of each path on it; calls `touch` with their
     /// connections.
     pub fn add_price(&mut self, row: usize, price: f64, mut touch: impl FnMut(u32)) {
         let amounts = self.amounts.get(row).map_or(&[][..], |amounts| amounts);
@@ -136,7 +138,8 @@ impl Active {
         }
     }
 
-    /// Tells `each` of the active paths of a connection and what each costs less than the main one, and forgets it.
+    /// Calls `each` with every active path of a connection and its price difference from the main path; resets the
+    /// prices.
     pub fn take_differences(&mut self, c: u32, main: u32, mut each: impl FnMut(u32, f64)) {
         let (start, count) = self.blocks[c as usize];
         let own = &mut self.places[start as usize..(start + count) as usize];

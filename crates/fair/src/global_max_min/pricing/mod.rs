@@ -1,13 +1,14 @@
-//! What can take the place of a path or slack that is below 0.
+//! The choice of the path or slack that replaces a variable below 0.
 //!
 //! Prices on the rows make a path cost `sum of price * use`. A path that is cheaper than the main path of its
-//! connection can take the place, and so can the slack of a tight row with a negative price. If there is neither, no
-//! price is negative and every main path is a cheapest one: then the prices prove that rates are too high.
+//! connection can replace the variable, and so can the slack of a tight row with a negative price. If there is neither,
+//! no price is negative and every main path is a cheapest one: then the prices prove that rates are too high.
 //!
-//! Of those that can, many may do. So paths have costs: links on them, how much is asked for of these, and a random part,
-//! so that no two ways cost the same. The dual simplex method keeps the division of least cost, and in exact arithmetic
-//! comes to an end since each exchange makes the costs greater [lemke1954]. The costs are there for that alone: those of
-//! paths that are not looked at stay as they are, which is a choice of costs as good as another.
+//! There are often many candidates. To choose among them, paths have costs, made of the number of their links, the
+//! demand for these, and a random part, so that no two divisions cost the same. The dual simplex method keeps the
+//! division of least cost, and in exact arithmetic it ends since each exchange makes the costs greater [lemke1954]. The
+//! costs have no other purpose. The costs of paths that are not looked at stay as they are, which is as good a choice
+//! of costs as any other.
 
 mod active;
 mod steps;
@@ -16,42 +17,42 @@ use super::columns::Columns;
 use active::Active;
 pub(super) use steps::{Candidate, Lack, Step};
 
-/// What of a sum counts as rounding, relative to the sum of the terms' sizes.
+/// The part of a sum that counts as rounding, relative to the sum of the terms' absolute values.
 const NOISE: f64 = 1e-9;
 
-/// A difference over this part of the greatest price is none of rounding's.
+/// A difference over this part of the greatest price cannot be rounding.
 const CLEAR: f64 = 1e-6;
 
-/// A difference below this part of the greatest price is rounding's, whatever the terms.
+/// A difference below this part of the greatest price is rounding, whatever the terms are.
 const NOTHING: f64 = 1e-14;
 
-/// What costs may be wrong by, so that among nearly equal ones the soundest pivot is taken.
+/// The error that costs may have, so that the soundest pivot is chosen among nearly equal candidates.
 const SLACK: f64 = 1e-7;
 
-/// What a link costs besides, in links, when those who came before ask for as much of it as it has.
+/// The additional cost of a link, in links, when earlier connections demand its whole capacity.
 const CROWDED: f64 = 10.0;
 
-/// Paths that would come in within so many times the length of a step are looked at first from then on.
+/// Paths that would enter within this multiple of the length of a step are looked at first from then on.
 const SOON: f64 = 2.0;
 
-/// Reduced costs of all that is not basic, and the work space of a sweep.
+/// The reduced costs of all nonbasic variables, and the work space of a sweep.
 pub(super) struct Pricing {
-    /// Of each path, and of the slack of each row: what a unit of it would add to the costs; 0 or more.
+    /// The addition to the costs by a unit of each path, and of the slack of each row; 0 or more.
     cost: Vec<f64>,
     slack_cost: Vec<f64>,
     active: Active,
-    /// Of each path: what it costs at the prices of this sweep, if it was over all paths.
+    /// The price of each path in this sweep, if the sweep was over all paths.
     sums: Vec<f64>,
     is_over_all: bool,
     /// Connections with a path over a priced row, each once.
     connections: Vec<u32>,
     is_listed: Vec<bool>,
-    /// Paths that differ from their main path, and by how much; grouped by connection.
+    /// The paths whose price differs from their main path's, with the difference; grouped by connection.
     entries: Vec<(u32, f64)>,
     groups: Vec<Group>,
 }
 
-/// The entries of a connection.
+/// The entries of one connection.
 #[derive(Clone, Copy)]
 struct Group {
     connection: u32,
@@ -59,7 +60,7 @@ struct Group {
     end: u32,
 }
 
-/// Prices of rows, with the numbers of those where it is not 0.
+/// The prices of rows, with the list of the rows whose price is not 0.
 #[derive(Clone, Copy)]
 pub(super) struct Prices<'a> {
     pub of: &'a [f64],
@@ -78,8 +79,8 @@ impl Prices<'_> {
 }
 
 impl Pricing {
-    /// Costs in which the main path of each connection is its cheapest; gives the main paths too. Draws of what is random
-    /// in them have numbers; in all but the first, 0, what is asked for does not count.
+    /// Costs in which the main path of each connection is its cheapest, and these main paths. `draw` numbers the random
+    /// part of the costs; only draw 0 takes demands into account.
     pub fn new(columns: &Columns, draw: usize) -> (Self, Vec<u32>) {
         let mut crowd = vec![0.0; columns.rows()];
         let weight = if draw == 0 { CROWDED } else { 0.0 };
@@ -105,7 +106,8 @@ impl Pricing {
         (pricing, main)
     }
 
-    /// Prices the active paths against the main paths of their connections; `is_basic` tells those that take no part.
+    /// Prices the active paths against the main paths of their connections; paths for which `is_basic` holds take no
+    /// part.
     pub fn sweep_active(&mut self, columns: &Columns, prices: Prices, main: &[u32], is_basic: impl Fn(usize) -> bool) {
         self.clear(columns);
         let Self { active, connections, is_listed, entries, groups, .. } = self;
@@ -131,7 +133,7 @@ impl Pricing {
         }
     }
 
-    /// Prices all paths.
+    /// Prices all paths against the main paths of their connections.
     pub fn sweep(&mut self, columns: &Columns, prices: Prices, main: &[u32], is_basic: impl Fn(usize) -> bool) {
         self.clear(columns);
         self.is_over_all = true;
@@ -168,7 +170,7 @@ impl Pricing {
         self.groups.clear();
     }
 
-    /// Makes those paths active that come in by the step or soon after it.
+    /// Makes the paths active that enter with the step or soon after it.
     pub fn activate(&mut self, columns: &Columns, step: &Step, main: &[u32]) {
         let limit = SOON * step.length;
         for &(p, entry) in &self.entries {
@@ -182,9 +184,10 @@ impl Pricing {
         }
     }
 
-    /// Lets those paths rest, soon, that cost more than others of their connection at the prices of the sweep over all.
+    /// Lets paths rest soon that cost more than others of their connection at the prices of the sweep over all paths.
     ///
-    /// Where the prices hold a level, such paths carry nothing. If they do not hold it for long, paths come in again.
+    /// Where the prices hold a level, such paths carry nothing. If the prices do not hold it for long, the paths become
+    /// active again.
     pub fn rest(&mut self, columns: &Columns, main: &[u32], is_basic: impl Fn(usize) -> bool) {
         for &c in &self.connections {
             let least = self.least(columns, c as usize);
@@ -197,7 +200,7 @@ impl Pricing {
         self.active.rest(columns, |p| is_basic(p as usize) || main[columns.owner[p as usize] as usize] == p);
     }
 
-    /// Carries the costs over to the basis after a step.
+    /// Updates the costs to the basis after a step.
     pub fn update(&mut self, columns: &Columns, step: &Step, prices: &[f64], tight: &[u32]) {
         for &(p, entry) in &self.entries {
             self.cost[p as usize] += step.length * entry;
@@ -224,8 +227,7 @@ impl Pricing {
         }
     }
 
-    /// What the cheapest path of each touched connection costs at the prices of the sweep over all, where that is over
-    /// 0.
+    /// The price of the cheapest path of each touched connection in the sweep over all paths, where that is over 0.
     pub fn cheapest<'a>(&'a self, columns: &'a Columns) -> impl Iterator<Item = (usize, f64)> + 'a {
         self.connections.iter().filter_map(|&c| {
             let least = self.least(columns, c as usize);
@@ -238,7 +240,8 @@ impl Pricing {
     }
 }
 
-/// Gives a connection the path that costs least where the connections before it crowd their paths, and adds it there.
+/// Gives a connection the path that costs least where earlier connections crowd their paths, and adds the connection to
+/// the crowd.
 fn settle(columns: &Columns, c: usize, weight: f64, crowd: &mut [f64]) -> u32 {
     let costs = columns.paths_of(c).map(|p| (p, crowded(columns, p, crowd)));
     let (best, _) = costs.min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("who takes part has a path");
@@ -251,7 +254,7 @@ fn settle(columns: &Columns, c: usize, weight: f64, crowd: &mut [f64]) -> u32 {
     best as u32
 }
 
-/// What a path costs: its links, and the crowd on them.
+/// The cost of a path: its number of links, and the crowd on them.
 fn crowded(columns: &Columns, path: usize, crowd: &[f64]) -> f64 {
     columns.uses_of(path).map(|(row, a)| 1.0 + a * crowd[row as usize]).sum()
 }
@@ -262,21 +265,21 @@ fn end_group(groups: &mut Vec<Group>, connection: u32, start: usize, end: usize)
     }
 }
 
-/// Whether what a path costs less or more than the main one is more than rounding; `most` is the greatest price.
+/// Whether the price difference between a path and the main path exceeds rounding; `most` is the greatest price.
 #[inline]
 fn is_entry(columns: &Columns, prices: &[f64], most: f64, (path, main): (usize, usize), difference: f64) -> bool {
     let amount = difference.abs();
     amount > CLEAR * most || amount > NOTHING * most && amount > NOISE * size(columns, prices, path, main)
 }
 
-/// The sum of the sizes of all terms in what two paths cost.
+/// The sum of the absolute values of all terms in the prices of two paths.
 #[cold]
 fn size(columns: &Columns, prices: &[f64], path: usize, other: usize) -> f64 {
     let terms = columns.uses_of(path).chain(columns.uses_of(other));
     terms.map(|(row, a)| (a * prices[row as usize]).abs()).sum()
 }
 
-/// A number from 0 to 1 for each path and draw, without any pattern; always the same.
+/// A pseudorandom number from 0 to 1 for each path and draw; always the same.
 fn scatter(path: u32, draw: usize) -> f64 {
     let mut x = (u64::from(path) + ((draw as u64) << 32)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

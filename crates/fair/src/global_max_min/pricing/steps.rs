@@ -1,33 +1,33 @@
-//! How far prices rise until enough has come in.
+//! The length of a step: prices rise until enough rate has moved.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::{Group, NOISE, Pricing, SLACK};
 
-/// What can enter.
+/// A path or slack that can enter the basis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::global_max_min) enum Candidate {
     Path(usize),
     Slack(usize),
 }
 
-/// What is below 0: by how much, and how much of that may be rounding.
+/// The deficit of a variable below 0, and the part of it that may be rounding.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::global_max_min) struct Lack {
     pub value: f64,
     pub rounding: f64,
 }
 
-/// A step: what enters, and before it the connections that move as a whole to another main path, in order.
+/// A step: the candidate that enters, and the connections that first move as a whole to another main path, in order.
 #[derive(Clone, Debug)]
 pub(in crate::global_max_min) struct Step {
     pub candidate: Candidate,
-    /// Of the candidate, against the main path that its connection has after the moves.
+    /// The entry of the candidate, against the main path that its connection has after the moves.
     pub entry: f64,
-    /// By what prices rise.
+    /// The rise of the prices.
     pub length: f64,
-    /// Connection and its new main path.
+    /// The connections that move, each with its new main path.
     pub moves: Vec<(u32, u32)>,
 }
 
@@ -38,7 +38,7 @@ impl Step {
     }
 }
 
-/// Where something could enter as prices rise.
+/// A point at which a candidate could enter as prices rise.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     at: f64,
@@ -68,18 +68,20 @@ impl PartialOrd for Turn {
 }
 
 impl Ord for Turn {
-    /// The soonest is the greatest, and of those at once the one with the greatest entry.
+    /// The soonest turn is the greatest, and among turns at the same point the one with the greatest entry.
     fn cmp(&self, other: &Self) -> Ordering {
         other.at.total_cmp(&self.at).then(other.entry.total_cmp(&self.entry))
     }
 }
 
 impl Pricing {
-    /// The step after the sweep that makes good what is lacking, but for those refused; nothing if none is that long.
+    /// The step after a sweep that makes up for `lack` without the refused candidates; `None` if no step is long
+    /// enough.
     ///
     /// As prices rise, a connection whose rate is on one path (`is_whole`) moves all of it to the path that becomes its
-    /// cheapest. What enters is the first that makes good the rest, or that cannot move as a whole. If all have moved
-    /// and it is not enough, the last of them enters where `is_enough` says that rounding alone is lacking.
+    /// cheapest. The candidate that enters is the first that makes up for the rest, or that cannot move as a whole. If
+    /// all have moved and a deficit remains, the last of them enters if `is_enough` says that the deficit is rounding
+    /// alone.
     pub fn choose(
         &self,
         prices: &[f64],
@@ -114,7 +116,7 @@ impl Pricing {
         Some(Step { candidate: last.candidate, entry: last.entry, length: last.at, moves })
     }
 
-    /// The first that could enter of each connection, and the slacks that could.
+    /// The first candidate of each connection, and the slacks that can enter.
     fn first_turns(&self, prices: &[f64], tight: &[u32], refused: &[Candidate]) -> BinaryHeap<Turn> {
         let most = tight.iter().fold(0.0f64, |most, &row| most.max(prices[row as usize].abs()));
         let slacks = tight.iter().map(|&row| row as usize).filter(|&row| prices[row] < -NOISE * most);
@@ -139,7 +141,7 @@ impl Pricing {
     }
 }
 
-/// Among the turns that come nearly as soon as the first, the one with the greatest entry.
+/// The turn with the greatest entry among those that come nearly as soon as the first.
 fn soundest(first: Turn, mut turns: BinaryHeap<Turn>) -> Turn {
     let limit = first.at + SLACK / -first.entry;
     let mut best = first;
