@@ -102,32 +102,32 @@ def _page(kind: Kind, name: str, title: str, does: str, module: str, types: dict
 
 
 def _serves(name: str) -> str:
-    """Say on what terms a protocol serves connections."""
-    terms = _core.protocol_terms(name)
-    assert terms is not None
+    """Say what a protocol can serve."""
+    capabilities = _core.protocol_capabilities(name)
+    assert capabilities is not None
     rows = {
-        "paths": "one or several for each connection" if terms["many_paths"] else "one for each connection",
+        "paths": "one or several for each connection" if capabilities["many_paths"] else "one for each connection",
         "claims": "rates follow weight times qos, which must be 0.001 to 1000"
-        if terms["weighted"]
+        if capabilities["weighted"]
         else "all share equally: weight times qos must be 1",
-        "what tells sources how much to send": _sources(terms),
+        "what tells sources how much to send": _sources(capabilities),
         "demands": "a link of their own, of that capacity, at the beginning of the path"
-        if terms["demands_as_links"]
+        if capabilities["demands_as_links"]
         else "looked after by the source",
-        "a capacity that changes": "told at once" if terms["hears_capacities"] else "seen with the next packet",
+        "a capacity that changes": "told at once" if capabilities["hears_capacities"] else "seen with the next packet",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {what} | {how} |" for what, how in rows.items())])
 
 
-def _sources(terms: dict[str, bool]) -> str:
-    if terms["has_headers"]:
+def _sources(capabilities: dict[str, bool]) -> str:
+    if capabilities["has_headers"]:
         return "a window that links change in the headers of data packets; what is lost is not sent again"
-    if not terms["keeps_windows"]:
+    if not capabilities["keeps_windows"]:
         return "the rates that control packets bring back; data are paced at these, and not sent again"
     told = "windows, over the transport: acknowledgements, losses found, lost data sent again"
-    if terms["hears_groups"]:
+    if capabilities["hears_groups"]:
         told += "; the network tells which paths share links"
-    return told + ("; packets are ECT(1)" if terms["is_scalable"] else "")
+    return told + ("; packets are ECT(1)" if capabilities["is_scalable"] else "")
 
 
 def rules_of(kind: Kind, name: str, types: dict) -> dict[str, dict]:

@@ -179,7 +179,7 @@ impl Session {
 
     /// Whether its paths are to begin with a link of its own.
     fn needs_own(&self) -> bool {
-        self.demand.0.is_finite() && self.protocol.1.terms().demands == Demands::AsLinks
+        self.demand.0.is_finite() && self.protocol.1.capabilities().demands == Demands::AsLinks
     }
 
     /// Whether it takes leave for good, or has.

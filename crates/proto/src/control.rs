@@ -203,8 +203,8 @@ pub trait LinkControl: Send {
         let _ = (link, orders);
     }
 
-    /// The capacity of the link has changed; `link` has the new one. Only called for protocols whose terms ask for it:
-    /// [`crate::protocols::Terms::hears_capacities`].
+    /// The capacity of the link has changed; `link` has the new one. Only called for protocols whose capabilities ask for it:
+    /// [`crate::protocols::Capabilities::hears_capacities`].
     fn on_capacity(&mut self, link: &LinkView, orders: &mut LinkOrders) {
         let _ = (link, orders);
     }

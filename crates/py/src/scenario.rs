@@ -142,7 +142,7 @@ impl PyPlan {
     /// Whether any of them keeps windows.
     #[getter]
     fn keeps_windows(&self) -> bool {
-        self.0.protocols.iter().any(|p| p.terms().keeps_windows())
+        self.0.protocols.iter().any(|p| p.capabilities().keeps_windows())
     }
 
     /// What a reader of a run's numbers must know of the scenario, though nothing in it is wrong.

@@ -202,7 +202,8 @@ impl World<'_> {
             packet.bytes = 0;
             self.deliver(data, since);
             return self.on_control(index);
-        } else if packet.wants_reply && (self.plan.protocols[packet.protocol as usize].terms().turn)(&mut packet.header)
+        } else if packet.wants_reply
+            && (self.plan.protocols[packet.protocol as usize].capabilities().turn)(&mut packet.header)
         {
             packet.is_returning = true;
         } else {
@@ -260,8 +261,8 @@ impl World<'_> {
 
     /// Tells the control of a link that its capacity has changed, if the protocol wants that.
     pub(crate) fn tell_capacity(&mut self, link: u32, protocol: u16) {
-        let terms = self.plan.protocols[protocol as usize].terms();
-        if terms.hears_capacities && !terms.keeps_windows() {
+        let capabilities = self.plan.protocols[protocol as usize].capabilities();
+        if capabilities.hears_capacities && !capabilities.keeps_windows() {
             self.call_link(link, protocol, |control, view, orders| control.on_capacity(view, orders));
         }
     }

@@ -86,7 +86,7 @@ pub enum Unsuited {
 
 /// The names of the protocols that can control real connections and go by groups of paths.
 pub fn grouped() -> Vec<&'static str> {
-    let hears = |name: &&str| Protocol::named(name).is_some_and(|protocol| protocol.terms().hears_groups());
+    let hears = |name: &&str| Protocol::named(name).is_some_and(|protocol| protocol.capabilities().hears_groups());
     suited().into_iter().filter(hears).collect()
 }
 
@@ -95,8 +95,8 @@ pub fn grouped() -> Vec<&'static str> {
 /// # Errors
 /// If it does not.
 pub fn check_groups(protocol: &Protocol) -> Result<(), Unsuited> {
-    let (terms, title) = (protocol.terms(), protocol.title());
-    if terms.hears_groups() { Ok(()) } else { Err(Unsuited::NoGroups { title }) }
+    let (capabilities, title) = (protocol.capabilities(), protocol.title());
+    if capabilities.hears_groups() { Ok(()) } else { Err(Unsuited::NoGroups { title }) }
 }
 
 /// The names of the protocols that can control real connections.
@@ -117,14 +117,14 @@ pub fn named(name: &str) -> Result<Protocol, Unsuited> {
 
 fn check_anywhere(protocol: &Protocol) -> Result<(), Unsuited> {
     check(protocol)?;
-    let (terms, title) = (protocol.terms(), protocol.title());
-    if terms.hears_capacities { Err(Unsuited::NeedsCapacities { title }) } else { Ok(()) }
+    let (capabilities, title) = (protocol.capabilities(), protocol.title());
+    if capabilities.hears_capacities { Err(Unsuited::NeedsCapacities { title }) } else { Ok(()) }
 }
 
 /// Whether a protocol can control real connections, if it is told what it has to know of their links.
 pub fn check(protocol: &Protocol) -> Result<(), Unsuited> {
-    let (terms, title) = (protocol.terms(), protocol.title());
-    if terms.keeps_windows() { Ok(()) } else { Err(Unsuited::NeedsLinks { title }) }
+    let (capabilities, title) = (protocol.capabilities(), protocol.title());
+    if capabilities.keeps_windows() { Ok(()) } else { Err(Unsuited::NeedsLinks { title }) }
 }
 
 /// The peer says that fewer packets were marked than it said before.
@@ -187,7 +187,7 @@ impl Group {
 
     /// A group without paths, whose time begins at `start`.
     pub fn since(protocol: &Protocol, start: Instant) -> Result<Arc<Self>, Unsuited> {
-        Ok(Self::with(start, Controls::new(protocol, &view())?, protocol.terms().is_scalable()))
+        Ok(Self::with(start, Controls::new(protocol, &view())?, protocol.capabilities().is_scalable()))
     }
 
     /// A group without paths, whose time begins now, of a connection whose rates come from links: see [`Self::grant`].
@@ -214,7 +214,7 @@ impl Group {
     /// A group without paths, whose time begins now, of a connection with this claim, demand and first window.
     pub fn of(protocol: &Protocol, claim: f64, demand: Rate, first_window: f64) -> Result<Arc<Self>, Unsuited> {
         let view = ConnectionView { claim, demand, first_window, ..view() };
-        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?, protocol.terms().is_scalable()))
+        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?, protocol.capabilities().is_scalable()))
     }
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
@@ -233,7 +233,8 @@ impl Group {
             let (control, own) = controls.of(subflow);
             control.open(own, now);
         }
-        (inner.controls, inner.counts_marks, inner.others) = (controls, protocol.terms().is_scalable(), Vec::new());
+        (inner.controls, inner.counts_marks, inner.others) =
+            (controls, protocol.capabilities().is_scalable(), Vec::new());
         inner.tell_groups();
         inner.tell_capacities_anew();
         Ok(())
@@ -341,7 +342,7 @@ impl Controls {
                 Control::Rates(_) => Err(Unsuited::NeedsLinks { title: protocol.title() }),
             }
         };
-        if protocol.terms().many_paths {
+        if protocol.capabilities().many_paths {
             control(SLOTS + MOST_MIRRORED).map(Self::Joint)
         } else {
             (0..SLOTS).map(|_| control(1)).collect::<Result<_, _>>().map(Self::Each)

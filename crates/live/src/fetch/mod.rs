@@ -86,7 +86,7 @@ struct Work {
 pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
     order.check_groups()?;
     let given = order.hash()?;
-    let is_coupled = order.protocol.terms().many_paths && order.sources.len() > 1;
+    let is_coupled = order.protocol.capabilities().many_paths && order.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
     let count = order.sources.len();
     let (believed, is_there) = (watch::Sender::new(given), watch::Sender::new(false));

@@ -50,7 +50,7 @@ pub(super) struct Agents {
 
 /// Whether a plan has connections that are granted rates.
 pub(super) fn has_rates(plan: &Plan) -> bool {
-    plan.protocols.iter().any(|protocol| !protocol.terms().keeps_windows())
+    plan.protocols.iter().any(|protocol| !protocol.capabilities().keeps_windows())
 }
 
 impl Agents {
@@ -137,7 +137,7 @@ impl Agents {
         runtime: &Runtime,
         id: ConnectionId,
     ) -> Result<Option<Application>, SessionError> {
-        if plan.protocols[plan.transfers[id.index()].protocol].terms().keeps_windows() {
+        if plan.protocols[plan.transfers[id.index()].protocol].capabilities().keeps_windows() {
             return Ok(None);
         }
         let node = plan.demands.connections()[id.index()].source;

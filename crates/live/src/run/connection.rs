@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_plan::Plan;
-use anabranch_proto::protocols::Terms;
+use anabranch_proto::protocols::Capabilities;
 use tokio::task::JoinSet;
 
 use super::capacities::{known, next_change};
@@ -167,7 +167,7 @@ impl Course {
         let (mine, mut theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
         match &self.sink {
             Some(inlet) => theirs.guide(inlet.guidance()),
-            None if self.terms().is_scalable() => theirs.tell_marks(),
+            None if self.capabilities().is_scalable() => theirs.tell_marks(),
             None => {}
         }
         let mine = self.status.session.get_or_init(|| mine);
@@ -207,8 +207,8 @@ impl Course {
         data_of(self.packet)
     }
 
-    fn terms(&self) -> &Terms {
-        self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms()
+    fn capabilities(&self) -> &Capabilities {
+        self.plan.protocols[self.plan.transfers[self.id.index()].protocol].capabilities()
     }
 
     /// The share of each packet that is data: amounts and demands are of packets, as in the simulator.
@@ -256,7 +256,7 @@ impl Course {
     /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links, and
     /// what they can carry.
     async fn look_after(&self, mine: &Session, tokens: &TokenBucket, rates: Option<&Rates>) -> Result<(), String> {
-        let terms = self.terms();
+        let capabilities = self.capabilities();
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
         loop {
@@ -277,17 +277,17 @@ impl Course {
                 (0..self.ends.len()).for_each(|path| mine.want(path, usable(path)));
             }
             let present: Vec<bool> = mine.paths().iter().map(|path| path.is_open).collect();
-            if terms.hears_groups() && present != open {
+            if capabilities.hears_groups() && present != open {
                 self.regroup(mine, &present);
                 open = present;
             }
-            if terms.hears_capacities && terms.keeps_windows() {
+            if capabilities.hears_capacities && capabilities.keeps_windows() {
                 let links = self.plan.paths.of(self.id);
                 mine.set_capacities(links.map(|links| known(&self.plan, links, now)));
             }
             let tick = if rates.is_some() { RATES_TICK } else { TICK };
             let tick = Time(now.0 + (tick.as_nanos() * 1000) as u64);
-            let change = next_change(&self.plan, self.id, now).filter(|_| terms.hears_capacities);
+            let change = next_change(&self.plan, self.id, now).filter(|_| capabilities.hears_capacities);
             self.until(change.map_or(tick, |change| change.min(tick))).await;
         }
     }

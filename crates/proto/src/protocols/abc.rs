@@ -18,13 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::{Sources, Terms};
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::{cubic, range};
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, sources: Sources::ScalableWindows, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { many_paths: false, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
 
 /// Packets by which a window may exceed twice of what is under way.
 const HEADROOM: f64 = 5.0;

@@ -31,10 +31,11 @@ use serde::{Deserialize, Serialize};
 use crate::control::{ConnectionView, LinkControls, Orders, Position, SourceControl};
 use crate::packet::Header;
 use crate::protocols::b_neck_link::Link;
-use crate::protocols::terms::{Demands, Terms};
+use crate::protocols::capabilities::{Capabilities, Demands};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, hears_capacities: true, turn, ..Terms::SINGLE_PATH };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { demands: Demands::AtSource, hears_capacities: true, turn, ..Capabilities::SINGLE_PATH };
 
 /// The source has set the rate, and no link.
 pub(super) const SOURCE: Position = Position::MAX;

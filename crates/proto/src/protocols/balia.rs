@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
 /// A loss takes at most so many halves of a window.
 const MOST_HALVES: f64 = 1.5;

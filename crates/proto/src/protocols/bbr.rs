@@ -24,13 +24,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
 use crate::protocols::bbr_model::Model;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, PACES, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
 /// The gain that doubles the rate in a round trip: 2 / ln 2.
 const HIGH: f64 = 2.0 * std::f64::consts::LOG2_E;

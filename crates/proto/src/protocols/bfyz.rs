@@ -35,12 +35,12 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
 /// No link has set the rate.
 const NONE: Position = Position::MAX;

@@ -30,11 +30,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
 /// Rates that differ by less than this, relative to them, are the same.
 const TOLERANCE: f64 = 1e-9;

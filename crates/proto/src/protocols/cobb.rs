@@ -24,12 +24,13 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
+/// What the protocol can serve.
 // Links count probes anew in every period, and miss those that come late.
-pub const TERMS: Terms = Terms { expect: Expect { may_wait: false, ..Expect::USUAL }, ..Terms::SINGLE_PATH };
+pub const CAPABILITIES: Capabilities =
+    Capabilities { expect: Expect { may_wait: false, ..Expect::USUAL }, ..Capabilities::SINGLE_PATH };
 
 /// More than any link carries, in bit/s.
 const UNLIMITED: f64 = 1e15;

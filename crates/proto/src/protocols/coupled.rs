@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
 /// Parameters of fully coupled windows: none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -22,13 +22,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, HyStart, MOST_WINDOW, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
 /// The window after a loss is not less, in packets.
 const LEAST_AFTER_LOSS: f64 = 2.0;

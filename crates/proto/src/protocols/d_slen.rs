@@ -41,15 +41,15 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
 use crate::packet::{Header, Positions};
+use crate::protocols::capabilities::{Capabilities, Claims};
 use crate::protocols::d_slen_as_printed::PrintedLink;
 use crate::protocols::steps::{LEAST, MOST_RATE, Sum, in_steps, is_in_steps, rate_in_steps};
-use crate::protocols::terms::{Claims, Terms};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
     claims: Claims::Weighted { reason: "carries portions in steps of 2^-60" },
     many_paths: true,
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
 /// The greatest portion of a sound probe: that of the greatest claim.

@@ -18,13 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::range;
-use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, sources: Sources::ScalableWindows, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { many_paths: false, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
 
 /// The least window, in packets, but right after a timeout.
 const LEAST: f64 = 2.0;

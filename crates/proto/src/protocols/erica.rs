@@ -37,15 +37,15 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves. A newer RM packet says all that an older one does.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve. A newer RM packet says all that an older one does.
+pub const CAPABILITIES: Capabilities = Capabilities {
     supersedes: true,
     // It takes nothing back from a link up to a tenth over its capacity.
     expect: Expect { excess: 0.1, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
 /// More than any link carries, in bit/s.

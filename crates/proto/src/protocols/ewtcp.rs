@@ -15,13 +15,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
 /// Parameters of EWTCP.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -26,14 +26,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::range;
-use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms =
-    Terms { many_paths: false, sources: Sources::ScalableWindows, hears_capacities: true, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    many_paths: false,
+    sources: Sources::ScalableWindows,
+    hears_capacities: true,
+    ..Capabilities::WINDOWS
+};
 
 /// Parameters of LGCC; as in the paper but for g2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@ pub mod balia;
 pub mod bbr;
 mod bbr_model;
 pub mod bfyz;
+mod capabilities;
 pub mod charny;
 pub mod cobb;
 pub mod copa;
@@ -38,7 +39,6 @@ pub mod reno;
 pub mod s_perc;
 pub mod slbn;
 mod steps;
-mod terms;
 pub mod uncoupled;
 pub mod vegas;
 pub mod vo_le_tran;
@@ -52,9 +52,9 @@ use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use capabilities::{Capabilities, Claims, Demands, Sources};
 pub use expect::Expect;
 pub use family::Family;
-pub use terms::{Claims, Demands, Sources, Terms};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;
@@ -82,7 +82,7 @@ impl From<Box<dyn WindowControl>> for Control {
 /// Makes [`Protocol`], [`Header`] and [`PROTOCOLS`] of a list: variant, module, the type of what its control packets carry
 /// if they carry fields of its own, name in files, name that people read, family, what it does.
 ///
-/// The module has `TERMS`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
+/// The module has `CAPABILITIES`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
 /// Those of window protocols take `links` from `crate::window`.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident($module:ident $(, $header:ident)?): $name:literal, $title:literal, $family:ident,
@@ -127,9 +127,9 @@ macro_rules! protocols {
                 match self { $(Self::$variant(parameters) => $module::links(parameters, count),)* }
             }
 
-            /// On what terms it serves connections.
-            pub fn terms(&self) -> &'static Terms {
-                match self { $(Self::$variant(_) => &$module::TERMS,)* }
+            /// What the protocol can serve.
+            pub fn capabilities(&self) -> &'static Capabilities {
+                match self { $(Self::$variant(_) => &$module::CAPABILITIES,)* }
             }
         }
 
@@ -270,6 +270,6 @@ impl Protocol {
     /// # Errors
     /// What is wrong, and what would do.
     pub fn check(&self, claim: f64, paths: usize) -> Result<(), String> {
-        self.terms().check(self.title(), claim, paths)
+        self.capabilities().check(self.title(), claim, paths)
     }
 }

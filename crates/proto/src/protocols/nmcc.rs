@@ -34,12 +34,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::{Sources, Terms};
+use crate::protocols::capabilities::{Capabilities, Sources};
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, MOST_WINDOW, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { sources: Sources::GroupedWindows, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { sources: Sources::GroupedWindows, ..Capabilities::WINDOWS };
 
 /// Parameters of NMCC; as in the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

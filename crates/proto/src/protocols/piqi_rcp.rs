@@ -31,15 +31,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
 use crate::protocols::rate_feedback::{self, Beginning, Law, Link, Seen, Source};
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
+/// What the protocol can serve.
 ///
 /// The rate moves by half of what the load does from one interval to the next.
-pub const TERMS: Terms =
-    Terms { expect: Expect { laxity: 2.0, ..rate_feedback::TERMS.expect }, ..rate_feedback::TERMS };
+pub const CAPABILITIES: Capabilities = Capabilities {
+    expect: Expect { laxity: 2.0, ..rate_feedback::CAPABILITIES.expect },
+    ..rate_feedback::CAPABILITIES
+};
 
 /// The most rates that a link remembers.
 const MOST_RATES: f64 = 1000.0;

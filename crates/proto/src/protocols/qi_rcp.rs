@@ -15,12 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::piqi_rcp::{self, History};
 use crate::protocols::rate_feedback;
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
-pub const TERMS: Terms = rate_feedback::TERMS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = rate_feedback::CAPABILITIES;
 
 /// Parameters of QI-RCP-like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -27,17 +27,17 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::Terms;
 
-/// On what terms they serve. A probe says nothing that a newer one does not.
+/// What protocols of rate feedback can serve. A probe says nothing that a newer one does not.
 ///
 /// Data packets have 40 bytes in tests, so that there are 150 of them in an interval: in 6 there is nothing to be seen
 /// but noise.
-pub(super) const TERMS: Terms = Terms {
+pub(super) const CAPABILITIES: Capabilities = Capabilities {
     supersedes: true,
     expect: Expect { settles_s: 5.0, packet: 40, measures_load: true, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
 /// How long a source waits for its first reply before it asks again.

@@ -20,17 +20,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
 pub use crate::protocols::rate_feedback::Probe;
 use crate::protocols::rate_feedback::{self, Beginning, Law, Link, Seen, Source};
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
+/// What the protocol can serve.
 ///
 /// It begins with a round trip of 0.2 s in mind and 5 % of the capacity, and adds a tenth of what is spare in a round trip.
 /// A tenth of the spare capacity balances the whole queue, and packets sent in step always wait for each other.
-pub const TERMS: Terms =
-    Terms { expect: Expect { settles_s: 20.0, laxity: 3.0, ..rate_feedback::TERMS.expect }, ..rate_feedback::TERMS };
+pub const CAPABILITIES: Capabilities = Capabilities {
+    expect: Expect { settles_s: 20.0, laxity: 3.0, ..rate_feedback::CAPABILITIES.expect },
+    ..rate_feedback::CAPABILITIES
+};
 
 /// Bits of the packet in which the least rate is counted.
 const PACKET: f64 = 8000.0;

@@ -32,12 +32,12 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
 /// The shortest and the longest round, in picoseconds: 1 us to 1000 s.
 const ROUNDS: std::ops::RangeInclusive<u64> = MICROSECOND..=1_000_000_000 * MICROSECOND;

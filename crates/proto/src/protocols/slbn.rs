@@ -30,11 +30,11 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
 use crate::packet::{Header, Positions};
-use crate::protocols::terms::{Demands, Terms};
+use crate::protocols::capabilities::{Capabilities, Demands};
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, ..Terms::SINGLE_PATH };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { demands: Demands::AtSource, ..Capabilities::SINGLE_PATH };
 
 /// No link has set the rate.
 const NONE: Position = Position::MAX;

@@ -11,13 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::reno::Reno;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Aimd, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
 /// Parameters of uncoupled Reno: none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

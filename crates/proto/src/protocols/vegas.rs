@@ -24,13 +24,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, WindowControl, backlog};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
 /// The least window, in packets, but right after a timeout.
 const LEAST: f64 = 2.0;

@@ -32,16 +32,16 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::{Capabilities, Claims};
 use crate::protocols::expect::Expect;
 use crate::protocols::steps::{MOST_RATE, Sum, rate_in_steps};
-use crate::protocols::terms::{Claims, Terms};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
     claims: Claims::Weighted { reason: "divides a price by it" },
     many_paths: true,
     expect: Expect { settles_s: 60.0, settles_held_back: false, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
 /// No portion falls below this: from zero none returns.

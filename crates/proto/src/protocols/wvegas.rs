@@ -44,13 +44,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, Standing, WindowControl, backlog};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
 /// The least window, in packets, but right after a timeout [cao2012, alg. 3].
 const LEAST: f64 = 2.0;

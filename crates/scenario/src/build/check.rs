@@ -60,7 +60,8 @@ impl Scenario {
         for (c, connection) in wants.demands.connections().iter().enumerate() {
             let transfer = &wants.transfers[c];
             let protocol = &wants.protocols[transfer.protocol];
-            let mistake = run_table.transport.mistake(transfer.packet).filter(|_| protocol.terms().keeps_windows());
+            let mistake =
+                run_table.transport.mistake(transfer.packet).filter(|_| protocol.capabilities().keeps_windows());
             let count = paths.of(ConnectionId::new(c)).len();
             let checked = check_sources(protocol, wants.sources(c).len(), count)
                 .and_then(|()| protocol.check(connection.claim(), count))

@@ -28,14 +28,15 @@ impl Scenario {
             let refuse =
                 |reason: String| self.error(wants.span(c), format!("connection `{}`{reason}", connection.name));
             let protocol = &wants.protocols[wants.transfers[c].protocol];
-            if protocol.terms().has_headers() {
+            if protocol.capabilities().has_headers() {
                 let reason = "carry headers for links, which no filter takes along; take another, or no [filters]";
                 return Err(refuse(format!(": data packets of {} {reason}", protocol.title())));
             }
             for (path, number) in paths.of(ConnectionId::new(c)).zip(1..) {
                 let own = maker.filter(path);
                 there.push(own.map_err(|refusal| refuse(format!(", path {number}: {refusal}")))?);
-                let own = protocol.terms().keeps_windows().then(|| maker.filter(&way_back(network, path))).transpose();
+                let own =
+                    protocol.capabilities().keeps_windows().then(|| maker.filter(&way_back(network, path))).transpose();
                 back.push(own.map_err(|refusal| refuse(format!(", path {number}, way back: {refusal}")))?);
             }
         }

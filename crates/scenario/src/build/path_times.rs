@@ -46,7 +46,7 @@ pub(super) fn path_times(
     id: ConnectionId,
     protocol: &Protocol,
 ) -> Result<Vec<PathTime>, String> {
-    if !protocol.terms().keeps_windows() {
+    if !protocol.capabilities().keeps_windows() {
         return Err(format!(
             "{} sets rates, and paths have times of their own only under a protocol that keeps windows, such as LIA; \
              name another protocol, or leave `path_times` out",

@@ -163,7 +163,7 @@ fn find(wants: &Connections, names: &HashMap<&str, usize>, choice: &AfterChoice,
 fn check_loop(wants: &Connections, c: usize) -> Result<(), String> {
     let name = &wants.demands.connections()[c].name;
     let protocol = &wants.protocols[wants.transfers[c].protocol];
-    if !protocol.terms().keeps_windows() {
+    if !protocol.capabilities().keeps_windows() {
         return Err(format!(
             "`{name}` is under {}, which sets rates; loops of a chain keep windows: name another protocol, such as LGCC",
             protocol.title()

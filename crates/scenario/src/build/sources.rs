@@ -60,7 +60,7 @@ pub(super) fn fetch(
 /// # Errors
 /// Why not under this protocol, and what would do.
 pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
-    if protocol.terms().keeps_windows() {
+    if protocol.capabilities().keeps_windows() {
         return Ok(());
     }
     Err(format!(
@@ -75,7 +75,7 @@ pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
 /// # Errors
 /// Why so many sources cannot be asked over so many paths under this protocol, and what would do.
 pub(super) fn check_sources(protocol: &Protocol, sources: usize, paths: usize) -> Result<(), String> {
-    if sources < 2 || paths < 2 || protocol.terms().many_paths {
+    if sources < 2 || paths < 2 || protocol.capabilities().many_paths {
         return Ok(());
     }
     Err(format!(

@@ -154,7 +154,7 @@ impl ConnectionValues {
     /// The number of shortest paths of a connection under `protocol`: as it is written, or else as many as it serves, up
     /// to 4.
     pub fn paths_under(&self, protocol: &Protocol) -> PathCount {
-        let unwritten = if protocol.terms().many_paths { 4 } else { 1 };
+        let unwritten = if protocol.capabilities().many_paths { 4 } else { 1 };
         self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }

@@ -40,17 +40,17 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::{Capabilities, Demands, Sources};
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::{Demands, Sources, Terms};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
     demands: Demands::AtSource,
     sources: Sources::Headers,
     // Links measure traffic by the packets of a round trip, of which there should be many. They leave some capacity unused
     // if a connection cannot use what it is offered.
     expect: Expect { packet: 100, after_demand_mbps: 0.5, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
 /// No time is set.

@@ -1,4 +1,4 @@
-//! On what terms protocols serve connections.
+//! What protocols can serve.
 
 use super::expect::Expect;
 use crate::packet::Header;
@@ -9,9 +9,9 @@ const WEIGHTED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 /// How far a product of weight and qos may be from 1 and still count as 1.
 const ROUNDING: f64 = 1e-9;
 
-/// On what terms a protocol serves connections, and how.
+/// What a protocol can serve, and how it serves it.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct Capabilities {
     /// What it makes of claims.
     pub claims: Claims,
     /// Whether a connection may have several paths.
@@ -30,7 +30,7 @@ pub struct Terms {
     pub expect: Expect,
 }
 
-impl Terms {
+impl Capabilities {
     /// Connections of one path each, which share equally.
     pub const SINGLE_PATH: Self = Self {
         claims: Claims::Equal,
@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn who_serves_one_path_refuses_two() {
         let said = "it has 2 paths; P serves one path, so it must have one (paths = 1)";
-        assert_eq!(Terms::SINGLE_PATH.check("P", 1.0, 2), Err(said.to_owned()));
-        assert_eq!(Terms { many_paths: true, ..Terms::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
+        assert_eq!(Capabilities::SINGLE_PATH.check("P", 1.0, 2), Err(said.to_owned()));
+        assert_eq!(Capabilities { many_paths: true, ..Capabilities::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
     }
 
     #[test]
