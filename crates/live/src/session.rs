@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::Rate;
 use anabranch_proto::Protocol;
-use anabranch_proto::window::Standing;
+use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
-use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
-use crate::feedback::{Guidance, Message, Others, Peer, SentStandings, receive_feedback, send_feedback};
+use crate::control::{Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Unsuited, named};
+use crate::feedback::{Guidance, Message, Others, Peer, SentSnapshots, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
@@ -298,7 +298,7 @@ pub struct Session {
     marks: Marks,
     peer: Arc<Peer>,
     /// What it was told of others.
-    told: Mutex<SentStandings>,
+    told: Mutex<SentSnapshots>,
     /// What looks after it, until it ends.
     keepers: Vec<JoinHandle<()>>,
     /// Where its packets are those of a scalable control from the first on.
@@ -331,20 +331,20 @@ impl Session {
 
     /// How the subflows stand on which the peer sends, by the numbers of their paths. It tells as long as it is told of
     /// others.
-    pub fn standings(&self) -> Vec<(u32, Standing)> {
+    pub fn snapshots(&self) -> Vec<(u32, SubflowSnapshot)> {
         self.peer.subflows()
     }
 
     /// Tells the peer of all subflows on which others send parts of the same, so that its control is coupled with theirs; of
-    /// more than [`MOST_MIRRORED`] the first. To be called again and again: it is told if there is news, and every now and
+    /// more than [`MOST_REMOTE`] the first. To be called again and again: it is told if there is news, and every now and
     /// then for what got lost.
-    pub fn tell_others(&self, others: &[Mirrored]) {
-        let subflows = others.iter().take(MOST_MIRRORED).map(|other| (other.group, other.standing)).collect();
+    pub fn tell_others(&self, others: &[RemoteSubflow]) {
+        let subflows = others.iter().take(MOST_REMOTE).map(|other| (other.group, other.snapshot)).collect();
         let heard = self.peer.heard();
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now(), subflows, heard);
-        if let Some(standings) = told {
+        if let Some(snapshots) = told {
             // Of the end of the connection is heard elsewhere.
-            let _ = self.connection.send_datagram(Message::Others(Others { heard, standings }).encode().into());
+            let _ = self.connection.send_datagram(Message::Others(Others { heard, snapshots }).encode().into());
         }
     }
 

@@ -9,7 +9,7 @@
 
 mod capacity;
 mod granted;
-mod mirrors;
+mod remote;
 mod slot;
 #[cfg(test)]
 mod starts;
@@ -27,10 +27,10 @@ use anabranch_proto::Protocol;
 use anabranch_proto::control::ConnectionView;
 use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::protocols::{Control, PROTOCOLS};
-use anabranch_proto::window::{Standing, WindowControl};
+use anabranch_proto::window::{SubflowSnapshot, WindowControl};
 
 use self::granted::Granted;
-pub use self::mirrors::{MOST_MIRRORED, Mirrored};
+pub use self::remote::{MOST_REMOTE, RemoteSubflow};
 pub use self::slot::Slot;
 use self::subflow::Subflow;
 
@@ -147,9 +147,9 @@ struct Inner {
     counts_marks: bool,
     subflows: Vec<Option<Open>>,
     /// Which subflows share links, those of others after the slots.
-    groups: [u32; SLOTS + MOST_MIRRORED],
+    groups: [u32; SLOTS + MOST_REMOTE],
     /// How the subflows of others stand, as was told, by their numbers after the slots.
-    others: Vec<(usize, Standing)>,
+    others: Vec<(usize, SubflowSnapshot)>,
     /// What the next loop sends at; infinite if there is none, or it is not known.
     onward: Rate,
 }
@@ -218,7 +218,7 @@ impl Group {
     }
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
-        let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_MIRRORED]);
+        let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_REMOTE]);
         let inner = Inner { controls, counts_marks, subflows, groups, others: Vec::new(), onward: Rate(f64::INFINITY) };
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
@@ -343,7 +343,7 @@ impl Controls {
             }
         };
         if protocol.capabilities().many_paths {
-            control(SLOTS + MOST_MIRRORED).map(Self::Joint)
+            control(SLOTS + MOST_REMOTE).map(Self::Joint)
         } else {
             (0..SLOTS).map(|_| control(1)).collect::<Result<_, _>>().map(Self::Each)
         }

@@ -64,7 +64,7 @@ impl Slot {
         let slot = self.number()?;
         let inner = &mut *self.group.lock();
         if inner.subflows[slot].as_ref()?.path.is_to_settle() {
-            inner.grow_mirrors(slot);
+            inner.grow_remotes(slot);
         }
         let open = inner.subflows[slot].as_mut()?;
         let (control, own) = inner.controls.of(slot);

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Group, Mirrored, Slot, named};
-use crate::feedback::{Others, SentStandings, Standings};
+use super::{Group, RemoteSubflow, Slot, named};
+use crate::feedback::{Others, SentSnapshots, Snapshots};
 use crate::fetch::coupling::{PERIOD, others, subflows};
 use crate::quic::congestion::{Controller, ControllerFactory};
 
@@ -34,13 +34,13 @@ struct Sender {
     paced: f64,
     /// The packets under way: when they were sent, and the first and how many.
     under_way: VecDeque<(u64, u64, u64)>,
-    told: SentStandings,
+    told: SentSnapshots,
     /// What it has told that has not come yet, and what has come last.
-    own: Mail<Standings>,
-    known: Standings,
+    own: Mail<Snapshots>,
+    known: Snapshots,
     /// What it was told of others that has not come yet.
     others: Mail<Others>,
-    told_others: SentStandings,
+    told_others: SentSnapshots,
 }
 
 impl Sender {
@@ -56,11 +56,11 @@ impl Sender {
             next: 0,
             paced: PACED.1,
             under_way: VecDeque::new(),
-            told: SentStandings::default(),
+            told: SentSnapshots::default(),
             own: VecDeque::new(),
-            known: Standings::default(),
+            known: Snapshots::default(),
             others: VecDeque::new(),
-            told_others: SentStandings::default(),
+            told_others: SentSnapshots::default(),
         }
     }
 
@@ -101,13 +101,13 @@ impl Sender {
 
     /// Hears of others, and tells how its own subflow stands.
     fn talk(&mut self, now: u64, at: impl Fn(u64) -> Instant) {
-        while let Some((_, Others { heard, standings })) = self.others.pop_front_if(|(at, _)| *at <= now) {
-            let mirrored = |(group, standing)| Mirrored { group, standing };
-            let others: Vec<Mirrored> = standings.subflows.into_iter().map(mirrored).collect();
+        while let Some((_, Others { heard, snapshots })) = self.others.pop_front_if(|(at, _)| *at <= now) {
+            let remote = |(group, snapshot)| RemoteSubflow { group, snapshot };
+            let others: Vec<RemoteSubflow> = snapshots.subflows.into_iter().map(remote).collect();
             let then: Vec<(usize, f64)> = self.told.windows(heard).iter().map(|&(_, window)| (0, window)).collect();
-            self.group.mirror(&others, &then);
+            self.group.set_remotes(&others, &then);
         }
-        let subflows = self.group.standing(0).map(|standing| (PATH, standing)).into_iter().collect();
+        let subflows = self.group.snapshot(0).map(|snapshot| (PATH, snapshot)).into_iter().collect();
         if let Some(told) = self.told.next(at(now), subflows, 0) {
             self.own.push_back((now + self.rtt / 2, told));
         }
@@ -159,12 +159,12 @@ fn brings(control: &str, senders: &[(u64, u64)], talk: Talk, bytes: u64) -> u64 
 fn exchange(senders: &mut [Sender], now: u64, at: impl Fn(u64) -> Instant, talk: Talk) {
     let is_full = talk == Talk::Full;
     let of = |sender: &Sender| subflows(&sender.known.subflows, &[Some(PATH)], &[], is_full);
-    let all: Vec<Vec<Mirrored>> = senders.iter().map(of).collect();
+    let all: Vec<Vec<RemoteSubflow>> = senders.iter().map(of).collect();
     for (source, sender) in senders.iter_mut().enumerate() {
         let heard = if is_full { sender.known.sequence } else { 0 };
-        let told = others(&all, source).iter().map(|other| (other.group, other.standing)).collect();
-        if let Some(standings) = sender.told_others.next(at(now), told, heard) {
-            sender.others.push_back((now + sender.rtt / 2, Others { heard, standings }));
+        let told = others(&all, source).iter().map(|other| (other.group, other.snapshot)).collect();
+        if let Some(snapshots) = sender.told_others.next(at(now), told, heard) {
+            sender.others.push_back((now + sender.rtt / 2, Others { heard, snapshots }));
         }
     }
 }

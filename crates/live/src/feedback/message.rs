@@ -6,8 +6,8 @@
 //! 1 byte     8        8      1                           4     8
 //! ```
 
-use super::Standings;
-use crate::control::{MOST_MIRRORED, MOST_PATHS};
+use super::Snapshots;
+use crate::control::{MOST_PATHS, MOST_REMOTE};
 
 /// The first byte.
 const MARKS: u8 = 1;
@@ -26,7 +26,7 @@ pub enum Message {
     /// How many packets came marked.
     Marked(Marked),
     /// How the subflows stand on which the peer sends.
-    Own(Standings),
+    Own(Snapshots),
     /// How those stand of others that send parts of the same.
     Others(Others),
 }
@@ -37,20 +37,20 @@ pub struct Others {
     /// The sequence number of the latest message on its own subflows that had come from the end that is told this.
     pub heard: u64,
     /// How they stand.
-    pub standings: Standings,
+    pub snapshots: Snapshots,
 }
 
 impl Others {
-    /// The bytes of it: those of the standings, then what was heard.
+    /// The bytes of it: those of the snapshots, then what was heard.
     fn encode(&self) -> Vec<u8> {
-        [self.standings.encode(OTHERS), self.heard.to_be_bytes().to_vec()].concat()
+        [self.snapshots.encode(OTHERS), self.heard.to_be_bytes().to_vec()].concat()
     }
 
     /// What these bytes tell, whatever their kind.
     fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
-        let (standings, heard) = bytes.split_last_chunk().unwrap_or((&[], &[0; 8]));
-        let standings = Standings::decode(standings)?;
-        Ok(Self { heard: u64::from_be_bytes(*heard), standings })
+        let (snapshots, heard) = bytes.split_last_chunk().unwrap_or((&[], &[0; 8]));
+        let snapshots = Snapshots::decode(snapshots)?;
+        Ok(Self { heard: u64::from_be_bytes(*heard), snapshots })
     }
 }
 
@@ -78,7 +78,7 @@ pub enum MessageError {
     #[error("a message on {0} paths; a connection has {MOST_PATHS} at most")]
     Paths(usize),
     /// More subflows than are listened to.
-    #[error("a message on {0} subflows; it may be {MOST_MIRRORED} at most")]
+    #[error("a message on {0} subflows; it may be {MOST_REMOTE} at most")]
     Subflows(usize),
     /// Not finite, negative, or out of range.
     #[error("a message with a number that is none")]
@@ -98,7 +98,7 @@ impl Message {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Marked(marked) => marked.encode(),
-            Self::Own(standings) => standings.encode(OWN),
+            Self::Own(snapshots) => snapshots.encode(OWN),
             Self::Others(others) => others.encode(),
         }
     }
@@ -107,7 +107,7 @@ impl Message {
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         match *bytes.first().ok_or(MessageError::Empty)? {
             MARKS => Marked::decode(bytes).map(Self::Marked),
-            OWN => Standings::decode(bytes).map(Self::Own),
+            OWN => Snapshots::decode(bytes).map(Self::Own),
             OTHERS => Others::decode(bytes).map(Self::Others),
             kind => Err(MessageError::Kind(kind)),
         }

@@ -9,18 +9,18 @@
 mod message;
 mod receiver;
 mod sender;
-mod standings;
+mod snapshots;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anabranch_proto::window::Standing;
+use anabranch_proto::window::SubflowSnapshot;
 use tokio::sync::Notify;
 
 pub use self::message::{Marked, Message, MessageError, Others};
-pub(crate) use self::standings::SentStandings;
-pub use self::standings::Standings;
+pub(crate) use self::snapshots::SentSnapshots;
+pub use self::snapshots::Snapshots;
 pub(crate) use self::{receiver::receive_feedback, sender::send_feedback};
 
 /// How often it is told, if there is anything new.
@@ -38,25 +38,25 @@ const NO_RATE: u64 = u64::MAX;
 
 /// How the subflows of the peer stand, as it has said last.
 #[derive(Debug, Default)]
-pub(crate) struct Peer(Mutex<Option<(Instant, Standings)>>);
+pub(crate) struct Peer(Mutex<Option<(Instant, Snapshots)>>);
 
 impl Peer {
     /// It has said so now.
-    fn set(&self, standings: Standings) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), standings));
+    fn set(&self, snapshots: Snapshots) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), snapshots));
     }
 
     /// By the numbers of their paths; none if it has not said so for seconds.
-    pub fn subflows(&self) -> Vec<(u32, Standing)> {
+    pub fn subflows(&self) -> Vec<(u32, SubflowSnapshot)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < standings::STALE);
-        fresh.map_or_else(Vec::new, |(_, standings)| standings.subflows.clone())
+        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < snapshots::STALE);
+        fresh.map_or_else(Vec::new, |(_, snapshots)| snapshots.subflows.clone())
     }
 
     /// The sequence number of what it has said last; 0 if it has said nothing.
     pub fn heard(&self) -> u64 {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.as_ref().map_or(0, |(_, standings)| standings.sequence)
+        told.as_ref().map_or(0, |(_, snapshots)| snapshots.sequence)
     }
 }
 

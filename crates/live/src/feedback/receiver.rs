@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::standings::STALE;
-use super::{Marked, Message, MessageError, Others, Peer, SentStandings, Standings};
-use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
+use super::snapshots::STALE;
+use super::{Marked, Message, MessageError, Others, Peer, SentSnapshots, Snapshots};
+use crate::control::{FewerMarks, Group, MOST_REMOTE, RemoteSubflow};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
 use crate::quic::{Connection, PathId, VarInt};
@@ -40,7 +40,7 @@ struct Receiver {
     others: u64,
     /// When it was told of others last; `None` if it was not, or not for long: then nobody wants to know of its own.
     told_of_others: Option<Instant>,
-    told: SentStandings,
+    told: SentSnapshots,
 }
 
 /// Receives feedback until the connection ends.
@@ -60,7 +60,7 @@ pub(crate) async fn receive_feedback(
         own: 0,
         others: 0,
         told_of_others: None,
-        told: SentStandings::default(),
+        told: SentSnapshots::default(),
     };
     let mut scalable: HashMap<SocketAddr, Scalable> = HashMap::new();
     let mut look = tokio::time::interval(LOOK);
@@ -94,17 +94,17 @@ impl Receiver {
                 }
                 self.group.set_onward(onward_bps);
             }
-            Message::Own(standings) if standings.sequence > self.own => {
-                self.own = standings.sequence;
-                self.peer.set(standings);
+            Message::Own(snapshots) if snapshots.sequence > self.own => {
+                self.own = snapshots.sequence;
+                self.peer.set(snapshots);
             }
-            Message::Others(Others { heard, standings: Standings { sequence, subflows } })
+            Message::Others(Others { heard, snapshots: Snapshots { sequence, subflows } })
                 if sequence > self.others =>
             {
                 (self.others, self.told_of_others) = (sequence, Some(Instant::now()));
-                let mirrored = |(group, standing)| Mirrored { group, standing };
-                let others: Vec<Mirrored> = subflows.into_iter().map(mirrored).collect();
-                self.group.mirror(&others, &self.windows(heard));
+                let remote = |(group, snapshot)| RemoteSubflow { group, snapshot };
+                let others: Vec<RemoteSubflow> = subflows.into_iter().map(remote).collect();
+                self.group.set_remotes(&others, &self.windows(heard));
             }
             _ => {}
         }
@@ -126,13 +126,13 @@ impl Receiver {
         let Some(at) = self.told_of_others else { return };
         if at.elapsed() >= STALE {
             self.told_of_others = None;
-            return self.group.mirror(&[], &[]);
+            return self.group.set_remotes(&[], &[]);
         }
-        let standing = |(number, slot)| Some((number, self.group.standing(slot)?));
-        let subflows = self.paths.numbered_slots().into_iter().filter_map(standing).take(MOST_MIRRORED).collect();
-        if let Some(standings) = self.told.next(Instant::now(), subflows, 0) {
+        let snapshot = |(number, slot)| Some((number, self.group.snapshot(slot)?));
+        let subflows = self.paths.numbered_slots().into_iter().filter_map(snapshot).take(MOST_REMOTE).collect();
+        if let Some(snapshots) = self.told.next(Instant::now(), subflows, 0) {
             // What is lost is told again, and of the end of the connection is heard elsewhere.
-            let _ = self.connection.send_datagram(Message::Own(standings).encode().into());
+            let _ = self.connection.send_datagram(Message::Own(snapshots).encode().into());
         }
     }
 }

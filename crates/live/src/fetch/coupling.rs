@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anabranch_proto::window::Standing;
+use anabranch_proto::window::SubflowSnapshot;
 
-use crate::control::{MOST_MIRRORED, Mirrored};
+use crate::control::{MOST_REMOTE, RemoteSubflow};
 use crate::session::Session;
 
 /// How often they are told.
@@ -20,7 +20,8 @@ pub const PERIOD: Duration = Duration::from_millis(20);
 const OPENING: Duration = Duration::from_millis(2400);
 
 /// A subflow that is to be: in slow start, and its round trip is not known.
-pub const EXPECTED: Standing = Standing { window: 1.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
+pub const EXPECTED: SubflowSnapshot =
+    SubflowSnapshot { window: 1.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
 
 /// A source, as far as others are to know of it.
 pub struct Sender<'a> {
@@ -36,11 +37,11 @@ pub struct Sender<'a> {
 
 impl Sender<'_> {
     /// Its subflows in the groups of their paths: as it has told of them, and those that are to be.
-    fn subflows(&self) -> Vec<Mirrored> {
+    fn subflows(&self) -> Vec<RemoteSubflow> {
         match self.session {
             Some((session, since)) => {
                 let is_opening = since.elapsed() < OPENING;
-                subflows(&session.standings(), &session.numbers(), self.groups, is_opening)
+                subflows(&session.snapshots(), &session.numbers(), self.groups, is_opening)
             }
             None => subflows(&[], &vec![None; self.paths], self.groups, self.is_awaited),
         }
@@ -49,7 +50,7 @@ impl Sender<'_> {
 
 /// Tells each source that is connected of all others.
 pub fn tell_each(senders: &[Sender<'_>]) {
-    let all: Vec<Vec<Mirrored>> = senders.iter().map(Sender::subflows).collect();
+    let all: Vec<Vec<RemoteSubflow>> = senders.iter().map(Sender::subflows).collect();
     for (source, sender) in senders.iter().enumerate() {
         if let Some((session, _)) = sender.session {
             session.tell_others(&others(&all, source));
@@ -59,50 +60,58 @@ pub fn tell_each(senders: &[Sender<'_>]) {
 
 /// The subflows of a source, of whose paths these are the numbers: those that it has `told` of, and, while paths are opening,
 /// one that is expected for each other path.
-pub fn subflows(told: &[(u32, Standing)], numbers: &[Option<u32>], groups: &[u32], is_opening: bool) -> Vec<Mirrored> {
+pub fn subflows(
+    told: &[(u32, SubflowSnapshot)],
+    numbers: &[Option<u32>],
+    groups: &[u32],
+    is_opening: bool,
+) -> Vec<RemoteSubflow> {
     let of = |(path, number): (usize, &Option<u32>)| {
-        let known = told.iter().find(|(path, _)| Some(*path) == *number).map(|&(_, standing)| standing);
-        let standing = known.or_else(|| is_opening.then_some(EXPECTED))?;
-        Some(Mirrored { group: groups.get(path).copied().unwrap_or(0), standing })
+        let known = told.iter().find(|(path, _)| Some(*path) == *number).map(|&(_, snapshot)| snapshot);
+        let snapshot = known.or_else(|| is_opening.then_some(EXPECTED))?;
+        Some(RemoteSubflow { group: groups.get(path).copied().unwrap_or(0), snapshot })
     };
     numbers.iter().enumerate().filter_map(of).collect()
 }
 
 /// Those of all sources but this one; if there are too many, the fastest, for which those count that are not known yet.
-pub fn others(all: &[Vec<Mirrored>], source: usize) -> Vec<Mirrored> {
+pub fn others(all: &[Vec<RemoteSubflow>], source: usize) -> Vec<RemoteSubflow> {
     let rest = all.iter().enumerate().filter(|(other, _)| *other != source);
-    let mut others: Vec<Mirrored> = rest.flat_map(|(_, subflows)| subflows.iter().copied()).collect();
-    if others.len() > MOST_MIRRORED {
-        let rate = |other: &Mirrored| other.standing.bounded().window / other.standing.bounded().rtt;
+    let mut others: Vec<RemoteSubflow> = rest.flat_map(|(_, subflows)| subflows.iter().copied()).collect();
+    if others.len() > MOST_REMOTE {
+        let rate = |other: &RemoteSubflow| other.snapshot.bounded().window / other.snapshot.bounded().rtt;
         others.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        others.truncate(MOST_MIRRORED);
+        others.truncate(MOST_REMOTE);
     }
     others
 }
 
 #[cfg(test)]
 mod tests {
-    use anabranch_proto::window::Standing;
+    use anabranch_proto::window::SubflowSnapshot;
 
     use super::*;
 
-    fn subflow(group: u32, window: f64) -> Mirrored {
-        Mirrored { group, standing: Standing { window, rtt: 0.1, rank: 0.0, is_starting: false, is_silent: false } }
+    fn subflow(group: u32, window: f64) -> RemoteSubflow {
+        RemoteSubflow {
+            group,
+            snapshot: SubflowSnapshot { window, rtt: 0.1, rank: 0.0, is_starting: false, is_silent: false },
+        }
     }
 
     #[test]
     fn each_hears_of_all_but_its_own() {
         let all = [vec![subflow(1, 4.0), subflow(2, 5.0)], vec![], vec![subflow(1, 6.0)]];
-        let groups = |source| others(&all, source).iter().map(|other| other.standing.window).collect::<Vec<_>>();
+        let groups = |source| others(&all, source).iter().map(|other| other.snapshot.window).collect::<Vec<_>>();
         assert_eq!([groups(0), groups(1), groups(2)], [vec![6.0], vec![4.0, 5.0, 6.0], vec![4.0, 5.0]]);
     }
 
     #[test]
     fn subflows_that_are_to_be_count_while_paths_are_opening() {
-        let told = [(3, subflow(0, 8.0).standing)];
+        let told = [(3, subflow(0, 8.0).snapshot)];
         let windows = |numbers: &[Option<u32>], is_opening| -> Vec<(u32, f64)> {
             let subflows = subflows(&told, numbers, &[5, 6], is_opening);
-            subflows.iter().map(|subflow| (subflow.group, subflow.standing.window)).collect()
+            subflows.iter().map(|subflow| (subflow.group, subflow.snapshot.window)).collect()
         };
         // The first path has opened, and its source has told of it; the second has not, and the third was not told of.
         let numbers = [Some(3), None, Some(4)];
@@ -115,7 +124,7 @@ mod tests {
     fn of_too_many_the_fastest_count() {
         let slow_first = (1..=40).map(|window| subflow(0, f64::from(window))).collect();
         let heard = others(&[slow_first, vec![]], 1);
-        assert_eq!(heard.len(), MOST_MIRRORED);
-        assert!(heard.iter().all(|other| other.standing.window > 8.0));
+        assert_eq!(heard.len(), MOST_REMOTE);
+        assert!(heard.iter().all(|other| other.snapshot.window > 8.0));
     }
 }

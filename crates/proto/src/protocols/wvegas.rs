@@ -47,7 +47,7 @@ use crate::control::ConnectionView;
 use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
 pub use crate::window::links;
-use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, Standing, WindowControl, backlog};
+use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, SubflowSnapshot, WindowControl, backlog};
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
@@ -295,9 +295,9 @@ impl WindowControl for Wvegas {
         self.subflows[subflow].window
     }
 
-    fn standing(&self, subflow: usize) -> Option<Standing> {
+    fn snapshot(&self, subflow: usize) -> Option<SubflowSnapshot> {
         let own = &self.subflows[subflow];
-        own.is_open.then_some(Standing {
+        own.is_open.then_some(SubflowSnapshot {
             window: own.window,
             rtt: own.rtt,
             rank: own.rate,
@@ -306,8 +306,8 @@ impl WindowControl for Wvegas {
         })
     }
 
-    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
-        self.subflows[subflow].rate = standing.map_or(0.0, |standing| standing.rank);
+    fn set_remote(&mut self, subflow: usize, snapshot: Option<SubflowSnapshot>) {
+        self.subflows[subflow].rate = snapshot.map_or(0.0, |snapshot| snapshot.rank);
     }
 }
 

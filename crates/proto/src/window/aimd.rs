@@ -12,7 +12,7 @@
 
 use anabranch_core::Time;
 
-use crate::window::{Acked, MOST_WINDOW, Signal, Standing, WindowControl};
+use crate::window::{Acked, MOST_WINDOW, Signal, SubflowSnapshot, WindowControl};
 
 /// A subflow as couplings see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -173,14 +173,14 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         self.flows[subflow].window
     }
 
-    fn standing(&self, subflow: usize) -> Option<Standing> {
+    fn snapshot(&self, subflow: usize) -> Option<SubflowSnapshot> {
         let Flow { window, threshold, rtt, is_open, is_silent } = self.flows[subflow];
         let rank = self.coupling.rank(subflow);
-        is_open.then_some(Standing { window, rtt, rank, is_starting: window < threshold, is_silent })
+        is_open.then_some(SubflowSnapshot { window, rtt, rank, is_starting: window < threshold, is_silent })
     }
 
-    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
-        let Some(Standing { window, rtt, rank, is_starting, is_silent }) = standing else {
+    fn set_remote(&mut self, subflow: usize, snapshot: Option<SubflowSnapshot>) {
+        let Some(SubflowSnapshot { window, rtt, rank, is_starting, is_silent }) = snapshot else {
             return self.close(subflow);
         };
         let threshold = if is_starting { f64::INFINITY } else { window };

@@ -11,7 +11,7 @@ mod marked_rate_tests;
 mod no_links;
 mod recent;
 mod round_trips;
-mod standing;
+mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -23,7 +23,7 @@ pub use marked_rate::{MarkedRate, MarkedRateSettings, NextRate};
 pub use no_links::links;
 pub use recent::Recent;
 pub use round_trips::{RoundTrips, backlog};
-pub use standing::Standing;
+pub use snapshot::SubflowSnapshot;
 
 /// No window is larger, in packets: whatever acknowledgements say, windows and rates stay numbers.
 pub const MOST_WINDOW: f64 = (1u64 << 30) as f64;
@@ -123,14 +123,14 @@ pub trait WindowControl: Send {
     }
 
     /// How an open subflow stands, for controls elsewhere that are coupled with it; `None` if none ever is.
-    fn standing(&self, subflow: usize) -> Option<Standing> {
+    fn snapshot(&self, subflow: usize) -> Option<SubflowSnapshot> {
         let _ = subflow;
         None
     }
 
     /// Somebody else sends on a subflow, never this one: it now stands so, or is gone.
-    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
-        let _ = (subflow, standing);
+    fn set_remote(&mut self, subflow: usize, snapshot: Option<SubflowSnapshot>) {
+        let _ = (subflow, snapshot);
     }
 
     /// The smoothed share of marked packets that it goes by, 0 to 1; `None` if it keeps none.
