@@ -1,7 +1,7 @@
 //! The session of an application: the control of its source, and what that has under way.
 
 use anabranch_core::{Bytes, Rate, Span, Time};
-use anabranch_proto::control::{ConnectionView, Order};
+use anabranch_proto::control::{ConnectionView, PacketOrder};
 use anabranch_proto::protocols::{Control, Demands};
 use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
 
@@ -30,7 +30,7 @@ struct Path {
     /// When its last packet went.
     sent: Option<Time>,
     /// What goes next, when enough time has passed since.
-    due: Vec<Order>,
+    due: Vec<PacketOrder>,
 }
 
 /// A link of its own that is as fast as the application can use.
@@ -300,7 +300,7 @@ impl Session {
     }
 
     /// Sends a packet on its way.
-    fn send(&mut self, now: Time, order: &Order) {
+    fn send(&mut self, now: Time, order: &PacketOrder) {
         let path = &mut self.paths[order.subflow];
         path.sent = Some(now);
         let Some(mut fields) = Fields::of(&order.header) else { return };

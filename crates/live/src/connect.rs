@@ -19,11 +19,11 @@ use crate::url::Url;
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// An attempt at an address.
-type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Reached, SessionError>> + Send + 'a>>;
+type Attempt<'a> = Pin<Box<dyn Future<Output = Result<ClientSession, SessionError>> + Send + 'a>>;
 
 /// A connection to a server, with its client and the address that answered.
 #[derive(Debug)]
-pub struct Reached {
+pub struct ClientSession {
     /// The client that made the connection.
     pub client: Client,
     /// The connection.
@@ -51,11 +51,11 @@ impl Target<'_> {
     ///
     /// # Errors
     /// If there is none, or none answers: then with all that were tried.
-    pub async fn connect(&self) -> Result<Reached, SessionError> {
+    pub async fn connect(&self) -> Result<ClientSession, SessionError> {
         self.connect_to_one_of(&addresses(&self.url.host, self.url.port).await?).await
     }
 
-    async fn connect_to_one_of(&self, remotes: &[SocketAddr]) -> Result<Reached, SessionError> {
+    async fn connect_to_one_of(&self, remotes: &[SocketAddr]) -> Result<ClientSession, SessionError> {
         let mut tried = Vec::new();
         let mut rest = remotes.iter().map(|&remote| -> Attempt<'_> { Box::pin(self.connect_at(remote)) });
         let mut attempts: Vec<_> = rest.next().into_iter().collect();
@@ -74,16 +74,16 @@ impl Target<'_> {
         Err(if tried.len() == 1 { tried.remove(0) } else { SessionError::Unreached { host, tried } })
     }
 
-    async fn connect_at(&self, remote: SocketAddr) -> Result<Reached, SessionError> {
+    async fn connect_at(&self, remote: SocketAddr) -> Result<ClientSession, SessionError> {
         let client = Client::bind(&resolve(self.via, remote)?).await?;
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
         let session = client.connect(&self.url.host, &[remote], &trust, self.protocol).await?;
-        Ok(Reached { client, session, remote })
+        Ok(ClientSession { client, session, remote })
     }
 }
 
 /// What comes of the first attempt that ends; the others go on.
-async fn first(attempts: &mut Vec<Attempt<'_>>) -> Result<Reached, SessionError> {
+async fn first(attempts: &mut Vec<Attempt<'_>>) -> Result<ClientSession, SessionError> {
     poll_fn(|context| {
         for at in 0..attempts.len() {
             if let Poll::Ready(outcome) = attempts[at].as_mut().poll(context) {

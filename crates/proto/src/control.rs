@@ -60,7 +60,7 @@ pub struct ConnectionView {
 
 /// A control packet, or a data packet with a header, that a source wants sent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Order {
+pub struct PacketOrder {
     /// On which subflow of the connection.
     pub subflow: usize,
     /// What the packet says.
@@ -75,7 +75,7 @@ pub struct Order {
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
     /// Packets to send, in this order.
-    pub packets: Vec<Order>,
+    pub packets: Vec<PacketOrder>,
     /// Rates that subflows may send at from now on.
     pub grants: Vec<(usize, Rate)>,
     /// Rates that the windows of subflows come to.
@@ -89,12 +89,12 @@ pub struct Orders {
 impl Orders {
     /// Orders a control packet that comes back.
     pub fn probe(&mut self, subflow: usize, header: Header) {
-        self.packets.push(Order { subflow, header, wants_reply: true, carries_data: false });
+        self.packets.push(PacketOrder { subflow, header, wants_reply: true, carries_data: false });
     }
 
     /// Orders a control packet that ends at the sink.
     pub fn tell(&mut self, subflow: usize, header: Header) {
-        self.packets.push(Order { subflow, header, wants_reply: false, carries_data: false });
+        self.packets.push(PacketOrder { subflow, header, wants_reply: false, carries_data: false });
     }
 
     /// Sends a data packet with a header now, as large as the connection's packets or what is left of its amount.
@@ -103,7 +103,7 @@ impl Orders {
     /// control packets are; its header comes back as the acknowledgement, in [`SourceControl::on_reply`]. What is lost is
     /// not sent again. Nothing is sent if nothing is left.
     pub fn send(&mut self, subflow: usize, header: Header) {
-        self.packets.push(Order { subflow, header, wants_reply: true, carries_data: true });
+        self.packets.push(PacketOrder { subflow, header, wants_reply: true, carries_data: true });
     }
 
     /// Lets a subflow send at `rate`.

@@ -35,7 +35,7 @@ impl fmt::Display for Identifier {
 
 /// An order to the topology manager: the paths of one subscriber to one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct PathOrder {
     /// What is wanted.
     pub item: Identifier,
     /// By whom.
@@ -129,7 +129,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Its scope is not there, it is a scope, or the node publishes it already.
-    pub fn publish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<Order>, RendezvousError> {
+    pub fn publish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.entry(item.clone()).or_default().publishers.insert(node) {
             return Err(RendezvousError::RepeatedPublisher { item: item.clone(), node });
@@ -141,7 +141,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Its scope is not there, it is a scope, or the node does not publish it.
-    pub fn unpublish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<Order>, RendezvousError> {
+    pub fn unpublish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.get_mut(item).is_some_and(|held| held.publishers.remove(&node)) {
             return Err(RendezvousError::NotPublisher { item: item.clone(), node });
@@ -155,7 +155,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Its scope is not there, it is a scope, or the node is subscribed already.
-    pub fn subscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<Order>, RendezvousError> {
+    pub fn subscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.entry(item.clone()).or_default().subscribers.insert(node) {
             return Err(RendezvousError::RepeatedSubscriber { item: item.clone(), node });
@@ -167,14 +167,14 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Its scope is not there, it is a scope, or the node is not subscribed.
-    pub fn unsubscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<Order>, RendezvousError> {
+    pub fn unsubscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         let before = self.order(item, node).filter(|order| !order.publishers.is_empty());
         if !self.items.get_mut(item).is_some_and(|held| held.subscribers.remove(&node)) {
             return Err(RendezvousError::NotSubscriber { item: item.clone(), node });
         }
         self.forget_if_unused(item);
-        Ok(before.map(|order| Order { publishers: Vec::new(), ..order }))
+        Ok(before.map(|order| PathOrder { publishers: Vec::new(), ..order }))
     }
 
     /// Whether the scope that `id` lies in is there.
@@ -195,14 +195,14 @@ impl Rendezvous {
     }
 
     /// The order for one node; none if nobody has or wants the item.
-    fn order(&self, item: &Identifier, subscriber: NodeId) -> Option<Order> {
+    fn order(&self, item: &Identifier, subscriber: NodeId) -> Option<PathOrder> {
         let held = self.items.get(item)?;
         let publishers = held.publishers.iter().copied().filter(|&node| node != subscriber).collect();
-        Some(Order { item: item.clone(), subscriber, publishers })
+        Some(PathOrder { item: item.clone(), subscriber, publishers })
     }
 
     /// The orders for all subscribers but the publisher that came or went, which finds the item at home.
-    fn orders_of_others(&self, item: &Identifier, publisher: NodeId) -> Vec<Order> {
+    fn orders_of_others(&self, item: &Identifier, publisher: NodeId) -> Vec<PathOrder> {
         let subscribers = self.items[item].subscribers.iter().filter(|&&node| node != publisher);
         subscribers.filter_map(|&node| self.order(item, node)).collect()
     }
@@ -223,9 +223,9 @@ mod tests {
         Identifier(numbers.to_vec())
     }
 
-    fn order(item: &[u64], subscriber: u32, publishers: &[u32]) -> Order {
+    fn order(item: &[u64], subscriber: u32, publishers: &[u32]) -> PathOrder {
         let publishers = publishers.iter().map(|&n| NodeId(n)).collect();
-        Order { item: id(item), subscriber: NodeId(subscriber), publishers }
+        PathOrder { item: id(item), subscriber: NodeId(subscriber), publishers }
     }
 
     #[test]

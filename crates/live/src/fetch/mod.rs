@@ -7,9 +7,9 @@
 mod agreement;
 pub(crate) mod coupling;
 mod disk;
-mod order;
 mod place;
 mod progress;
+mod request;
 mod source;
 mod store;
 
@@ -28,8 +28,8 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use self::agreement::Agreement;
 use self::coupling::Sender;
 use self::disk::Disk;
-pub use self::order::{FetchError, Fetched, Order, Wanted};
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
+pub use self::request::{FetchError, FetchRequest, Fetched, Wanted};
 use self::source::{Common, Event, Job, SILENCE};
 pub use self::store::{Opened, Store, StoreError};
 use crate::session::Session;
@@ -83,14 +83,14 @@ struct Work {
 /// # Errors
 /// If no source has it, sources have different files and no hash says which it is to be, none can be reached, or the disk
 /// refuses.
-pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
-    order.check_groups()?;
-    let given = order.hash()?;
-    let is_coupled = order.protocol.capabilities().many_paths && order.sources.len() > 1;
+pub async fn fetch(request: FetchRequest, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
+    request.check_groups()?;
+    let given = request.hash()?;
+    let is_coupled = request.protocol.capabilities().many_paths && request.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
-    let count = order.sources.len();
+    let count = request.sources.len();
     let (believed, is_there) = (watch::Sender::new(given), watch::Sender::new(false));
-    let common = Arc::new(Common { order, believed, digests: OnceLock::new(), is_there, events });
+    let common = Arc::new(Common { request, believed, digests: OnceLock::new(), is_there, events });
     let mut sources = JoinSet::new();
     let keepers = (0..count).map(|source| sources.spawn(source::keep(source, Arc::clone(&common)))).collect();
     let mut fetch = Fetch {
@@ -211,13 +211,13 @@ impl Fetch {
 
     /// Sources have different files, and nothing says which is wanted.
     fn disagree(&self, said: Vec<(usize, Root)>) -> FetchError {
-        let place = |(source, root): (usize, Root)| (self.common.order.sources[source].url.place(), root);
+        let place = |(source, root): (usize, Root)| (self.common.request.sources[source].url.place(), root);
         FetchError::Disagree { said: said.into_iter().map(place).collect() }
     }
 
     /// Believes what sources say, once all have said what they have or the patience is over.
     fn decide(&mut self) -> Result<(), FetchError> {
-        let is_up = self.start.elapsed() > self.common.order.patience;
+        let is_up = self.start.elapsed() > self.common.request.patience;
         let decided = self.agreement.decide(is_up).map_err(|said| self.disagree(said))?;
         if decided.is_some() {
             self.last_good = Instant::now();
@@ -228,12 +228,12 @@ impl Fetch {
 
     /// Tells each source how the subflows of the others stand.
     fn tell_each(&self) {
-        let order = &self.common.order;
-        let sources = order.sources.iter().enumerate();
+        let request = &self.common.request;
+        let sources = request.sources.iter().enumerate();
         let senders = sources.map(|(source, wanted)| Sender {
             session: self.sessions[source].as_ref(),
             is_awaited: self.agreement.is_reached(source),
-            paths: order.paths(),
+            paths: request.paths(),
             groups: &wanted.groups,
         });
         coupling::tell_each(&senders.collect::<Vec<_>>());
@@ -264,7 +264,7 @@ impl Fetch {
 
     /// It is known what the file consists of.
     async fn begin(&mut self, digests: Arc<Digests>) -> Result<(), FetchError> {
-        let (target, known) = (self.common.order.target.clone(), Arc::clone(&digests));
+        let (target, known) = (self.common.request.target.clone(), Arc::clone(&digests));
         self.progress.begins(digests.size(), digests.root());
         let opened = spawn_blocking(move || Store::open(&target, &known)).await.expect("the disk does not panic")?;
         let (disk, there) = match opened {
@@ -348,7 +348,7 @@ impl Fetch {
                 self.round_trips[source] = round_trip(session);
             }
         }
-        let patience = self.common.order.patience;
+        let patience = self.common.request.patience;
         let why = || self.progress.reasons();
         if self.refused.iter().all(Option::is_some) {
             return Err(FetchError::Refused(why()));

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::{Order, Wanted};
-use crate::connect::{Reached, Target};
+use super::{FetchRequest, Wanted};
+use crate::connect::{ClientSession, Target};
 use crate::messages::{AskError, answer, ask};
 use crate::paths::numbered;
 use crate::quic::{Connection, ConnectionError, ReadExactError};
@@ -73,7 +73,7 @@ enum LookError {
 
 /// What the tasks of all sources share.
 pub struct Common {
-    pub order: Order,
+    pub request: FetchRequest,
     /// The hash of the file, once it is known which it is.
     pub believed: watch::Sender<Option<Root>>,
     /// The digests of the file, from the source that was first to send them.
@@ -124,8 +124,8 @@ impl Common {
 /// there.
 async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
     let lost = |why: String| Some(Event::Lost { source, why });
-    let (_client, session) = match connect(source, &common.order).await {
-        Ok(Reached { client, session, .. }) => (client, Arc::new(session)),
+    let (_client, session) = match connect(source, &common.request).await {
+        Ok(ClientSession { client, session, .. }) => (client, Arc::new(session)),
         Err(error) if is_final(&error) => return Some(Event::Refused { source, why: error.to_string() }),
         Err(error) => return lost(error.to_string()),
     };
@@ -140,7 +140,7 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
             if common.events.send(ready).await.is_err() {
                 return lost(String::new());
             }
-            let groups = common.order.sources[source].groups.as_slice();
+            let groups = common.request.sources[source].groups.as_slice();
             tokio::select! {
                 why = session.connection().closed() => lost(why.to_string()),
                 why = tell_groups(&session, groups) => lost(why.to_string()),
@@ -160,9 +160,10 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
 }
 
 /// Makes a connection to a source, over all paths to it.
-async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> {
-    let Wanted { url, .. } = &order.sources[source];
-    let target = Target { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &order.protocol };
+async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession, SessionError> {
+    let Wanted { url, .. } = &request.sources[source];
+    let target =
+        Target { url, authorities: request.authorities.as_deref(), via: &request.via, protocol: &request.protocol };
     let mut reached = target.connect().await?;
     if reached.session.group().counts_marks() {
         reached.session.tell_marks();
@@ -204,9 +205,9 @@ async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
 /// Says under which control to send and which paths share links, asks for the file, and, if it is the one that is wanted, for
 /// its digests if no other source has sent them.
 async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<Digests>, LookError> {
-    let (order, connection) = (&common.order, session.connection());
-    let Wanted { name, groups, .. } = &order.sources[source];
-    ask(connection, &Request::Control { protocol: order.protocol.name().to_owned() }).await?;
+    let (request, connection) = (&common.request, session.connection());
+    let Wanted { name, groups, .. } = &request.sources[source];
+    ask(connection, &Request::Control { protocol: request.protocol.name().to_owned() }).await?;
     if !groups.is_empty() {
         ask(connection, &Request::Groups { groups: numbered(&session.numbers(), groups) }).await?;
     }

@@ -6,7 +6,7 @@ use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
 use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
 use super::{Event, PerfError, Plan};
-use crate::connect::{Reached, Target};
+use crate::connect::{ClientSession, Target};
 use crate::control::{check_groups, named};
 use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
@@ -55,7 +55,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     plan.check_groups()?;
     let target =
         Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
-    let Reached { client, mut session, remote } = target.connect().await?;
+    let ClientSession { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
     if !plan.groups.is_empty() {
         request.groups = numbered(&session.numbers(), &plan.groups);

@@ -458,7 +458,7 @@ mod tests {
     fn call(source: &mut Source, ask: impl FnOnce(&mut Source, &mut Orders)) -> (Vec<Probe>, Vec<f64>, Option<Time>) {
         let mut orders = Orders::default();
         ask(source, &mut orders);
-        let probe = |order: crate::control::Order| match order.header {
+        let probe = |order: crate::control::PacketOrder| match order.header {
             Header::Rcp(probe) => probe,
             _ => panic!("it is a probe"),
         };

@@ -24,7 +24,7 @@ pub struct Wanted {
 
 /// What is to be fetched.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct FetchRequest {
     /// From where, from all of these at once.
     pub sources: Vec<Wanted>,
     /// A file of certificates that those of the sharers are signed by, instead of fingerprints in the URLs.
@@ -76,7 +76,7 @@ pub enum FetchError {
     Unreachable { patience: Duration, why: String },
 }
 
-impl Order {
+impl FetchRequest {
     /// The hash that the file has to have, as it was given or as the URLs say.
     ///
     /// # Errors
