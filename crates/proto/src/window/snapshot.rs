@@ -1,26 +1,28 @@
-//! How a subflow stands, for controls elsewhere that are coupled with it: several senders of one file, say, whose paths share
-//! links. Each has a control of its own, which takes the subflows of the others in as they say that they stand.
+//! Snapshots of subflows, for coupled controls elsewhere.
+//!
+//! An example is several senders of one file whose paths share links. Each has its own control, which includes the
+//! subflows of the others in the state that they report.
 
 use super::MOST_WINDOW;
 
-/// What couplings go by of a subflow on which somebody else sends.
+/// The state of a remote subflow that couplings read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowSnapshot {
-    /// In packets.
+    /// Congestion window in packets.
     pub window: f64,
-    /// The smoothed round trip in seconds; 0 before the first.
+    /// Smoothed round trip in seconds; 0 before the first.
     pub rtt: f64,
-    /// What else its protocol knows it by: of OLIA the packets between losses, of wVegas the rate when it was last
-    /// saturated, in packets a second; 0 otherwise.
+    /// A coupling-specific value: for OLIA the packets between losses, for wVegas the rate at the last saturation in
+    /// packets a second; 0 otherwise.
     pub rank: f64,
-    /// Whether it is in slow start.
+    /// Whether the subflow is in slow start.
     pub is_starting: bool,
-    /// Whether it has timed out, and nothing was acknowledged since.
+    /// Whether the subflow has timed out and nothing was acknowledged since.
     pub is_silent: bool,
 }
 
 impl SubflowSnapshot {
-    /// The same within what can be, so that no control can come to harm by what is told.
+    /// The snapshot with values clamped to possible ones, so that no report can harm a control.
     #[must_use]
     pub fn bounded(self) -> Self {
         let number = |value: f64, least: f64, most: f64| if value >= least { value.min(most) } else { least };
@@ -34,11 +36,11 @@ impl SubflowSnapshot {
     }
 }
 
-/// Round trips that are told count as no shorter and no longer, in seconds; those that are shorter as not known.
+/// Least and greatest reported round trip, in seconds; a shorter one counts as unknown.
 const LEAST_RTT: f64 = 1e-7;
 const MOST_RTT: f64 = 1e4;
 
-/// The most that a rank counts.
+/// The greatest rank.
 const MOST_RANK: f64 = 1e15;
 
 #[cfg(test)]
