@@ -268,7 +268,6 @@ impl Protocol {
     /// Checks whether the protocol can serve a connection with this claim and number of paths.
     ///
     /// # Errors
-    ///
     /// If it cannot: why, and what it can serve.
     pub fn check(&self, claim: f64, paths: usize) -> Result<(), String> {
         self.capabilities().check(self.title(), claim, paths)

@@ -6,7 +6,7 @@
 //! [dukkipati2005; the authors' ns-2 code]:
 //!
 //! ```text
-//! s = mean of the round trips told in the interval T, weighed by bytes; that before if there is none
+//! s = mean of the round trips reported in the interval T, weighed by bytes; that before if there is none
 //! d <- k s + (1 - k) d,   k = T / d  if s >= d,   R / C * s / d * T / d  if not
 //! ```
 //!

@@ -5,7 +5,7 @@
 //! rate = next(rate, k, p)         at most twice the rate, at most k, at least the floor
 //! rate = rest(k, p)               in place of that where the rule jumps, as soon as k changes too
 //! floor: k / 64, or the first rate if that is less, or a packet in a round trip if that is more; at most rest(k, p)
-//! packets go at that rate, one a second or a round trip at least; at most rate least-round-trip + 1 of them are under way
+//! packets go at that rate, one a second or a round trip at least; at most rate least-round-trip + 1 of them are in flight
 //! ```
 //!
 //! rest is the rate at which the rule stays for the present p. The rate that marks call for overrides the floor,
