@@ -1,41 +1,42 @@
-//! Subflows of other senders: each sender of a file has a control of its own, and all are to be as one where paths share
-//! links. So a control takes in how the others' subflows stand.
+//! Remote subflows: each sender of a file has its own control, but together they are to act as one where paths share
+//! links. So a control includes snapshots of the others' subflows.
 //!
-//! What is told of others is as old as its way here, about a round trip, in which windows in slow start double. So a
-//! sender also says how the subflows here stood, as far as it knew then. Subflows that start at the same time grow alike:
+//! A snapshot is about a round trip old when it arrives, and windows in slow start double in this time. So a message
+//! also contains the windows of this end at the time of the snapshots, as far as they are known. Subflows that start at
+//! the same time grow alike:
 //!
 //! ```text
 //! window of another now = window of another then * (own window now / own window then) ^ (own round trip / its round trip)
 //! ```
 //!
-//! where both are in slow start. In that way a control compares windows of the same moment, however long the way is.
+//! This holds where both are in slow start. So a control compares windows of the same moment, however long the way is.
 
 use anabranch_proto::window::SubflowSnapshot;
 
 use super::{Controls, Group, Inner, SLOTS};
 
-/// The most subflows of others that a control takes in.
+/// The most remote subflows that a control includes.
 pub const MOST_REMOTE: usize = 32;
 
-/// A subflow of another sender: which group of paths it belongs to, and how it stands.
+/// A subflow of another sender, with its group of paths and its state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RemoteSubflow {
-    /// The number of the group of paths that share links.
+    /// Number of the group of paths that share links.
     pub group: u32,
-    /// The state of the subflow.
+    /// State of the subflow.
     pub snapshot: SubflowSnapshot,
 }
 
 impl Inner {
-    /// Tells the control which subflows share links, those of others included.
+    /// Passes the groups of all subflows, remote ones included, to the control.
     pub(super) fn tell_groups(&mut self) {
         if let Controls::Joint(control) = &mut self.controls {
             control.regroup(&self.groups);
         }
     }
 
-    /// Before the control of a slot hears of acknowledgements: subflows of others in slow start have grown since they stood
-    /// as was told, as much as this one if it is in slow start too.
+    /// Grows the windows of remote subflows in slow start since their snapshots, as much as that of a slot in slow
+    /// start. Called before the control receives acknowledgements of the slot.
     pub(super) fn grow_remotes(&mut self, slot: usize) {
         let (Controls::Joint(control), Some(open)) = (&mut self.controls, &self.subflows[slot]) else { return };
         let is_starting = |other: &&(usize, SubflowSnapshot)| other.1.is_starting;
@@ -53,7 +54,8 @@ impl Inner {
 }
 
 impl Group {
-    /// How the path of a slot stands, for controls that are coupled with this one; `None` if it is free, or none can be.
+    /// Snapshot of the path of a slot, for controls that are coupled with this one; `None` if the slot is free or the
+    /// protocol is never coupled.
     pub fn snapshot(&self, slot: usize) -> Option<SubflowSnapshot> {
         let inner = &mut *self.lock();
         inner.subflows.get(slot)?.as_ref()?;
@@ -61,13 +63,13 @@ impl Group {
         control.snapshot(own)
     }
 
-    /// The number of other senders' subflows that it takes in.
+    /// Number of remote subflows that the control includes.
     pub fn remote_count(&self) -> usize {
         self.lock().others.len()
     }
 
-    /// These are all subflows of others from now on; of more than [`MOST_REMOTE`] the first. By slots the windows that the
-    /// subflows here had when the others stood like this, in packets, as far as they are known.
+    /// Replaces all remote subflows; only the first [`MOST_REMOTE`] are used. `then` has, for each slot, the window in
+    /// packets at the time of the snapshots, as far as it is known.
     pub fn set_remotes(&self, others: &[RemoteSubflow], then: &[(usize, f64)]) {
         let inner = &mut *self.lock();
         inner.others = others.iter().take(MOST_REMOTE).map(|other| other.snapshot.bounded()).enumerate().collect();

@@ -1,12 +1,12 @@
-//! How subflows stand, told between the senders of one file by way of its fetcher: each tells its own, and hears those of
-//! all others. All is told each time, so that what is lost costs nothing but time.
+//! Snapshots of subflows, exchanged between the senders of one file through its receiver: each sender reports its own,
+//! and receives those of all others. Each message is complete, so a lost message costs only time.
 //!
 //! ```text
 //! kind  sequence  subflows   then for each subflow   number  window  rtt  rank  state
 //!  1       8         1                                  4       4     4     4     1
 //! ```
 //!
-//! Windows, round trips and ranks are floats; of the state bit 0 says that it is in slow start, bit 1 that it is silent.
+//! Windows, round trips and ranks are floats. Of the state, bit 0 means slow start, and bit 1 means silent.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,39 +16,39 @@ use anabranch_proto::window::SubflowSnapshot;
 use super::MessageError;
 use crate::control::MOST_REMOTE;
 
-/// Bytes before the first subflow, and of each.
+/// Bytes before the first subflow, and bytes of each subflow.
 const SIZES: (usize, usize) = (10, 17);
 
-/// By such a part a window or a round trip changes before that is news.
+/// Parts by which a window and a round trip must change to be news.
 const NEWS: (f64, f64) = (0.01, 0.1);
 
-/// How often it is told if there is no news: the last message may be lost. A path that sends nothing else is idle in between,
-/// so that it begins anew with a small window.
+/// Time between messages without news, since the last message may be lost. A path that sends nothing else is idle in
+/// between, so it begins anew with a small window.
 const REPEAT: Duration = Duration::from_millis(400);
 
-/// What was not told again for so long is over: longer than it takes until a path that has died is given up, on which messages
-/// go until then.
+/// Age at which snapshots are out of date. It is longer than the time until a dead path, on which messages may travel,
+/// is given up.
 pub(super) const STALE: Duration = Duration::from_millis(3200);
 
-/// The latest messages of which it is kept what they told: those of a second, or of more where there is less news.
+/// Number of latest messages whose contents are kept: those of a second, or of a longer time with less news.
 const KEPT: usize = 64;
 
 /// Bits of the state.
 const STARTING: u8 = 1;
 const SILENT: u8 = 2;
 
-/// What is told.
+/// Snapshots of subflows in one message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshots {
-    /// Later ones have greater numbers.
+    /// Sequence number; later messages have greater numbers.
     pub sequence: u64,
-    /// Of each subflow a number and how it stands. Of a sender's own it is that of the path in QUIC, of others' that of the
-    /// group of paths that share links.
+    /// Number and state of each subflow. For a sender's own subflows it is the number of the path in QUIC, for remote
+    /// subflows that of the group of paths that share links.
     pub subflows: Vec<(u32, SubflowSnapshot)>,
 }
 
 impl Snapshots {
-    /// The bytes of it, after its kind.
+    /// Encodes the message after a kind.
     pub(super) fn encode(&self, kind: u8) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(SIZES.0 + SIZES.1 * self.subflows.len());
         bytes.push(kind);
@@ -64,7 +64,7 @@ impl Snapshots {
         bytes
     }
 
-    /// What these bytes tell, whatever their kind.
+    /// Decodes a message after its kind.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let found = bytes.len();
         let Some((head, rest)) = bytes.split_at_checked(SIZES.0) else {
@@ -84,7 +84,7 @@ impl Snapshots {
     }
 }
 
-/// A subflow in 17 bytes; `None` if it has a number that is none, or a state that there is not.
+/// Decodes a subflow of 17 bytes; `None` if a number is NaN or the state is unknown.
 fn subflow(bytes: &[u8]) -> Option<(u32, SubflowSnapshot)> {
     let four = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().expect("these are 4 bytes") };
     let float =
@@ -100,21 +100,21 @@ fn subflow(bytes: &[u8]) -> Option<(u32, SubflowSnapshot)> {
     Some((u32::from_be_bytes(four(0)), snapshot))
 }
 
-/// What was told last: when, the subflows, and what the peer had told of its own by then.
+/// The last message: its time, its subflows, and the sequence number of the peer's snapshots by then.
 type Last = (Instant, Vec<(u32, SubflowSnapshot)>, u64);
 
-/// What was told, and when.
+/// The messages that were sent, with their times.
 #[derive(Debug, Default)]
 pub(crate) struct SentSnapshots {
     sequence: u64,
     last: Option<Last>,
-    /// Of the latest messages the sequence number and the subflows.
+    /// Sequence numbers and subflows of the latest messages.
     kept: VecDeque<(u64, Vec<(u32, SubflowSnapshot)>)>,
 }
 
 impl SentSnapshots {
-    /// What is to be told now of these subflows, if anything. `heard` is what the peer had told of its own by now; that is
-    /// news as long as one of the subflows is in slow start.
+    /// The next message on these subflows, if one is due. `heard` is the sequence number of the peer's latest
+    /// snapshots; a change of it is news while a subflow is in slow start.
     pub fn next(&mut self, now: Instant, subflows: Vec<(u32, SubflowSnapshot)>, heard: u64) -> Option<Snapshots> {
         let is_starting = subflows.iter().any(|(_, snapshot)| snapshot.is_starting);
         let is_due = |(at, last, before): &Last| {
@@ -132,7 +132,7 @@ impl SentSnapshots {
         Some(Snapshots { sequence: self.sequence, subflows })
     }
 
-    /// The window of each subflow as it was told under a sequence number, in packets; none if that was long ago.
+    /// Window of each subflow in packets, as it was sent under a sequence number; empty if that was long ago.
     pub fn windows(&self, sequence: u64) -> Vec<(u32, f64)> {
         let kept = self.kept.iter().find(|(kept, _)| *kept == sequence);
         let windows = |(_, subflows): &(u64, Vec<(u32, SubflowSnapshot)>)| {
@@ -142,7 +142,7 @@ impl SentSnapshots {
     }
 }
 
-/// Whether subflows stand otherwise than before.
+/// Whether the states of subflows have changed enough to report.
 fn is_news(before: &[(u32, SubflowSnapshot)], now: &[(u32, SubflowSnapshot)]) -> bool {
     let differs = |a: f64, b: f64, part: f64| (a - b).abs() > part * a;
     let is_other = |((number, old), (now_number, new)): (&(u32, SubflowSnapshot), &(u32, SubflowSnapshot))| {

@@ -1,9 +1,9 @@
-//! Several senders as one: each is told how the subflows of the others stand, so that together they take no more of a link
-//! that their paths share than the control would that has all of them.
+//! Coupling of several senders: each receives snapshots of the others' subflows, so that together they take no more of
+//! a shared link than one control with all subflows would.
 //!
-//! Each is told from the beginning, before it sends anything, how many subflows of others there are to be: one for each path
-//! of each source that is being reached. So slow starts are shared from the first packet on. A path that has not opened a
-//! while after its source was reached does not count any more, and neither does a source that was lost.
+//! Each sender learns from the beginning, before it sends, how many remote subflows are expected: one for each path of
+//! each source that is being connected. So slow starts are shared from the first packet on. A path that does not open
+//! within some seconds after its source was connected no longer counts, and neither does a source that was lost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,30 +13,30 @@ use anabranch_proto::window::SubflowSnapshot;
 use crate::control::{MOST_REMOTE, RemoteSubflow};
 use crate::session::Session;
 
-/// How often they are told.
+/// Time between reports to the senders.
 pub const PERIOD: Duration = Duration::from_millis(20);
 
-/// How long a path may take to open from when its source was reached, as long as a path without an answer is kept.
+/// The longest time from the connection of a source until a path opens, as long as a path without an answer is kept.
 const OPENING: Duration = Duration::from_millis(2400);
 
-/// A subflow that is to be: in slow start, and its round trip is not known.
+/// Snapshot of an expected subflow: in slow start, with an unknown round trip.
 pub const EXPECTED: SubflowSnapshot =
     SubflowSnapshot { window: 1.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
 
-/// A source, as far as others are to know of it.
+/// A source as other senders see it.
 pub struct Sender<'a> {
-    /// Its connection, and since when; `None` while it has none.
+    /// Session with the source, and the time since which it lasts; `None` while there is none.
     pub session: Option<&'a (Arc<Session>, Instant)>,
-    /// Whether it is being reached and was not lost.
+    /// Whether the source is being connected and was not lost.
     pub is_awaited: bool,
-    /// How many paths there are to be.
+    /// Number of expected paths.
     pub paths: usize,
-    /// The group of each; those that are missing are in group 0.
+    /// Group of each path; missing paths are in group 0.
     pub groups: &'a [u32],
 }
 
 impl Sender<'_> {
-    /// Its subflows in the groups of their paths: as it has told of them, and those that are to be.
+    /// Subflows of the source with the groups of their paths: those in its snapshots, and those that are expected.
     fn subflows(&self) -> Vec<RemoteSubflow> {
         match self.session {
             Some((session, since)) => {
@@ -48,7 +48,7 @@ impl Sender<'_> {
     }
 }
 
-/// Tells each source that is connected of all others.
+/// Sends the remote subflows of each connected source to it.
 pub fn tell_each(senders: &[Sender<'_>]) {
     let all: Vec<Vec<RemoteSubflow>> = senders.iter().map(Sender::subflows).collect();
     for (source, sender) in senders.iter().enumerate() {
@@ -58,8 +58,8 @@ pub fn tell_each(senders: &[Sender<'_>]) {
     }
 }
 
-/// The subflows of a source, of whose paths these are the numbers: those that it has `told` of, and, while paths are opening,
-/// one that is expected for each other path.
+/// The subflows of a source whose paths have these numbers: those in its snapshots `told`, and, while paths are
+/// opening, an expected one for each other path.
 pub fn subflows(
     told: &[(u32, SubflowSnapshot)],
     numbers: &[Option<u32>],
@@ -74,7 +74,8 @@ pub fn subflows(
     numbers.iter().enumerate().filter_map(of).collect()
 }
 
-/// Those of all sources but this one; if there are too many, the fastest, for which those count that are not known yet.
+/// The subflows of all sources except this one. If there are too many, the fastest are taken; an unknown rate counts as
+/// fastest.
 pub fn others(all: &[Vec<RemoteSubflow>], source: usize) -> Vec<RemoteSubflow> {
     let rest = all.iter().enumerate().filter(|(other, _)| *other != source);
     let mut others: Vec<RemoteSubflow> = rest.flat_map(|(_, subflows)| subflows.iter().copied()).collect();
