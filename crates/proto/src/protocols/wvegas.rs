@@ -80,24 +80,25 @@ pub struct Parameters {
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub gamma: f64,
-    /// When windows drain queues, so that bases are right: "saturated", "steady", "paper" as it is printed, or "off".
+    /// Condition under which windows drain queues, so that bases are right: "saturated", "steady", "paper" as it is
+    /// printed, or "off".
     pub drain: Drain,
     /// Resolution of the clock: round trips are whole multiples of it; 0 s to 1 s, where "0 s" means exact times.
     #[serde(deserialize_with = "clock")]
     pub clock: SpanText,
 }
 
-/// When windows drain queues.
+/// The condition under which windows drain queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
-    /// When queueing delays double, in rounds with a backlog of alpha or more.
+    /// Queueing delays double, in rounds with a backlog of alpha or more.
     #[default]
     Saturated,
-    /// When each packet of such a round and the one before waits twice the least mean, for machines that halt for
+    /// Each packet of such a round and the one before waits twice the least mean. This suits machines that halt for
     /// moments; slow start then follows the packet that waits least.
     Steady,
-    /// When queueing delays double, in any round.
+    /// Queueing delays double, in any round.
     Paper,
     /// Windows never drain queues.
     Off,

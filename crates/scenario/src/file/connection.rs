@@ -26,15 +26,15 @@ use super::{check_order, no_time, one};
 pub struct ConnectionTable {
     /// Unique name; `source>target` if left out.
     pub name: Option<String>,
-    /// Node where its traffic enters.
+    /// Node where the traffic of the connection enters the network.
     pub source: Option<String>,
     /// Nodes from which the target fetches the data, by a request for each packet, instead of `source`; only under a
     /// protocol that keeps windows.
     #[schemars(with = "Option<Vec<SourceChoice>>")]
     pub sources: Option<Spanned<Vec<SourceChoice>>>,
-    /// Node where its traffic leaves.
+    /// Node where the traffic of the connection leaves the network.
     pub target: String,
-    /// The most it can use; no limit if left out.
+    /// Demand: the most that the connection can use; no limit if left out.
     pub demand: Option<RateText>,
     /// Claim relative to other connections.
     #[serde(default = "one")]
@@ -45,9 +45,9 @@ pub struct ConnectionTable {
     /// Time at which the connection begins.
     #[serde(default = "no_time")]
     pub start: SpanText,
-    /// Time at which the connection ends; it does not end if left out.
+    /// Time at which the connection ends; it stays if left out.
     pub stop: Option<SpanText>,
-    /// Paths by the nodes they visit, best first; or the number of shortest paths to use, from each of its sources.
+    /// Paths by the nodes they visit, best first; or the number of shortest paths to use, from each source.
     #[schemars(with = "Option<PathChoice>")]
     pub paths: Option<Spanned<PathChoice>>,
     /// Paths by the links they take, best first.
@@ -63,8 +63,8 @@ pub struct ConnectionTable {
     /// With `relays`: a protocol for each loop; that of the connection if left out.
     #[schemars(with = "Option<Vec<ProtocolChoice>>")]
     pub loops: Option<Vec<Protocol>>,
-    /// Connections that end where this one begins, which sends on their data. It stops with the last of them unless it
-    /// has a `stop`. Only under protocols that keep windows.
+    /// Connections that end where this connection begins, which sends on their data. This connection stops with the
+    /// last of them unless it has a `stop`. Only under protocols that keep windows.
     #[schemars(with = "Option<Vec<AfterChoice>>")]
     pub after: Option<Spanned<Vec<AfterChoice>>>,
     /// Amount of data that the connection sends before it ends.

@@ -8,7 +8,8 @@ use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// `[filters]`: each data packet carries a filter, which combines the identities of the links of its path. A node
-/// forwards it over every link whose identity is in the filter, so copies may stray to links beside the path
+/// forwards the packet over every link whose identity is in the filter, so copies may stray to links beside the path
+/// [jokela2009].
 /// [jokela2009].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

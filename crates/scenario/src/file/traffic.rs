@@ -68,7 +68,7 @@ pub struct TrafficTable {
     /// Size of data packets.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// The most each connection can use; no limit if left out.
+    /// Demand: the most that each connection can use; no limit if left out.
     pub demand: Option<RateText>,
     /// Claim relative to other connections.
     #[serde(default = "one")]
